@@ -63,7 +63,7 @@ def learn_files(
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = make_estimator(source, given, arguments, own)
     backend = open_backend(given["backend"], given["workers"], given["scheduler"])
-    questions = PassQuestions(given["level"], given["holdout"], given["seed"], given["model_rows"])
+    questions = PassQuestions(given["level"], given["holdout"], given["seed"], given["model_rows"], given["unit"])
     found = learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
     with showing("the page"):
         path = write_pass(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))

@@ -388,6 +388,13 @@ def test_csv_files_and_other_folders_are_no_such_logs(tmp_path: Path) -> None:
         command(tmp_path / "empty", tmp_path / "out", *ASKED)
 
 
+def test_amounts_have_their_unit(logs: Path, tmp_path: Path) -> None:
+    """What outcomes are in stands on the terminal and on the page."""
+    printed = command(logs, tmp_path / "out", *ASKED, "--unit", "$")
+    assert " $ " in printed
+    assert "mean &#39;y&#39; in $" in (tmp_path / "out/report.html").read_text()
+
+
 def test_a_small_folder_is_read_into_memory(logs: Path, tmp_path: Path) -> None:
     """Without the option, files that fit memory are one log, with all that the page can have."""
     out, asked = tmp_path / "out", [option for option in ASKED if option != "--one-pass"]

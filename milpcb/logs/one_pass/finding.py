@@ -79,6 +79,7 @@ class OnePass:
     value_aside, gain_aside : of the rule in the rows kept aside, None for none
     claims : what holds on the rows that it was learnt from
     parts : of the rule, in the order in which they print
+    unit : what outcomes are in, "" for no word
 
     """
 
@@ -98,6 +99,7 @@ class OnePass:
     gain_aside: IntervalEstimate | None
     claims: Claims
     parts: tuple[Part, ...]
+    unit: str
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -35,12 +35,14 @@ class PassQuestions:
     holdout : share (0..1) of the rows that are kept aside
     seed : of which these are
     model_rows : to how many rows of the sample the models of the method "dr" are fitted
+    unit : what outcomes are in, such as "$"; "" for no word
     """
 
     level: float = 0.95
     holdout: float = 0.0
     seed: int = 0
     model_rows: int = MODEL_ROWS
+    unit: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,7 @@ def _found(
         gain,
         claims_of(estimator, contexts, questions.level),
         parts_of(estimator, contexts),
+        questions.unit,
     )
 
 

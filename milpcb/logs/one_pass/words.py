@@ -16,7 +16,7 @@ GONE = "Not known: the log was read in one pass, and {} the rows themselves. Ask
 
 def unit_of(found: OnePass) -> Unit:
     """Return the unit of amounts."""
-    return Unit(found.columns.outcome, found.learnt.maximise, found.binary)
+    return Unit(found.columns.outcome, found.learnt.maximise, found.binary, sign=found.unit)
 
 
 def alike(found: OnePass) -> str:
