@@ -303,8 +303,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         n_parts = len(policy.leaf_actions) if hasattr(policy, "leaf_actions") else costs.shape[1]
         sizes = np.bincount(parts, rows.sizes, n_parts)
         sums = np.array([np.bincount(parts, column, n_parts) for column in costs.T]).T
-        with np.errstate(invalid="ignore"):
-            self.leaf_values_ = sign * sums / sizes[:, None]  # NaN where a part has no rows
+        sums[sizes == 0] = np.nan  # a part has no rows; of sums by batches roundings are left
+        self.leaf_values_ = sign * sums / np.where(sizes == 0, 1.0, sizes)[:, None]
 
     def _html_repr(self) -> str:
         """Return what notebooks show: the policy once it is fitted, before that scikit-learn's own."""

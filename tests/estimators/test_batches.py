@@ -17,6 +17,7 @@ from milpcb.estimators import (
     LoggedRuleList,
     LoggedScoringRule,
     LoggedThresholdRule,
+    from_json,
 )
 from milpcb.estimators import sample as samples
 from milpcb.estimators.sample import LoggedColumns, Sample
@@ -107,6 +108,18 @@ def test_standard_errors_add_up(learner: Any, propensity: str) -> None:
     for name in ("least_propensity", "effective_size", "calibration", "calibration_error", "calibrated"):
         assert getattr(found.diagnostics, name) == pytest.approx(getattr(rows.diagnostics, name), rel=1e-9), name
     assert found.diagnostics.clipped == rows.diagnostics.clipped
+
+
+def test_a_part_without_rows_has_no_values() -> None:
+    """What roundings leave of its sums is no mean: NaN, as of rows in memory, and so the JSON can be written."""
+    rng = np.random.default_rng(13)
+    x0, region = rng.integers(0, 9, 300), rng.choice(["u", "v", "w"], 300)
+    frame = pl.DataFrame({"x0": x0, "region": region, "action": rng.integers(0, 3, 300), "y": rng.normal(size=300)})
+    tree = LoggedPolicyTree(method="snips", thresholds=[[1.5, 30.5], []])
+    tree.fit_batches([frame], action="action", reward="y", propensity="randomised")
+    assert not np.isinf(tree.leaf_values_).any()  # the best tree by roundings tests region = w where region = v
+    people = features(frame.with_columns(p=0.5))
+    assert from_json(tree.to_json()).predict(people).tolist() == tree.predict(people).tolist()
 
 
 def test_raised_propensities_are_counted() -> None:
