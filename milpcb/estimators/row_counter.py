@@ -49,7 +49,9 @@ class RowCounter:
         regression = None
         if self.models is not None:
             regression = self.models.predict(frame, batch.values, np.arange(start, start + len(frame)))
-        return self.layout.codes(batch.values), Known(batch.action, batch.outcome, propensity, regression)
+        return self.layout.codes(batch.values), Known(
+            batch.action, batch.outcome, propensity, regression, batch.chances
+        )
 
     def add(self, moments: Moments, codes: Codes, known: Known) -> None:
         """Add rows to the sums."""

@@ -14,7 +14,7 @@ from milpcb.data.actions import action_name
 from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
-from milpcb.offline.log import RANDOMISED
+from milpcb.offline.log import RANDOMISED, check_sums
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
@@ -188,12 +188,16 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class LoggedBatch:
-    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,)."""
+    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,).
+
+    ``chances`` (n, K) are the propensities of all actions, None where they are not known.
+    """
 
     values: Read
     action: Ints
     outcome: Floats
     propensity: Floats
+    chances: Floats | None
 
     @classmethod
     def of(cls, batch: Any, columns: LoggedColumns, layout: Layout, more: Sequence[str] = ()) -> Self:
@@ -209,20 +213,21 @@ class LoggedBatch:
         action = _actions(frame.get_column(columns.action), layout.actions)
         outcome = _numbers(frame, columns.outcome)
         known = np.array([_numbers(frame, name) for name in columns.propensity])
-        propensity = known[0] if len(known) == 1 else np.ones(len(frame))
+        propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
         if len(known) > 1:
             if len(known) != len(layout.actions):
                 raise InputError(
                     f"there are {len(layout.actions)} actions; give as many columns of propensities, or one"
                 )
-            propensity = known[action, np.arange(len(action))]
+            propensity, chances = known[action, np.arange(len(action))], known.T
+            check_sums(chances, first=1)
         wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
         if len(wrong):
             row, found = wrong[0], propensity[wrong[0]]
             raise InputError(
                 f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
             )
-        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity)
+        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity, chances)
 
 
 def _check_sizes(frame: Any) -> None:

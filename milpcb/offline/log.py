@@ -205,7 +205,7 @@ def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floa
             "where it is the same in every row"
         )
     full = np.array(np.broadcast_to(array, (n, K)))
-    _check_sums(full)
+    check_sums(full)
     _logged(full[np.arange(n), action])
     return full, array.ndim == 1
 
@@ -220,13 +220,13 @@ def _logged(logged: Floats) -> Floats:
     return logged
 
 
-def _check_sums(full: Floats) -> None:
-    """Raise InputError on the first row whose propensities are not all in [0, 1] with sum 1."""
+def check_sums(full: Floats, first: int = 0) -> None:
+    """Raise InputError on a row, counted from ``first``, whose propensities are not all in [0, 1] with sum 1."""
     inside = ((full >= 0) & (full <= 1)).all(axis=1)
     wrong = np.flatnonzero(~(inside & (np.abs(full.sum(axis=1) - 1) <= 1e3 * ROUNDING)))
     if len(wrong):
         row = full[wrong[0]]
         raise InputError(
-            f"propensities of row {wrong[0]} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
+            f"propensities of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
             "they must be in [0, 1] with sum 1"
         )

@@ -59,17 +59,28 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Of n rows what was done (n,), its outcome (n,) and propensity (n,); for the method "dr" the regression (n, K)."""
+    """Of n rows what was done (n,), its outcome (n,) and propensity (n,); for the method "dr" the regression (n, K).
+
+    ``chances`` (n, K) are the propensities of all actions, None where they are not known.
+    """
 
     action: Ints
     outcome: Floats
     propensity: Floats
     regression: Floats | None = None
+    chances: Floats | None = None
 
     def part(self, rows: Any) -> Known:
         """Return some of the rows."""
-        regression = None if self.regression is None else self.regression[rows]
-        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], regression)
+        tables = (None if table is None else table[rows] for table in (self.regression, self.chances))
+        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], *tables)
+
+    def least(self, n_actions: int) -> Floats:
+        """Return the least propensity (K,) of each action in the rows where it is known, infinite where in none."""
+        if self.chances is not None:
+            return np.asarray(self.chances.min(axis=0, initial=np.inf))
+        known = [self.propensity.min(where=self.action == k, initial=np.inf) for k in range(n_actions)]
+        return np.array(known)
 
 
 @dataclass(eq=False)
@@ -128,8 +139,7 @@ class Moments:
         action, outcome, propensity = rows.action, rows.outcome, rows.propensity
         for column, number in enumerate((outcome, outcome**2, propensity < least)):
             self.outcomes[:, column] += np.bincount(action, number, self.n_actions)
-        ends = [-propensity.min(where=action == k, initial=np.inf) for k in range(self.n_actions)]
-        ends += [-outcome.min(initial=np.inf), outcome.max(initial=-np.inf)]
+        ends = [*-rows.least(self.n_actions), -outcome.min(initial=np.inf), outcome.max(initial=-np.inf)]
         self.ends[: len(ends)] = np.maximum(self.ends[: len(ends)], ends)
 
     def __add__(self, other: Self) -> Self:

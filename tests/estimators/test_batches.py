@@ -23,6 +23,7 @@ from milpcb.estimators import sample as samples
 from milpcb.estimators.sample import LoggedColumns, Sample
 from milpcb.offline import evaluate
 from milpcb.offline.moments import Grid
+from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.standing import standing
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
@@ -108,6 +109,39 @@ def test_standard_errors_add_up(learner: Any, propensity: str) -> None:
     for name in ("least_propensity", "effective_size", "calibration", "calibration_error", "calibrated"):
         assert getattr(found.diagnostics, name) == pytest.approx(getattr(rows.diagnostics, name), rel=1e-9), name
     assert found.diagnostics.clipped == rows.diagnostics.clipped
+
+
+def chances(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a frame with propensities of all actions, which are least where the action was not taken."""
+    done = frame["action"].cast(int).to_numpy()
+    table = np.where(np.arange(3) == done[:, None], 0.9, 0.05)
+    table[: len(frame) // 2] = [0.3, 0.3, 0.4]
+    return frame.with_columns(**{f"p{k}": table[:, k] for k in range(3)})
+
+
+@pytest.mark.parametrize("method", ["snips", "dr"])
+def test_propensities_of_all_actions_say_how_small_they_are(method: str) -> None:
+    """Also in rows in which an action was not taken, as in memory: the range of scores goes by the least of them."""
+    frame = chances(log(300))
+    names = ["p0", "p1", "p2"]
+    tree, rows = LoggedPolicyTree(max_depth=1, method=method), features(frame).drop(names)
+    in_memory = LoggedPolicyTree(max_depth=1, method=method)
+    in_memory.fit(rows, frame["action"], reward=frame["y"], propensity=frame.select(names).to_numpy())
+    tree.fit_batches(batches(frame), action="action", reward="y", propensity=names, features=rows.columns)
+    for known in (tree.stand_in_.diagnostics, in_memory.scores_.diagnostics):
+        assert known.least_propensity.tolist() == [0.05] * 3
+    if method == "snips":
+        ranges = EntryRanges.of(in_memory.scores_)
+        assert tree.stand_in_.reach == pytest.approx((ranges.entry, ranges.difference))
+
+
+def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
+    """In any batch, with the number of the row in it."""
+    frame, names = chances(log(300)), ["p0", "p1", "p2"]
+    wrong = frame.with_columns(p2=pl.when(pl.int_range(pl.len()) == 200).then(0.9).otherwise("p2"))
+    asked = {"action": "action", "reward": "y", "propensity": names, "features": ["x0"]}
+    with pytest.raises(InputError, match=r"propensities of row 51 are .* with sum"):
+        TREE.fit_batches([wrong[:150], wrong[150:]], **asked)
 
 
 def test_a_part_without_rows_has_no_values() -> None:
