@@ -21,6 +21,7 @@ from milpcb.offline.standing import StandIn, standing
 from milpcb.types import Floats
 
 CLOSE = 1e-12  # of the squares: a variance below is rounding
+FAR = 1e-6  # of the size of outcomes: where all differences are less, sums of squares do not hold them
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +75,10 @@ def stand_in(
 
     Raises
     ------
-    InputError : there are no rows, or none with some action
+    InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
 
     """
+    _check_spread(*moments.outcome_range)
     n, K = len(moments), moments.n_actions
     for name, count in zip(actions, moments.totals[:, 0].tolist(), strict=True):
         if not count:
@@ -108,6 +110,15 @@ def stand_in(
             least=min_propensity,
         ),
     )
+
+
+def _check_spread(least: float, most: float) -> None:
+    """Raise InputError where all outcomes are so far from 0 that their standard errors would be roundings."""
+    if 0 < most - least < FAR * max(abs(least), abs(most)):
+        raise InputError(
+            f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
+            "subtract a number near them from all, or learn from rows in memory"
+        )
 
 
 def _weighted(moments: Moments, method: str, randomised: bool) -> _Summed:

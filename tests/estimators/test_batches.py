@@ -144,6 +144,16 @@ def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
         TREE.fit_batches([wrong[:150], wrong[150:]], **asked)
 
 
+@pytest.mark.parametrize("far", [1.7e9, -1.7e9])
+def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None:
+    """Seconds of a clock, say, whose squares leave no digit for what differs; those of 1e5 and a little are fine."""
+    with pytest.raises(InputError, match="subtract a number near them from all"):
+        TREE.fit_batches([log(90).with_columns(pl.col("y") + far)], action="action", reward="y", propensity="p")
+    _, near = both(TREE, log(300).with_columns(pl.col("y") + 1e5))
+    one, other = near.stand_in_.gain(near.played_, 0), both(TREE, log(300))[1].stand_in_.gain(near.played_, 0)
+    assert one == pytest.approx(other, rel=1e-4)
+
+
 def test_a_part_without_rows_has_no_values() -> None:
     """What roundings leave of its sums is no mean: NaN, as of rows in memory, and so the JSON can be written."""
     rng = np.random.default_rng(13)
