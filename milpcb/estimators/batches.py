@@ -8,7 +8,6 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.core.checks import choice, real
-from milpcb.data.actions import place
 from milpcb.data.frames import read_columns
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
@@ -23,6 +22,7 @@ from milpcb.estimators.totals import Rows
 from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
 from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.moments import Moments
+from milpcb.offline.scores import treatment_costs
 from milpcb.offline.standing import StandIn
 from milpcb.offline.summed import stand_in
 from milpcb.types import Bools, Floats
@@ -132,6 +132,7 @@ class FromBatches(PolicyEstimator):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
         layout = Layout(features.names, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
+        self._charges(layout.actions, maximise=True)  # what is wrong is said before the pass
         if layout.grid.size > MOST_CONTEXTS:
             raise InputError(
                 f"{layout.grid.size:,} combinations of cut points would be counted, and at most {MOST_CONTEXTS:,} are; "
@@ -167,19 +168,29 @@ class FromBatches(PolicyEstimator):
             self._charges(layout.actions, maximise=maximise),
             maximise=maximise,
             randomised=randomised,
-            min_propensity=real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda v: 0 <= v < 1),
+            min_propensity=self._least(),
         )
+
+    def _least(self) -> float:
+        """Return what propensities are raised to; raises InputError."""
+        return real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda least: 0 <= least < 1)
 
     def _charges(self, actions: Sequence[Any], *, maximise: bool) -> Floats:
         """Return what each action (K,) adds to outcomes; raises InputError, UnknownNameError."""
-        charge, names = np.zeros(len(actions)), tuple(map(str, actions))
-        for name, price in (self.treatment_cost or {}).items():
-            charge[place("action in treatment_cost", name, names)] = -price if maximise else price
-        return charge
+        if self.treatment_cost is None:
+            return np.zeros(len(actions))
+        charge = treatment_costs(self.treatment_cost, tuple(map(str, actions)))
+        if charge.shape != (len(actions),):
+            raise InputError(
+                f"treatment_cost by row needs the rows themselves: give a number for each of the {len(actions)} "
+                "actions, or a mapping from their names"
+            )
+        return -charge if maximise else charge
 
     def _check_adds_up(self) -> None:
         """Raise InputError where what the policy class asks of the rows is more than sums by few columns."""
         choice("method", self.method, METHODS)
+        self._least()
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")
         if self._counts_rows or self.monotone or self.objective != "value":

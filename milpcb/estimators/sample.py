@@ -90,7 +90,7 @@ class Sample:
 
     def add(self, batch: Any) -> None:
         """Take rows of the next batch."""
-        frame = self._nw.from_native(batch, eager_only=True)
+        frame = self._frame_of(batch)
         self._check_schema(dict(frame.schema))
         for name in (self._columns.outcome, *self._columns.propensity):
             _numbers(frame, name)
@@ -105,6 +105,12 @@ class Sample:
         self._numbers.append(numbers[rows])
         while sum(map(len, self._numbers)) > MOST_ROWS + self._new:
             self._thin()
+
+    def _frame_of(self, batch: Any) -> Any:
+        try:
+            return self._nw.from_native(batch, eager_only=True)
+        except TypeError as error:
+            raise InputError(f"a batch must be a data frame of pandas or polars, got {type(batch).__name__}") from error
 
     @property
     def numbers(self) -> Ints:

@@ -20,7 +20,7 @@ import numpy as np
 
 from milpcb.core.checks import choice, number_array, real, whole
 from milpcb.data.actions import by_action, place
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
@@ -219,13 +219,21 @@ def _charge(treatment_cost: Any, log: Log) -> Floats:
     shape = (len(log), len(log.actions))
     if treatment_cost is None:
         return np.zeros(shape)
-    if isinstance(treatment_cost, Mapping):
-        named = {place("action in treatment_cost", name, log.actions): price for name, price in treatment_cost.items()}
-        treatment_cost = [named.get(k, 0.0) for k in range(len(log.actions))]
-    array = number_array("treatment_cost", by_action("treatment_cost", treatment_cost, log.actions))
-    if array.shape not in {shape[1:], shape} or not np.isfinite(array).all():
+    array = treatment_costs(treatment_cost, log.actions)
+    if array.shape not in {shape[1:], shape}:
         raise InputError(f"treatment_cost must be finite numbers, {shape[1:]} by action or {shape}, got {array.shape}")
     return np.broadcast_to(-array if log.maximise else array, shape)
+
+
+def treatment_costs(treatment_cost: Any, actions: tuple[str, ...]) -> Floats:
+    """Return what actions cost as an array, 0 where a mapping does not name them; raises InputError."""
+    if isinstance(treatment_cost, Mapping):
+        named = {place("action in treatment_cost", name, actions): price for name, price in treatment_cost.items()}
+        treatment_cost = [named.get(k, 0.0) for k in range(len(actions))]
+    array = number_array("treatment_cost", by_action("treatment_cost", treatment_cost, actions))
+    if not np.isfinite(array).all():
+        raise InputError(f"treatment_cost must be finite numbers, got {shown(treatment_cost)}")
+    return array
 
 
 def _row_weights(sample_weight: Any, log: Log) -> Floats:

@@ -264,9 +264,45 @@ def test_a_wrong_row_of_a_batch_is_named(change: dict[str, pl.Expr], words: str)
         TREE.fit_batches([log(50), log(50).with_columns(**change)], action="action", reward="y", propensity="p")
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"min_propensity": 2.0}, "min_propensity must be at least 0 and below 1"),
+        ({"min_propensity": "0.1"}, "min_propensity must be at least 0 and below 1"),
+        ({"treatment_cost": {"2": np.nan}}, "treatment_cost must be finite numbers"),
+        ({"treatment_cost": {"2": "much"}}, "treatment_cost must be numbers"),
+        ({"treatment_cost": np.zeros((50, 3))}, "treatment_cost by row needs the rows themselves"),
+    ],
+)
+def test_wrong_options_are_named_before_the_pass(options: dict[str, Any], words: str) -> None:
+    """The first batch is read, for the sample, and no batch is read twice."""
+    read: list[int] = []
+
+    def frames() -> Any:
+        read.append(len(read))
+        yield log(50)
+
+    with pytest.raises(InputError, match=words):
+        LoggedPolicyTree(method="ips", **options).fit_batches(frames, action="action", reward="y", propensity="p")
+    assert read == [0]
+
+
+def test_treatment_costs_are_a_list_too() -> None:
+    """One number an action, in their order, as with rows in memory."""
+    listed, named = (
+        LoggedPolicyTree(method="ips", max_depth=1, treatment_cost=cost).fit_batches(
+            [log(90)], action="action", reward="y", propensity="p"
+        )
+        for cost in ([0.0, 0.0, 0.3], {"2": 0.3})
+    )
+    assert listed.policy_value_ == named.policy_value_
+
+
 def test_wrong_names_and_single_use_batches_are_refused() -> None:
     """A column that is not there is an error with the nearest name, and so are batches that come once only."""
     with pytest.raises(UnknownNameError, match="rewards"):
         TREE.fit_batches([log(50)], action="action", reward="rewards", propensity="p")
     with pytest.raises(InputError, match="twice"):
         TREE.fit_batches(iter([log(50)]), action="action", reward="y", propensity="p")
+    with pytest.raises(InputError, match="a batch must be a data frame of pandas or polars, got ndarray"):
+        TREE.fit_batches([log(50).to_numpy()], action="action", reward="y", propensity="p")
