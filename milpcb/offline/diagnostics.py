@@ -203,7 +203,7 @@ def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Flo
     """Return R2 (K,) of the regression in the rows of each action; NaN where their outcomes do not vary."""
     missed = weight @ np.where(taken, np.square(log.outcome[:, None] - regression), 0.0)
     spread = np.array([_spread(log.outcome[own], weight[own]) for own in taken.T])
-    varied = [bool(np.ptp(log.outcome[own & (weight > 0)])) for own in taken.T]
+    varied = (spread > 0) & [bool(np.ptp(log.outcome[own & (weight > 0)])) for own in taken.T]
     return np.asarray(1 - np.divide(missed, spread, out=np.full(len(spread), np.nan), where=varied))
 
 

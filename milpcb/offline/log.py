@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import ROUNDING, number_array
+from milpcb.core.checks import LARGEST, ROUNDING, number_array
 from milpcb.data.actions import action_name, by_action, entries, is_missing, places
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
@@ -151,6 +151,9 @@ def _outcome(name: str, values: Any) -> Floats:
     if not np.isfinite(outcome).all():
         row = int(np.flatnonzero(~np.isfinite(outcome))[0])
         raise InputError(f"{name}[{row}] is {outcome[row]}; leave out rows whose outcome is missing or infinite")
+    if np.abs(outcome).max() > LARGEST:
+        row = int(np.abs(outcome).argmax())
+        raise InputError(f"{name}[{row}] is {outcome[row]:g}, beyond {LARGEST:g}; give it in a larger unit")
     return outcome
 
 

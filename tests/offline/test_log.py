@@ -65,6 +65,7 @@ def test_propensities_in_every_form_say_the_same():
 WRONG = {
     "a missing outcome": ({"reward": [1, 2, np.nan, 4, 5, 6]}, r"reward\[2\] is nan; leave out rows"),
     "an infinite outcome": ({"reward": [1, 2, 3, 4, 5, np.inf]}, r"reward\[5\] is inf"),
+    "an outcome beyond all squares": ({"reward": [1, 2, 3, 4, 5, -1e200]}, r"reward\[5\] is -1e\+200, beyond 1e\+100"),
     "an outcome of strings": ({"reward": ["a"] * 6}, "reward must be numbers"),
     "a table of outcomes": ({"reward": np.ones((6, 2))}, "one number a row"),
     "too few outcomes": ({"reward": [1.0, 2.0]}, "action has 6 rows, but there are 2 outcomes"),

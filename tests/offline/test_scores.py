@@ -174,6 +174,8 @@ def test_a_regression_explains_nothing_where_nothing_varies(same):
     found = scores(log, model_outcome=LinearRegression()).diagnostics
     assert np.isnan(found.outcome_r2).tolist() == [False, True, False]
     assert not any("'1' (R2" in line for line in found.words())
+    tiny = read_log(X, action, reward=1e-200 * y, propensity="randomised")  # so are the squares of these numbers
+    assert np.isnan(scores(tiny, model_outcome=LinearRegression()).diagnostics.outcome_r2).all()
 
 
 def test_diagnostics_have_treatment_costs():
