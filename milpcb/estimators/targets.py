@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import LARGEST, number_array
-from milpcb.data.actions import action_name, place, places
-from milpcb.errors import InputError
+from milpcb.data.actions import action_name, is_missing, place, places
+from milpcb.errors import InputError, shown
 from milpcb.types import Floats
 
 
@@ -24,6 +24,8 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
 
     """
     names = _names(y)
+    if len({action_name(name) for name in names}) < len(names):
+        raise InputError(f"two columns of costs are for the same action: {shown(names)}; give each its own name")
     array = np.asarray(y)
     if array.ndim == 0 or len(array) != n_rows:
         raise InputError(
@@ -52,7 +54,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
 def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, Any]:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
-    if any(label is None or label != label for label in labels.tolist()):  # noqa: PLR0124 - NaN
+    if any(map(is_missing, labels.tolist())):
         raise InputError("a label is missing; give one for each row, or a table of costs by action")
     known = _distinct(labels) if actions is None else actions
     if len(known) < 2:

@@ -157,6 +157,12 @@ def test_a_table_that_cannot_be_read(table, message):
         ([0, 1], "inconsistent numbers of samples: 3 rows of X, 2 of y"),
         (["a", "a", "a"], "y holds one class only, 'a': there is nothing to choose"),
         (["a", None, "b"], "a label is missing"),
+        (pd.Series(["a", None, "b"], dtype="string"), "a label is missing"),
+        (
+            pd.DataFrame(np.eye(3), columns=["a", "b", "a"]),
+            "two columns of costs are for the same action: ['a', 'b', 'a']",
+        ),
+        (pd.DataFrame(np.eye(3), columns=[1, "1", 2]), "two columns of costs are for the same action: [1, '1', 2]"),
         ([[1.0, 2.0], [1.0, np.nan], [0.0, 0.0]], "costs[1, 1] is nan; costs must be finite"),
         ([["a", "b"], ["c", "d"], ["e", "f"]], "costs must be numbers"),
     ],
