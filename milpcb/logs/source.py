@@ -191,6 +191,8 @@ def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
     """Return the number of the group (n,) of each row; raises InputError on a row without, and on one group only."""
     if not column:
         return None
+    if frame[column].dtype.is_float():
+        frame = frame.select(pl.col(column).fill_nan(None))  # else the rows without a number were one group
     number = _present(name, frame, column).rank("dense").to_numpy().astype(np.int64) - 1
     if number.max() == 0:
         raise InputError(f"{name}, column '{column}' has one value only: all rows would belong together")

@@ -123,6 +123,14 @@ def test_wrong_names_of_columns_are_one_line(options, fragment):
         read(frame, **options)
 
 
+def test_rows_without_the_number_of_a_group_are_no_group():
+    """NaN, as Parquet files have it, is missing as well as nothing is."""
+    persons = [float(i // 2) for i in range(ROWS)]
+    persons[3] = np.nan
+    with pytest.raises(InputError, match="row 4: 'person' is missing"):
+        read(trial(person=persons), group="person")
+
+
 def test_a_log_is_read_once(monkeypatch):
     """Learning asks read_log a single time: what was checked is what is learnt from."""
     from milpcb.estimators import LoggedPolicyTree
