@@ -42,7 +42,7 @@ class Stability:
 
     Attributes
     ----------
-    policy : the best one on all rows
+    policy : the best one on all rows, or the one that was asked about
     agreement : (0..1) mean share of the rows that the best policy of a resample treats alike
     tests : by test of ``policy``, as drawn, in how many (0..1) of the resamples the best policy has it
     leaves : by part of ``policy``, the mean share (0..1) of its rows that get its action from the best of a resample
@@ -79,6 +79,7 @@ def stability(
     seed: int = 0,
     kind: str = "search",
     constraints: Sequence[LabelConstraint] = (),
+    policy: FoundPolicy | None = None,
     progress: Progress | None = None,
 ) -> Stability:
     """Return how stable the best policy is: one query for each resample of the rows.
@@ -93,6 +94,8 @@ def stability(
     scores : see ``milpcb.offline.scores``
     resamples : how often the rows, or the groups of rows, are drawn again, with replacement; 20 where that takes long
     seed : of the resamples
+    policy : the one that is looked at, where it is known already, as of several that are best; it reads ``contexts``.
+        None: it is searched for
     progress : called as ``progress(done, total)`` after every resample
 
     Raises
@@ -103,7 +106,7 @@ def stability(
     check_order(policies, scores.actions)
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     costs, n = scores.costs, len(scores.table)
-    policy = best_policy(oracle, costs)
+    policy = policy or best_policy(oracle, costs)
     played = np.asarray(policy.predict(contexts))
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, oracle.n_actions, oracle.contexts.shape[1])
