@@ -223,6 +223,9 @@ class LowerEnds:
         ``labels`` are what they play in each row (n,). All ends hold at once with the probability ``level``, also of
         policies that were chosen by these rows.
         """
+        n = len(self.scores.table)
+        if any(np.shape(each) != (n,) for each in labels):
+            raise InputError(f"labels must be what each policy plays in each of the {n} rows")
         process, sampled, rng = self._drawn
         reach = _reach(process, sampled, draws, check_confidence(level), rng)
         return [(process.total(each), process.total(each) - process.penalty(each) - reach) for each in labels]
@@ -240,7 +243,7 @@ class LowerEnds:
 def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np.random.Generator) -> float:
     """Return q: the noise of the lower ends is at most this in the share ``level`` of the draws."""
     oracle, least = sampled.oracle, ceil(level / (1 - level) - ROUNDING)
-    draws = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
+    draws = affordable(whole("draws", asked, 1), least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
     noise = [process.above(drawn_again(rng, sampled.members, len(sampled.rows))) for _ in range(draws)]
     return max(0.0, quantile(np.array(noise), level))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from milpcb.constraints import never_play, parity, share_at_most
 from milpcb.errors import InputError
-from milpcb.offline import best_reference, read_log, scores
+from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.arguing import (
     First,
     Monotone,
@@ -126,6 +127,41 @@ def test_what_has_no_price_is_one_line(policies, wish, message, rows):
         priced(Question(policies, X), costs, [wish])
     with pytest.raises(InputError, match="too many side constraints"):
         alike([(0, 1)] * 2000, 10, 2)
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (lambda: Monotone({0: 2}), "an order is 1 where the action never goes down, -1 where never up, got {0: 2}"),
+        (lambda: alike([(0, 10)], 10, 2), "row 10 of a pair is none of the rows 0..9"),
+        (lambda: alike([(0, -1)], 10, 2), "row -1 of a pair is none of the rows 0..9"),
+        (lambda: keep(np.full(10, 2), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions 0..1"),
+        (lambda: keep(np.zeros(3, dtype=int), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions"),
+    ],
+)
+def test_a_wish_with_a_wrong_number_is_one_line(wish, message, rows):
+    """An order that is none skipped values of the column, a negative row was one from the end: neither is read so."""
+    X, costs = rows
+    with pytest.raises(InputError, match=re.escape(message)):
+        priced(Question(DecisionTrees(2, depth=1), X), costs, [wish()])
+
+
+def test_bands_are_of_the_rows_and_draws_that_they_are_asked_for(rows):
+    """Scores of other rows, labels of other rows, and draws that are no number of searches are refused."""
+    X, _ = rows
+    X = np.tile(X, (3, 1))
+    known = scores(read_log(X, np.arange(30) % 2, reward=np.arange(30.0), propensity=[0.5, 0.5]), "snips")
+    question, reference = Question(DecisionTrees(2, depth=1), X), best_reference(known)
+    for draws in (-3, "20"):
+        with pytest.raises(InputError, match="draws must be an integer of at least 1"):
+            price_intervals(question, known, reference, [Without((0,))], draws=draws)
+    with pytest.raises(InputError, match="there are 30 contexts for 5 scores"):
+        price_intervals(question, known.take(np.arange(5)), reference, [Without((0,))], draws=20)
+    ends = LowerEnds(question.policies, X, known, reference)
+    with pytest.raises(InputError, match="each of the 30 rows"):
+        ends.of([np.zeros(3, dtype=int)], draws=20)
+    with pytest.raises(InputError, match="draws must be an integer of at least 1"):
+        ends.of([np.zeros(30, dtype=int)], draws=0)
 
 
 def test_an_order_is_found_among_many_rows_and_cuts():

@@ -16,6 +16,8 @@ from milpcb.offline.arguing.question import Granting, Question, check_columns, e
 from milpcb.offline.cross_fitting import Best
 from milpcb.types import Floats
 
+WAYS = (1, -1, 0)  # up, down, and no order
+
 
 @dataclass(frozen=True)
 class Monotone:
@@ -32,6 +34,8 @@ class Monotone:
         """Return the class under the order."""
         known = explicit(question)
         check_columns(tuple(self.columns), known.rows)
+        if not all(way in WAYS for way in self.columns.values()):
+            raise InputError(f"an order is 1 where the action never goes down, -1 where never up, got {self.columns}")
         joints = [
             Joint((place,), values, len(values) if sign else 0)
             for place in range(known.rows.shape[1])

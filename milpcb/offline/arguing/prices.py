@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import ROUNDING, check_confidence, cost_array
+from milpcb.core.checks import ROUNDING, check_confidence, cost_array, whole
+from milpcb.errors import InputError
 from milpcb.offline.arguing.question import Granting, Question, granted
 from milpcb.offline.arguing.wishes import Wish
 from milpcb.offline.band import UPPER, Process, quantile
@@ -134,6 +135,9 @@ def gain_band(
     progress : called as ``progress(done, total)`` after every draw
 
     """
+    n = question.oracle.n_contexts
+    if n != len(scores.table):
+        raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one a row")
     rng, group = child(seed, "offline", "prices"), scores.log.group
     kind, rules = question.kind, list(question.constraints)
     sampled = sampled_rows(question.policies, question.contexts, question.oracle, rules, kind, group, rng)
@@ -141,7 +145,9 @@ def gain_band(
     base = reference.ways.mixed(reference.lottery, scores.gains)
     process = Process(question.oracle, sampled, scores.gains, shares, base)
     least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
-    times = affordable(draws, least, len(sampled.rows), question.oracle.n_actions, question.oracle.contexts.shape[1])
+    times = affordable(
+        whole("draws", draws, 1), least, len(sampled.rows), question.oracle.n_actions, question.oracle.contexts.shape[1]
+    )
     noise = []
     for draw in range(times):
         up, down = process.greatest(drawn_again(rng, sampled.members, len(sampled.rows)))

@@ -71,6 +71,8 @@ class Under:
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
     """Return the wish that policies play ``labels`` (n,) in the ``rows`` (n,) that are True, such as an old rule's."""
     labels, here = np.asarray(labels), np.asarray(rows, dtype=bool)
+    if labels.shape != here.shape or not np.isin(labels[here], np.arange(n_actions)).all():
+        raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
     others = here[:, None] & (labels[:, None] != np.arange(n_actions))
     return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
 
@@ -93,6 +95,9 @@ def check_pairs(pairs: Sequence[Any], n_actions: int) -> None:
 def ordered(pairs: Sequence[Sequence[int]], n: int, n_actions: int, name: str) -> Iterator[LabelConstraint]:
     """Yield the rules that the first row of each pair gets no higher action than the second."""
     check_pairs(pairs, n_actions)
+    outside = [row for pair in pairs for row in pair if not 0 <= row < n]
+    if outside:
+        raise InputError(f"row {outside[0]} of a pair is none of the rows 0..{n - 1}")
     for one, other in pairs:
         for least in range(1, n_actions):
             weights = np.zeros((n, n_actions))
