@@ -16,7 +16,7 @@ from milpcb.estimators.base import Problem
 from milpcb.experiments.run.progress import span
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
-from milpcb.logs.front import Front, front
+from milpcb.logs.front import Front, front, of_numbers
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.near import AsGood, as_good
@@ -199,7 +199,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     if questions.resamples and _by_estimates(estimator, questions):
         with step(foreseen("its stability", "--resamples", questions.resamples, each)) as tick:
             options = {**again, "resamples": questions.resamples, "progress": tick}
-            options["policy"] = _of_numbers(estimator.policy_)
+            options["policy"] = of_numbers(estimator.policy_)
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
             stable = _in_words(stable, estimator.policy_)
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
@@ -326,11 +326,6 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     tests = {words_of.get(test, test): share for test, share in found.tests.items()}
     depths = tuple(replace(each, policy=_named(each.policy, policy)) for each in found.by_depth)
     return replace(found, tests=tests, by_depth=depths)
-
-
-def _of_numbers(policy: Any) -> Any:
-    """Return the policy that is printed as one of numbers, as which it was searched for."""
-    return replace(policy, names=type(policy.names)()) if hasattr(policy, "names") else policy
 
 
 def _named(searched: Any, policy: Any) -> Any:

@@ -90,3 +90,8 @@ def _parts(text: str) -> tuple[str, str]:
 def in_words(policy: Any, printed: Any) -> Any:
     """Return a policy with the names of columns and actions that the printed one has."""
     return replace(policy, names=printed.names) if hasattr(printed, "names") else policy
+
+
+def of_numbers(printed: Any) -> Any:
+    """Return the policy that is printed as one of numbers, as which it was searched for."""
+    return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.logs.front import in_words
+from milpcb.logs.front import in_words, of_numbers
 from milpcb.logs.what_if import Wisher
 from milpcb.offline import Scores
 from milpcb.offline.arguing import GainBand, Price, prices
@@ -88,7 +88,7 @@ def as_good(
         int((near.played(rows).sum(axis=1) > 1).sum()),
         len(rows),
         tuple(name for name in wisher.columns() if f"without {name}" in dear),
-        tuple(_beside(near, question.best(costs).policy, printed, scores, question.rows, rows)) if counted else (),
+        tuple(_beside(near, printed, scores, question.rows, rows)) if counted else (),
     )
 
 
@@ -97,14 +97,14 @@ def _some_rows(n: int) -> Ints:
     return np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
 
 
-def _beside(near: NearBest, best: Any, printed: Any, scores: Scores, contexts: Floats, rows: Ints) -> list[OneOfThem]:
+def _beside(near: NearBest, printed: Any, scores: Scores, contexts: Floats, rows: Ints) -> list[OneOfThem]:
     """Return the rule that looks best and those that differ most from it, in words."""
-    rules = [best, *islice(near.policies(), MOST_COMPARED)]
+    rules = [of_numbers(printed), *islice(near.policies(), MOST_COMPARED)]
     labels = np.array([rule.predict(contexts[rows]) for rule in rules])
     shares = scores.weight / scores.weight.sum()
     every, found = np.arange(len(contexts)), []
-    for place in far_apart(labels, SHOWN):
-        if place and (labels[place] == labels[0]).all():
+    for number, place in enumerate(far_apart(labels, SHOWN)):
+        if number and not place:
             break  # there is no other rule
         value = float(shares @ scores.table[every, rules[place].predict(contexts)])
         found.append(OneOfThem(value, str(in_words(rules[place], printed)) if place else str(printed)))

@@ -66,6 +66,16 @@ def test_rules_within_an_amount_are_those_of_the_list(fitted):
     assert any("age <=" in rule.rules for rule in found.rules[1:])
 
 
+@pytest.mark.parametrize("number", [1, 2])
+def test_where_there_are_fewer_rules_than_three_none_is_shown_twice(number, fitted):
+    """One stands alone, two stand side by side."""
+    tree, wisher, every = fitted
+    worth = np.sort(totals(tree.scores_.table / len(tree.scores_.table), np.unique(every, axis=0)))[::-1]
+    found = near.as_good(wisher, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
+    assert (found.count, found.exact) == (number, True)
+    assert len({rule.rules for rule in found.rules}) == len(found.rules) == number
+
+
 def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_lower_end(fitted):
     """By the band, for every rule of the class by itself."""
     tree, wisher, every = fitted
