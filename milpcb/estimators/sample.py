@@ -138,7 +138,7 @@ class Sample:
         if given is not None:
             return tuple(map(action_name, given))
         column = self._nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
-        found = [value for value in column.unique().to_list() if value is not None]
+        found = column.drop_nulls().unique().to_list()
         order = sorted(
             found, key=lambda value: (isinstance(value, str), str(value) if isinstance(value, str) else value)
         )
@@ -185,7 +185,7 @@ class Sample:
                 new[int(lost.to_numpy().argmax())] = True
                 seen.add(None)
             if not column.dtype.is_numeric() and len(seen) <= MOST_NEW:
-                for value in set(column.unique().to_list()) - seen - {None}:
+                for value in set(column.drop_nulls().unique().to_list()) - seen:
                     new[int((column == value).fill_null(value=False).to_numpy().argmax())] = True
                     seen.add(value)
         self._new += int(new.sum())
@@ -257,8 +257,8 @@ def _read(frame: Any, name: str) -> tuple[Any, Ints | None]:
 
 def _distinct(column: Any) -> tuple[list[Any], Ints]:
     """Return the distinct values of a column, None being missing, and the place of each row's (n,) among them."""
-    found = column.unique().to_list()
-    known = [value for value in found if value is not None and value == value]  # noqa: PLR0124 - NaN is not itself
+    found = column.drop_nulls().unique().to_list()
+    known = [value for value in found if value == value]  # noqa: PLR0124 - NaN is not itself
     place = column.replace_strict(known, list(range(len(known))), default=len(known)) if known else None
     if place is None:
         return [None], np.zeros(len(column), dtype=np.int64)

@@ -298,6 +298,23 @@ def test_treatment_costs_are_a_list_too() -> None:
     assert listed.policy_value_ == named.policy_value_
 
 
+@pytest.mark.parametrize("kind", ["string", "boolean"])
+def test_missing_values_of_pandas_are_missing(kind: str) -> None:
+    """NA among strings or booleans, as with rows in memory; an action that is NA is named with its row."""
+    whole = log(200).to_pandas().drop(columns="age")
+    whole["region"] = whole["region"].astype("string") if kind == "string" else (whole["region"] > "n").astype(kind)
+    frame = whole.assign(region=whole["region"].where(whole["x0"] > 9))
+    rows, tree = frame[["x0", "region"]], LoggedPolicyTree(max_depth=1, method="ips")
+    by_rows = LoggedPolicyTree(max_depth=1, method="ips")
+    by_rows.fit(rows, frame["action"], reward=frame["y"], propensity=frame["p"].to_numpy())
+    asked: dict[str, Any] = {"action": "action", "reward": "y", "propensity": "p", "features": ["x0", "region"]}
+    tree.fit_batches([frame[:90], frame[90:]], **asked)
+    assert tree.predict(rows).tolist() == by_rows.predict(rows).tolist()
+    lost = frame.assign(action=frame["action"].astype("string").where(frame.index != 7))
+    with pytest.raises(InputError, match="row 8: 'action' is missing"):
+        tree.fit_batches([lost], **asked)
+
+
 def test_wrong_names_and_single_use_batches_are_refused() -> None:
     """A column that is not there is an error with the nearest name, and so are batches that come once only."""
     with pytest.raises(UnknownNameError, match="rewards"):
