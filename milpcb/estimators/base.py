@@ -144,7 +144,10 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return csr_matrix(passed[parts])
 
     def problem(self, X: Any) -> Problem:
-        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability."""
+        """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
+
+        Constraints count every row once, also after a fit with weights of rows.
+        """
         columns = self._policy().names.columns
         features = read_features(self, checked(self, X, reset=False))
         contexts = encoded(columns, features.values, range(len(columns)))

@@ -215,6 +215,7 @@ class FromLog(FromBatches):
     def problem(self, X: Any, *, guarded: bool = True) -> Problem:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
+        Constraints count every row once, also after a fit with weights of rows.
         Limits that hold with confidence are there as what estimates on the rows are to keep, which more policies do;
         not ``guarded``, without them.
         """

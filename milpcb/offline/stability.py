@@ -143,7 +143,7 @@ def _tests(policy: Policy) -> list[str]:
 def _near_best(
     policies: PolicyClass, contexts: Any, scores: Scores, constraints: Sequence[LabelConstraint]
 ) -> int | None:
-    """Return how many labelings lose less than the standard error of what they lose to the best; None if too many."""
+    """Return how many labelings are within the standard error of the value of the best; None if too many."""
     opened = policies.on(contexts)
     if opened.log_size > np.log(MOST_LISTED) or "policies" not in opened.capabilities:
         return None
