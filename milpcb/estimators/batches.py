@@ -132,7 +132,7 @@ class FromBatches(PolicyEstimator):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
         layout = Layout(features.names, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
-        self._charges(layout.actions, maximise=True)  # what is wrong is said before the pass
+        self._charges(layout.actions, maximise=True)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             raise InputError(
                 f"{layout.grid.size:,} combinations of cut points would be counted, and at most {MOST_CONTEXTS:,} are; "
