@@ -6,6 +6,7 @@ the names of files, names of policies' files lead nowhere else, pictures are png
 
 from __future__ import annotations
 
+import re
 from typing import (
     Annotated,
     Any,
@@ -14,7 +15,7 @@ from typing import (
     TypeVar,
 )
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from milpcb.errors import clipped
@@ -25,10 +26,18 @@ T = TypeVar("T")
 CLOSED = ConfigDict(extra="forbid", strict=True)
 OPEN = ConfigDict(extra="allow", strict=True)  # of what has keys of its own, which nothing here reads
 
+
+def _policy_file(name: str) -> str:
+    """Return a name that a policy's file can have; read by Python's own letters, as the names are made."""
+    if re.fullmatch(r"(best_policy|leader)_[\w.+-]+", name) is None:
+        raise ValueError("it is no name of a policy's file")
+    return name
+
+
 Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, Field(max_length=2000)]  # a label, or a title, which is made of labels
-File = Annotated[str, Field(pattern=r"^(best_policy|leader)_[\w.+-]+$", max_length=200)]
+File = Annotated[str, Field(max_length=200), AfterValidator(_policy_file)]
 Version = Annotated[str, Field(max_length=100)]
 Versions = Annotated[dict[Version, Version], Field(max_length=100)]
 Whole = Annotated[int, Field(ge=0, le=2**53)]

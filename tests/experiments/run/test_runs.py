@@ -303,6 +303,15 @@ def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
     }
 
 
+def test_any_label_may_name_a_file(tiny, tmp_path, play_into):
+    """Fractions and raised digits are letters of a label too: files are called so, and the directory can be read."""
+    played = play_into(
+        tiny.replace('queries = "profile"', 'queries = "profile"\nlabel = "\u00bd x\u00b2"'), tmp_path / "run"
+    )
+    assert (played.path / "leader_\u00bd-x\u00b2_seed0.txt").exists()
+    assert set(milpcb.load(played.path)["learner"]) == {"\u00bd x\u00b2"}
+
+
 def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
     """The cell is played once more, and its picture is the same."""
     run = tmp_path / "run"
