@@ -12,7 +12,15 @@ import polars as pl
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped, listed
 from milpcb.experiments.results.figures.meaning import comparators, unconstrained
-from milpcb.experiments.results.figures.results import MANY_SEEDS, Panel, Results, guarantee, longest, regrets
+from milpcb.experiments.results.figures.results import (
+    MANY_SEEDS,
+    Panel,
+    Results,
+    guarantee,
+    longest,
+    most_rounds,
+    regrets,
+)
 from milpcb.experiments.results.slopes import mean_interval
 
 FEW_PANELS = 4  # so many are named in a sentence
@@ -28,10 +36,14 @@ CERTIFICATES = (
 
 @dataclass(frozen=True)
 class Final:
-    """The mean final regret of a learner in a panel, its guarantee (inf without one), and the regret of each seed."""
+    """The mean final regret of a learner in a panel after ``horizon`` rounds, and the regret of each seed.
+
+    ``guarantee`` is inf without one.
+    """
 
     learner: str
     panel: str
+    horizon: int
     regret: float
     guarantee: float
     by_seed: Mapping[int, float]
@@ -70,14 +82,17 @@ def final_means(results: Results) -> list[Final]:
 
 
 def verdict(results: Results) -> str:
-    """Return a sentence on who has the least regret.
+    """Return a sentence on who has the least regret after the most rounds.
 
-    Learners that know the costs beforehand, and those that need not keep the side constraints, are not compared.
+    Learners that know the costs beforehand, those that need not keep the side constraints, and those that are left out
+    at the longest horizon are not compared.
     """
-    found = _compared(results)
+    ends = _compared(results)
+    horizon = max(final.horizon for final in ends)
+    found = [final for final in ends if final.horizon == horizon]
     panels = list(dict.fromkeys(result.panel for result in found))
     by_panel = [sorted((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
-    return _winner(results, by_panel)
+    return _winner(results, horizon, by_panel)
 
 
 def against_guarantees(results: Results) -> str:
@@ -138,15 +153,15 @@ def finals_of(panel: Panel) -> dict[str, Final]:
     for learner in panel.learners:
         own = panel.frame.filter(pl.col("learner") == learner)
         by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
-        mean = float(regrets(panel.frame, learner).mean())
+        mean, horizon = float(regrets(panel.frame, learner).mean()), int(most_rounds(own))
         promised = guarantee(panel.frame, learner)
-        found[learner] = Final(legible(learner), legible(panel.name), mean, promised, by_seed)
+        found[learner] = Final(legible(learner), legible(panel.name), horizon, mean, promised, by_seed)
     return found
 
 
-def _winner(results: Results, by_panel: Sequence[Sequence[Final]]) -> str:
+def _winner(results: Results, horizon: int, by_panel: Sequence[Sequence[Final]]) -> str:
     """Return who has the least regret of each panel, ``by_panel`` in that order, where the seeds distinguish it."""
-    rounds = f"After {with_separators(results.horizons[-1])} rounds"
+    rounds = f"After {with_separators(horizon)} rounds"
     if len(by_panel) == 1:
         return _only_winner(rounds, by_panel[0])
     if results.seeds < 2:

@@ -12,7 +12,7 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.looks import COLOURS, looks
 from milpcb.experiments.results.figures.meaning import FOR_ONE_LAW, OF_ONE_LAW, constraint_words, without_void
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import verdict
+from milpcb.experiments.results.figures.words import against_guarantees, verdict
 from milpcb.experiments.results.glossary import glossary
 from milpcb.experiments.results.report import report_page
 from milpcb.experiments.results.report_table import report_table
@@ -57,6 +57,20 @@ def test_a_panel_is_won_only_where_paired_differences_exclude_zero(make_frame):
     assert "distinguished" not in verdict(Results(clear, "t"))
     hidden = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [60, 20, 99]})  # differences 50, -30, 9
     assert "It is not distinguished from uniform" in verdict(Results(hidden, "t"))
+
+
+def test_a_learner_that_is_left_out_at_the_longest_horizon_is_no_winner(make_frame):
+    """After as many rounds as the others it might have more regret; against its own guarantee it is counted."""
+    frame = make_frame(["exp4", "uniform"], ["planted", "switching"], horizons=[100, 1000])
+    short = make_frame(["uniform", "bistro_plus"], ["planted", "switching"], horizons=[100])
+    frame = pl.concat([frame, short.filter(pl.col("learner") == "bistro_plus").with_columns(regret=0.5)])
+    words = verdict(Results(frame, "t"))
+    assert words.startswith("After 1\u202f000 rounds exp4 has the least regret in planted and switching")
+    assert "bistro_plus" not in words
+    alone = frame.filter(pl.col("learner") == "bistro_plus", pl.col("environment") == "planted")
+    assert verdict(Results(alone, "t")).startswith("After 100 rounds bistro_plus has a regret of 0.50")
+    bounded = pl.when(pl.col("learner") == "bistro_plus").then(1.0).otherwise(np.inf)
+    assert against_guarantees(Results(frame.with_columns(guarantee=bounded), "t")).endswith("with 0.500 of 1.0.")
 
 
 def test_panels_are_counted_as_won_only_where_they_are(make_frame):
