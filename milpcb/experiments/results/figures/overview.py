@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
@@ -52,7 +53,7 @@ Table = Mapping[str, Square]
 def overview(results: Results) -> list[Drawing]:
     """Draw regret at T over that of uniform play: a row per learner, a column per panel; needs two, and "uniform"."""
     names = randoms(results.frame, results.settings)
-    panels = [panel for panel in results.panels(longest(results.finals)) if set(names) & set(panel.learners)]
+    panels = [panel for panel in results.panels(results.finals) if set(names) & set(panel.learners)]
     if len(panels) < 2:
         return []
     apart = [*names, *(name for name in results.looks if name in comparators(results.settings, informed=True))]
@@ -70,18 +71,26 @@ def overview(results: Results) -> list[Drawing]:
 
 
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
-    """Return a square for every learner of a panel of final rows; the first of ``apart`` that it has plays randomly."""
-    random = float(regrets(panel.frame, next(name for name in apart if name in panel.learners)).mean())
-    compared = sorted(
-        (final for label, final in finals_of(panel).items() if label not in apart), key=lambda final: final.regret
-    )
+    """Return a square for every learner of a panel of final rows; the first of ``apart`` that it has plays randomly.
+
+    Each is shown at its longest horizon, beside random play after as many rounds; the least regret is one of those
+    after the most rounds.
+    """
+    random = next(name for name in apart if name in panel.learners)
+    last = Panel(panel.name, longest(panel.frame))
+    finals = finals_of(last)
+    most = max(final.horizon for final in finals.values())
+    rivals = [final for label, final in finals.items() if label not in apart and final.horizon == most]
+    compared = sorted(rivals, key=lambda final: final.regret)
     found = {}
-    for learner, final in finals_of(panel).items():
-        near = bool(compared) and learner not in apart and final != compared[0]
+    for learner, final in finals.items():
+        beside = regrets(panel.frame.filter(pl.col("horizon") == final.horizon), random)
+        paid = float(beside.mean()) if len(beside) else np.nan
+        near = final in compared[1:]
         found[learner] = Square(
             final.regret,
-            final.regret / random if random > ROUNDING else np.nan,
-            final.regret > guarantee(panel.frame, learner) + ROUNDING,
+            final.regret / paid if paid > ROUNDING else np.nan,
+            final.regret > guarantee(last.frame, learner) + ROUNDING,
             bool(compared) and final == compared[0],
             near and len(final.by_seed) > 1 and not distinguished(compared[0], final),
         )

@@ -200,6 +200,18 @@ def test_the_overview_marks_what_seeds_do_not_distinguish(make_frame):
     assert found["ftpl"].share == pytest.approx(0.105)
 
 
+def test_the_overview_has_shares_of_as_many_rounds(make_frame):
+    """A learner that is left out at the longest horizon is beside random play after its own rounds, and never bold."""
+    frame = make_frame(["exp4", "uniform"], horizons=[100, 1000])
+    alike = frame.filter(pl.col("learner") == "uniform", pl.col("horizon") == 100)
+    frame = pl.concat([frame, alike.with_columns(learner=pl.lit("short"), guarantee=1.0)])
+    (panel,) = Results(frame, "t").panels(Results(frame, "t").finals)
+    found = squares(panel, ["uniform"])
+    assert found["short"].share == pytest.approx(1.0)
+    assert [name for name, square in found.items() if square.least] == ["exp4"]
+    assert not found["short"].near
+
+
 @pytest.mark.parametrize(
     ("share", "text"),
     [
