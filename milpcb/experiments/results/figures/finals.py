@@ -92,7 +92,7 @@ def rows(panel: Panel) -> dict[str, Row]:
         own = panel.frame.filter(pl.col("learner") == learner)
         certificate = float(own["certificate"].cast(pl.Float64).to_numpy().mean())
         promised = guarantee(panel.frame, learner)
-        text = number(promised) if promised < most_rounds(panel.frame) else ABOVE if np.isfinite(promised) else ""
+        text = number(promised) if promised < most_rounds(own) else ABOVE if np.isfinite(promised) else ""
         found[learner] = Row(float(values.mean()), low, high, certificate, text)
     return found
 

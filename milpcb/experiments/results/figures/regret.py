@@ -124,10 +124,9 @@ def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
         return {}
     if with_fits:
         return {learner: slope_text(slope) for learner, slope in fits(panels[0]).items()}
-    rounds, guarantees = most_rounds(panels[0].frame), _finite_guarantees(panels[0])
     texts = certificate_texts(panels[0])
-    for learner, value in guarantees.items():
-        void = "" if value < rounds else ": void, above T"
+    for learner, value in _finite_guarantees(panels[0]).items():
+        void = "" if value < _rounds_of(panels[0], learner) else ": void, above T"
         texts[learner] = "\n".join([*texts.get(learner, "").splitlines(), f"guarantee {number(value)}{void}"])
     return texts
 
@@ -184,9 +183,14 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
     """Return the guarantees to draw: those below T, the largest regret, and near the curves."""
-    far, rounds = _far(panel), most_rounds(panel.frame)
-    known = {learner: value for learner, value in _finite_guarantees(panel).items() if value < rounds}
+    far, finite = _far(panel), _finite_guarantees(panel)
+    known = {learner: value for learner, value in finite.items() if value < _rounds_of(panel, learner)}
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
+
+
+def _rounds_of(panel: Panel, learner: str) -> float:
+    """Return the number of rounds that a learner played, which no regret of it is above."""
+    return most_rounds(panel.frame.filter(pl.col("learner") == learner))
 
 
 def _finite_guarantees(panel: Panel) -> dict[str, float]:
@@ -198,10 +202,10 @@ def _not_drawn(results: Results) -> str:
     """Return the sentences on guarantees that are not drawn on a linear axis; "" where all are."""
     void = far = False
     for panel in results.longest_panels:
-        near, rounds = _near(panel, loglog=False), most_rounds(panel.frame)
-        left = [value for learner, value in _finite_guarantees(panel).items() if learner not in near]
-        void |= any(value >= rounds for value in left)
-        far |= any(value < rounds for value in left)
+        near, finite = _near(panel, loglog=False), _finite_guarantees(panel)
+        left = [value >= _rounds_of(panel, learner) for learner, value in finite.items() if learner not in near]
+        void |= any(left)
+        far |= not all(left)
     return sentences(
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if void else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if far else "",

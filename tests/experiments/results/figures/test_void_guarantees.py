@@ -74,3 +74,17 @@ def test_studies_say_so_in_the_caption(guarantee: float, drawn: bool) -> None:
     (ends,) = finals(results)
     assert ("above T" in texts(ends.figure)) != drawn
     assert ("A guarantee above T" in ends.caption) != drawn
+
+
+def test_the_rounds_are_those_that_the_learner_played() -> None:
+    """A learner that is left out at the longest horizon has a void guarantee where that is above its own rounds."""
+    axes = {name: pl.lit("one") for name in ("environment", "policies", "oracle")}
+    short = curves(130.0).with_columns(horizon=pl.lit(100), learner=pl.lit("short"))
+    whole = curves(np.inf).with_columns(horizon=pl.lit(200), round=2 * pl.col("round"))
+    results = Results(pl.concat([whole, short], how="diagonal").with_columns(**axes), "study")
+    (drawing,) = regret(results)
+    assert dotted(drawing.figure) == []
+    assert "void, above T" in texts(drawing.figure)
+    assert "are void and not drawn" in drawing.caption
+    (ends,) = finals(results)
+    assert "above T" in texts(ends.figure)
