@@ -106,7 +106,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     marks: list[tuple[Any, str]] = [(mark.handle(), name) for name, mark in marked.items()]
     if any(_near(panel, loglog=loglog) for panel in panels):
         marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
-    texts = _texts(finals, with_fits=with_fits) if results.width >= WIDE else {}
+    texts = _texts(finals if with_fits else panels, with_fits=with_fits) if results.width >= WIDE else {}
     direct = len(panels) == 1 or results.width < WIDE
     if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
         for axes, panel in zip(every, panels, strict=True):

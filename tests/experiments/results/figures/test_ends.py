@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from milpcb.core.decimals import number
 from milpcb.experiments.results.figures.regret import regret
 from milpcb.experiments.results.figures.results import Results
 
@@ -49,6 +50,16 @@ def test_certificates_far_above_the_curves_are_numbers_only(make_frame):
     assert marks(axes, "_") == []
     assert axes.get_ylim()[1] < 5000
     assert sum("certificate 5\u202f000" in text.get_text() for text in axes.texts) == 3
+
+
+def test_certificates_are_those_of_the_longest_horizon(make_frame):
+    """Also where other seeds failed at it than at the shorter ones."""
+    frame = make_frame(["exp4"], horizons=[100, 1000])
+    for failed in ([(2, 1000)], [(0, 100), (2, 1000)]):
+        done = frame.filter([~((pl.col("seed") == seed) & (pl.col("horizon") == T)) for seed, T in failed])
+        (drawing,) = regret(Results(done, "t"))
+        mean = done.filter(pl.col("round") == 1000)["certificate"].mean()
+        assert f"certificate {number(mean)}\n" in drawing.figure.axes[0].texts[-1].get_text()
 
 
 def test_without_certificates_nothing_is_marked(make_frame):
