@@ -25,7 +25,7 @@ from milpcb.experiments.results.figures.drawing import (
 )
 from milpcb.experiments.results.figures.ends import can_be_named, name_lines
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.results import WIDE, Panel, Results, guarantee, regrets, spread
+from milpcb.experiments.results.figures.results import WIDE, Panel, Results, guarantee, longest, regrets, spread
 from milpcb.experiments.results.figures.words import band, legible, sentences
 from milpcb.experiments.results.slopes import Slope, fit_slope
 from milpcb.types import Floats
@@ -49,7 +49,7 @@ def horizons(results: Results) -> list[Drawing]:
     marks: list[tuple[Any, str]] = [(Line2D([], [], **GUIDE), "slope of the guarantee")]
     marks.append((Line2D([], [], color=GREY, **DOTS), "guarantee"))
     if len(panels) == 1 and results.width >= WIDE and can_be_named(every[0], panels[0], texts):
-        name_lines(every[0], panels[0], results.looks, texts)
+        name_lines(every[0], Panel(panels[0].name, longest(panels[0].frame)), results.looks, texts)
         legend(figure, marks, below=True)
     else:
         named = [

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from milpcb.core.decimals import number
+from milpcb.experiments.results.figures.horizons import horizons
 from milpcb.experiments.results.figures.regret import regret
 from milpcb.experiments.results.figures.results import Results
 
@@ -60,6 +61,16 @@ def test_certificates_are_those_of_the_longest_horizon(make_frame):
         (drawing,) = regret(Results(done, "t"))
         mean = done.filter(pl.col("round") == 1000)["certificate"].mean()
         assert f"certificate {number(mean)}\n" in drawing.figure.axes[0].texts[-1].get_text()
+
+
+def test_lines_over_horizons_end_in_the_longest(make_frame):
+    """The number beside a line is its last mean, also where other seeds failed at that horizon than at the others."""
+    frame = make_frame(["exp4"], horizons=[100, 1000])
+    for failed in ([(2, 1000)], [(0, 100), (2, 1000)]):
+        done = frame.filter([~((pl.col("seed") == seed) & (pl.col("horizon") == T)) for seed, T in failed])
+        (drawing,) = horizons(Results(done, "t"))
+        mean = done.filter(pl.col("round") == 1000)["regret"].mean()
+        assert drawing.figure.axes[0].texts[-1].get_text().startswith(f"exp4: {number(mean)}\n")
 
 
 def test_without_certificates_nothing_is_marked(make_frame):
