@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from milpcb.commands.console import out, print_remarks, write_pictures
+from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
@@ -44,6 +45,10 @@ def _read(directories: Sequence[Path]) -> Results:
 
     from milpcb.experiments.results.figures.results import Results, joined, read_results
 
+    places = [path.resolve() for path in directories]
+    for path, place in zip(directories, places, strict=True):
+        if places.count(place) > 1:
+            raise InputError(f"{path} is named twice; name each directory once")
     every = [read_results(path) for path in directories]
     if len(every) == 1:
         return every[0]

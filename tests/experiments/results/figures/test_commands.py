@@ -128,6 +128,13 @@ def test_plot_of_two_directories_tells_their_learners_apart(milpcb, finished, tm
     assert "again: uniform" in picture
 
 
+def test_a_directory_that_is_named_twice_is_one_line(milpcb, finished, tmp_path):
+    """However it is written: two curves of one run cannot be told apart."""
+    code, out, err = milpcb("plot", finished, finished / ".." / finished.name, "--out", tmp_path)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "is named twice" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
