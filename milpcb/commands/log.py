@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.sections import Config
 
 ENDINGS = (".csv", ".parquet")
+PLAYED = ("action", "cost", "probability")  # the columns behind those of the context
 AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 
 
@@ -92,6 +93,11 @@ def _frame(directory: Path, cell: Cell) -> tuple[pl.DataFrame, bool]:
     from milpcb.experiments.study.worlds import open_world
 
     world = open_world(cell, WorldCosts(directory, cell.world_key))
+    for name in (name for name in PLAYED if name in world.environment.feature_names):
+        raise InputError(
+            f"the contexts of {directory} have a feature called '{name}', as a column of the rounds is; "
+            "call it otherwise in the environment"
+        )
     with ProgressLine() as line:
         rounds = rounds_of(cell, world, line.ticker(cell.title, cell.horizon))
     shown = np.asarray(world.stream.contexts)[rounds.rows]

@@ -111,3 +111,14 @@ def test_a_play_without_a_record_is_refused(ran, milpcb_):
         record.unlink()
     done = milpcb_(ran, "log", "runs/mixed", *ONE, "--out", "b.csv")
     assert (done.returncode, "milpcb resume" in done.stderr) == (2, True)
+
+
+def test_a_feature_that_is_called_like_a_column_is_refused(tmp_path, milpcb_, write, assert_one_line):
+    """A column of the context would otherwise be written over by the costs that were paid."""
+    replay = MIXED.replace('"planted"\nn_contexts = 8\nn_features = 3', '"replay"\ncontexts = "x.csv"\ncosts = "c.csv"')
+    write(tmp_path, {"tiny.toml": replay.replace("horizon = 120\nseeds = [0, 1]", "horizon = 2")})
+    write(tmp_path, {"x.csv": "cost,age\n5,20\n7,30\n", "c.csv": "a,b\n0,1\n1,0\n"})
+    assert milpcb_(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "quiet").returncode == 0
+    done = milpcb_(tmp_path, "log", "out", "--learner", "uniform", "--out", "rounds.csv")
+    assert_one_line(done, "feature called 'cost'", "call it otherwise")
+    assert not (tmp_path / "rounds.csv").exists()
