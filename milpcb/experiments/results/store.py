@@ -192,8 +192,10 @@ class RunDirectory:
             if record is None or rules not in record:
                 continue
             files = {"txt": f"{record[rules]}\n".encode()}
-            for suffix in record["pictures"] if of_task["draw"] else ():
-                files[suffix] = contents(file_of(self.path, suffix, of_task["key"]))
+            for suffix, wanted in record["pictures"].items() if of_task["draw"] else ():
+                with suppress(OSError):  # it is lost, and the task that was to draw it again has failed
+                    content = contents(file_of(self.path, suffix, of_task["key"]))
+                    files |= {suffix: content} if digest(content) == wanted else {}
             for suffix, content in files.items():
                 names.add(write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False).name)
         for stale in set(index["written"]) - names:

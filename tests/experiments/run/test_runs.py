@@ -321,3 +321,19 @@ def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
     (run / f"cells/{index['leaders'][0]['key']}.svg").unlink()
     assert play_into(tiny, run).tasks == ["bistro_plus, seed 0: 40"]
     assert (run / "leader_bistro_plus_seed0.svg").read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", [None, b"<svg/>"])
+def test_a_lost_picture_hides_no_failure(damage, tiny, tmp_path, play_into, monkeypatch):
+    """Where a cell fails that is played again for its picture, the run ends as with any failure, without that one."""
+    played = play_into(tiny, tmp_path / "run")
+    (kept,) = played.path.glob("leader_*.svg")
+    (picture,) = (file for file in played.path.glob("cells/*.svg") if file.read_bytes() == kept.read_bytes())
+    picture.unlink()
+    if damage is not None:
+        picture.write_bytes(damage)
+    monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", lambda *_: 1 / 0)
+    again = play_into(tiny, tmp_path / "run")
+    assert [reason.rpartition(": ")[2] for _, reason in again.failed] == ["division by zero"]
+    assert not kept.exists()
+    assert kept.with_suffix(".png").exists()
