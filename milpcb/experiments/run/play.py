@@ -75,12 +75,15 @@ def play(
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
     if isinstance(seeds, (str, bytes)) or not isinstance(seeds, (Sequence, np.ndarray)) or not len(seeds):
         raise InputError(f"seeds must be a list of at least one, such as range(5), got {shown(seeds)}")
+    chosen = [check_seed(seed) for seed in seeds]
+    if len(set(chosen)) < len(chosen):
+        raise InputError(f"a seed is listed twice; each one is one play, got {shown(seeds)}")
     sure = None if confidence is None else check_confidence(confidence)
     named, made = named_learners(learners, oracle), _environment(environment)
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
     with ProgressLine() as line:
-        for seed in map(check_seed, seeds):
+        for seed in chosen:
             world = _open(made, policies, horizon, seed, contexts)
             best = world.best(at, line)
             players = [_player(each, world, best, at, sure) for each in named]  # mistakes come before any is played

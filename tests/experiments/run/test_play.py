@@ -283,6 +283,7 @@ WORLD = {"policies": TREES}
             r"seeds must be a list .* such as range\(5\)",
         ),
         (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[-1], **WORLD), InputError, "seed must be a non-negative integer"),
+        (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[1, 0, 1], **WORLD), InputError, "a seed is listed twice"),
         (lambda: milpcb.play(SMALL, "exp4", 9, policies="trees"), InputError, "policies must be a policy class"),
         (
             lambda: milpcb.play(Shop(), "best_in_hindsight", 9, contexts=CORNERS, **WORLD),
