@@ -31,6 +31,7 @@ from milpcb.experiments.results.figures.looks import looks
 from milpcb.experiments.results.figures.meaning import entries, randoms, registered
 from milpcb.experiments.results.figures.results import Panel, Results, longest, spread
 from milpcb.experiments.results.figures.words import band, legible, sentences, with_separators
+from milpcb.experiments.results.slopes import ROUNDING
 
 SHARE, REGRET = f"regret, {THIN}% of that of choosing at random", "regret at the horizon"
 RANDOM: dict[str, Any] = {"color": "0.55", "linewidth": 1.2, "zorder": 0.5}
@@ -121,7 +122,10 @@ def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]
     beside = ["environment", "policies", "horizon", "x"]
     own = frame.filter(pl.col("learner").is_in(random)).group_by(beside).agg(random=pl.col("regret").mean())
     joined = frame.join(own, on=beside, how="left", maintain_order="left")
-    if joined.filter(~pl.col("learner").is_in(random)).is_empty() or not (joined["random"].fill_null(0.0) > 0).all():
+    if (
+        joined.filter(~pl.col("learner").is_in(random)).is_empty()
+        or not (joined["random"].fill_null(0.0) > ROUNDING).all()
+    ):
         return frame, False
     shares = joined.with_columns(regret=100 * pl.col("regret") / pl.col("random")).drop("random")
     return shares.filter(~pl.col("learner").is_in(random)), True

@@ -179,3 +179,13 @@ def test_shares_of_random_play_over_a_number(make_frame):
     assert axes.get_ylim()[0] == 0.0
     assert axes.get_yscale() == "linear"
     assert "number of actions K" in {axes.get_xlabel() for axes in drawing.figure.axes}
+
+
+def test_there_is_no_share_of_a_rounding_error(make_frame):
+    """Where uniform play pays as little as the best policy, up to the rounding of sums, regret is shown as it is."""
+    worlds = {"two": 2, "five": 5}
+    tables = [{"name": "planted", "label": label, "n_actions": k} for label, k in worlds.items()]
+    frame = make_frame(["exp4", "uniform"], list(worlds))
+    rounding = pl.when(pl.col("learner") == "uniform").then(1e-12).otherwise("regret")
+    (drawing,) = draw(Results(frame.with_columns(regret=rounding), "t", {"environment": tables}), ["against"])
+    assert "%" not in drawing.caption.partition("Means over")[0]
