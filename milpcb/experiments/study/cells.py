@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
-from milpcb.experiments.study.fingerprints import fingerprint, source_digest
+from milpcb.experiments.study.fingerprints import fingerprint, sources_of
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.plugins import injection, local_classes, registry
 
@@ -266,7 +265,7 @@ def _settings(kind: str, component: Component) -> dict[str, Any]:
 
 
 def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
-    """Return what decides an oracle's answers: its options, and the source code of classes that they name."""
+    """Return what decides an oracle's answers: its options, and the source code of classes and solvers they name."""
     options = oracle.options
-    sources = {cls: digest for cls in named_classes(options) if (digest := source_digest(cls))}
+    sources = sources_of(options)
     return {**options, "source": sources} if sources else options

@@ -23,6 +23,7 @@ from milpcb.plugins import local_classes, registry
 from milpcb.plugins.local_classes import file_of
 
 _OWN = Path(__file__).parents[2]  # the package milpcb
+_NAMED = ("solver", "oracle", "relaxation", "learner", "policies", "environment")  # kinds that options may name
 
 
 def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,11 +34,35 @@ def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, A
     """
     target = registry.target(kind, name)
     read = {option: content_digest(Path(str(options[option]))) for option in file_options(kind, name, options)}
-    foreign = {*named_classes(options)} | ({target} - {*registry.BUILTIN[kind].values()})
-    sources = {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
+    foreign = {target} - {*registry.BUILTIN[kind].values()}
+    sources = sources_of(options) | {cls: digest for cls in foreign if (digest := source_digest(cls))}
     contents = {**options, **{key: {"sha256": read[key]} for key in read}}
     settings: dict[str, Any] = {"name": name, "options": contents}
     return {**settings, "source": sources} if sources else settings
+
+
+def sources_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return the digest of the source of each class that options name, by ``module:Class`` or as a package calls it.
+
+    Solvers, oracles, relaxations and inner learners are named there. There is none for what milpcb brings itself.
+    """
+    foreign = {*named_classes(options), *_installed_classes(options)}
+    return {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
+
+
+def _installed_classes(value: Any) -> Iterator[str]:
+    """Yield the ``module:Class`` of each string in nested plain data that an installed package has registered."""
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _installed_classes(item)
+    elif isinstance(value, str):
+        family = value.partition(":")[0]  # of a solver, before its argument
+        for kind in _NAMED:
+            for name in {family, family.strip().lower()} - {*registry.BUILTIN[kind]}:
+                if registry.is_installed(kind, name):
+                    yield registry.target(kind, name)
 
 
 def source_file(name: str, *folders: Path) -> Path | None:

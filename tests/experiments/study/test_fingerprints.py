@@ -21,6 +21,7 @@ from milpcb.experiments.study.fingerprints import (
     source_digest,
     source_file,
 )
+from milpcb.plugins import registry
 
 FOREIGN = """\
 from milpcb.learners.uniform import Uniform
@@ -126,6 +127,31 @@ def test_a_cell_has_another_key_when_the_source_changes(module, tiny, tmp_path):
         (tmp_path / "my_late.py").write_text("# edited\n")
     assert keys[0][0] == keys[1][0]
     assert keys[0][1] != keys[1][1]
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("solver", 'kind = "enumeration"', 'kind = "milp"\nsolver = "Mine"'),
+        ("oracle", 'kind = "enumeration"', 'kind = "mine"'),
+        ("relaxation", "scale = 8", 'scale = 8\nnoise = "mine"'),
+    ],
+)
+def test_the_source_of_what_a_package_registers_counts(kind, old, new, module, tiny, tmp_path, monkeypatch):
+    """Of solvers, oracles and noise laws too, which options name: a cell has another key when it changes."""
+    bases = {
+        "solver": "milpcb.solvers.highs import Highs",
+        "oracle": "milpcb.oracles.enumeration import EnumerationOracle",
+        "relaxation": "milpcb.relaxations.half import Half",
+    }
+    (tmp_path / "my_rules.py").write_text(f"from {bases[kind]} as Base\nclass Mine(Base):\n    pass\n")
+    monkeypatch.setitem(registry._table(kind), "mine", module)
+    keys = []
+    for _ in range(2):
+        keys.append(build_study(parse_config(tomllib.loads(tiny.replace(old, new)))).cells[0].key)
+        with (tmp_path / "my_rules.py").open("a") as source:
+            source.write("# edited\n")
+    assert keys[0] != keys[1]
 
 
 def test_names_of_classes_are_found_wherever_they_stand():
