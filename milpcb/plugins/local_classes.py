@@ -99,6 +99,15 @@ def file_of(folder: Path, parts: Sequence[str]) -> Path | None:
     return next((file for file in (path / "__init__.py", path.with_name(f"{path.name}.py")) if file.is_file()), None)
 
 
+def installed(top: str) -> ModuleSpec | None:
+    """Return where a module that is no part of a package is, by all finders but that of the config's folder.
+
+    A package that is installed as it is edited may have a finder of its own. Nothing is imported.
+    """
+    found = (finder.find_spec(top, None) for finder in sys.meta_path if finder is not _finder)
+    return next((spec for spec in found if spec and (spec.has_location or spec.submodule_search_locations)), None)
+
+
 class _Source(SourceFileLoader):
     """Compiles the source each time: byte code beside it may be of another one."""
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-import sys
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +69,7 @@ def source_file(name: str, *folders: Path) -> Path | None:
     Modules are looked for where Python does, in the folder of the config (local_classes.look_in), and in ``folders``.
     """
     parts = name.partition(":")[0].split(".")
-    spec = PathFinder.find_spec(parts[0], sys.path)
+    spec = local_classes.installed(parts[0])
     if spec is None:
         within = [*local_classes.folders(), *folders]
     elif len(parts) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tomllib
+from importlib.util import spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -152,6 +153,26 @@ def test_the_source_of_what_a_package_registers_counts(kind, old, new, module, t
         with (tmp_path / "my_rules.py").open("a") as source:
             source.write("# edited\n")
     assert keys[0] != keys[1]
+
+
+def test_the_source_of_a_package_that_is_installed_as_it_is_edited_counts(tmp_path, monkeypatch):
+    """Such a package is on no path: a finder of its own leads to it."""
+    for name, text in {"edited/__init__.py": "import edited.part", "edited/part.py": "class Mine: pass\n"}.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    class Editable:
+        @staticmethod
+        def find_spec(name, path=None, target=None):
+            del path, target
+            return spec_from_file_location(name, tmp_path / "edited/__init__.py") if name == "edited" else None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Editable])
+    assert source_file("edited.part:Mine") == tmp_path / "edited/part.py"
+    first = source_digest("edited:Mine")
+    (tmp_path / "edited/part.py").write_text("class Mine: ...\n")
+    assert source_digest("edited:Mine") not in {first, None}
+    assert "edited" not in sys.modules
 
 
 def test_names_of_classes_are_found_wherever_they_stand():
