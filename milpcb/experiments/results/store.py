@@ -45,6 +45,7 @@ from milpcb.experiments.results.index import index_of, read_index, whole_index
 from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
 from milpcb.experiments.results.records import DamagedError, Kind, has_pictures, kind_of, read_record, read_whole
 from milpcb.experiments.results.versions import describe, installed
+from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
 
@@ -253,9 +254,19 @@ def _files_in(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
+def _is_kept_costs(folder: Path) -> bool:
+    """Return whether a folder holds costs of environments alone: they are kept before a run writes its first file."""
+    return folder.name == "costs" and all(is_temporary(file) or _holds_costs(file) for file in _files_in(folder))
+
+
+def _holds_costs(file: Path) -> bool:
+    named = _LIVE.fullmatch(file.name) is not None
+    return named and WorldCosts(file.parents[1], file.stem).load() is not None
+
+
 def _check_owner(path: Path) -> None:
     """Raise RunError unless the directory is empty, or milpcb made it in this format."""
-    if all(file.name == LOCK or is_temporary(file) for file in path.iterdir()):
+    if all(file.name == LOCK or is_temporary(file) or _is_kept_costs(file) for file in path.iterdir()):
         return
     if whole_index(path) is not None:  # whatever became of config.toml, it can be written again
         return

@@ -17,6 +17,7 @@ from milpcb.experiments.results import store
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.store import Held, RunDirectory
+from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
 
@@ -247,6 +248,16 @@ def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
     assert not (tmp_path / ".milpcb-x1y2z3a4.tmp").exists()
 
 
+def test_costs_that_were_kept_before_a_mistake_do_not_matter(tmp_path, tiny, play_into):
+    """Environments keep their costs when learners are tried out, before a run has written its first file."""
+    WorldCosts(tmp_path / "run", "0123456789abcdef").save([0, 1])
+    assert play_into(tiny, tmp_path / "run").failed == []
+    WorldCosts(tmp_path / "other", "0123456789abcdef").save([0, 1])
+    (tmp_path / "other/costs/0123456789abcdef.txt").write_text("mine")
+    with pytest.raises(RunError, match="is no run directory"):
+        play_into(tiny, tmp_path / "other")
+
+
 DAMAGED = (
     b"[experiment",
     b"\xff\xfe",
@@ -330,6 +341,7 @@ MINE = {
     "what an older milpcb left half written": (".config.toml.x1y2",),
     "nearly a temporary of milpcb": (".milpcb-x1y2.tmp",),
     "folders with the names of a run": ("cells/.notes", "live/0123456789abcdef.json"),
+    "costs of something else": ("costs/0123456789abcdef.json",),
     "policies": ("best_policy_of_mine.txt", "leader_list.csv"),
     "pictures": ("regret.png",),
 }
