@@ -93,18 +93,19 @@ class Results:
 
 
 def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
-    several = pl.col("oracle").n_unique().over("learner", "environment", "policies") > 1
-    oracles = frame.filter(several)["oracle"].unique(maintain_order=True).to_list()
+    several = pl.col("oracle").n_unique().over("learner") > 1  # in any world, as cells may be missing in others
+    frame = frame.with_columns(several=several)
+    oracles = frame.filter("several")["oracle"].unique(maintain_order=True).to_list()
     named = [axis for axis in ("environment", "policies") if frame[axis].n_unique() > 1]
     for (environment, policies), rows in frame.group_by("environment", "policies", maintain_order=True):
         world = {"environment": str(environment), "policies": str(policies)}
         names = [world[axis] for axis in named]
-        for oracle in oracles:
-            own = rows.filter((pl.col("oracle") == oracle) | ~several)
-            if not own.is_empty():
-                yield Panel(", ".join([*names, oracle]), own)
-        if not oracles:
-            yield Panel(", ".join(names), rows)
+        asked = rows.filter("several")["oracle"].unique().to_list()
+        for oracle in (oracle for oracle in oracles if oracle in asked):
+            own = rows.filter((pl.col("oracle") == oracle) | ~pl.col("several"))
+            yield Panel(", ".join([*names, oracle]), own.drop("several"))
+        if not asked:
+            yield Panel(", ".join(names), rows.drop("several"))
 
 
 def read_results(directory: Path) -> Results:

@@ -162,6 +162,18 @@ def test_there_is_a_panel_for_every_environment_and_several_oracles(make_frame):
     assert panels[0].frame.filter(pl.col("learner") == "bistro_plus")["oracle"].unique().to_list() == ["milp:highs"]
 
 
+def test_a_panel_of_an_oracle_shows_no_other_s_numbers(make_frame):
+    """Where cells of one oracle have failed, or are not played yet, their learner is left out of its panel."""
+    frame = make_frame(["exp4", "ftpl", "uniform"], ["a", "b"], oracles=["milp", "search"])
+    missing = (pl.col("environment") == "a") & (pl.col("oracle") == "search")
+    one = Results(frame, "t").panels(frame.filter(~(missing & (pl.col("learner") == "ftpl"))))
+    assert [panel.learners for panel in one if panel.name == "a, search"] == [["exp4", "uniform"]]
+    both = Results(frame, "t").panels(frame.filter(~missing))
+    assert [panel.name for panel in both] == ["a, milp", "b, milp", "b, search"]
+    alone = Results(frame, "t").panels(frame.filter((pl.col("environment") == "b") | (pl.col("learner") == "uniform")))
+    assert {panel.name: len(panel.learners) for panel in alone} == {"a": 1, "b, milp": 3, "b, search": 3}
+
+
 def test_learners_with_different_oracles_share_a_panel(make_frame):
     """Where every learner has one oracle, though not the same, they are compared in one panel."""
     frame = make_frame(["bistro_plus", "hedge"])
