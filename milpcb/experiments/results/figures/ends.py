@@ -69,10 +69,10 @@ def certificate_texts(panel: Panel) -> dict[str, str]:
     texts = {}
     for learner in panel.learners:
         mean, _, sure = _at_end(panel, learner)
-        if np.isfinite(mean):
-            texts[learner] = f"{CERTIFICATE} {number(mean)}"
-        if np.isfinite(sure):
-            texts[learner] += f"\n{_sure_name(panel)} {number(sure)}"
+        lines = [f"{CERTIFICATE} {number(mean)}"] if np.isfinite(mean) else []
+        lines += [f"{_sure_name(panel)} {number(sure)}"] if np.isfinite(sure) else []
+        if lines:
+            texts[learner] = "\n".join(lines)
     return texts
 
 

@@ -81,6 +81,14 @@ def test_without_certificates_nothing_is_marked(make_frame):
     assert "ertificate" not in drawing.caption
 
 
+def test_a_certificate_with_confidence_may_stand_alone(make_frame):
+    """Where no solver's answer gave one in the mean: that with confidence needs no policy."""
+    frame = make_frame(THREE).with_columns(certificate_95=pl.col("certificate") + 1.0, certificate=np.nan)
+    (drawing,) = regret(Results(frame, "t"))
+    (axes,) = drawing.figure.axes
+    assert sum("95\u202f% certificate" in text.get_text() for text in axes.texts) == 3
+
+
 def test_names_stand_in_the_order_of_the_ends_and_apart(make_frame):
     """No name lies on another, all are inside the picture, and a higher line has a higher name."""
     frame = make_frame([f"learner {i}" for i in range(6)])
