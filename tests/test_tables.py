@@ -54,6 +54,7 @@ UNREADABLE = {
         "line 4 has 1 value where the first line has 2; write a comma for each empty value too",
     ),
     "a string value": ("1,2\n\n3,x\n", "line 3, column 2: 'x' is not a number; write numbers with commas between"),
+    "digits with an underscore": ("a,b\n1,1_2\n", "line 2, column 2: '1_2' is not a number"),
     "an empty value": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
     "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),

@@ -224,4 +224,4 @@ def _is_number(value: str) -> bool:
         float(value)
     except ValueError:
         return False
-    return not CODE.match(value.strip())
+    return "_" not in value and not CODE.match(value.strip())  # Python reads 1_2 as 12, and nobody else does
