@@ -18,6 +18,10 @@ LONGEST = 2000  # characters of a message
 TRACE = "MILPCB_TRACEBACK"  # environment variable: show where an unexpected error comes from
 
 
+class _UnreadError(Exception):
+    """A BrokenPipeError, at which click would exit."""
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -38,12 +42,21 @@ class _Commands(click.Group):
             raise InputError(f"unknown command '{clipped(args[0])}'{did_you_mean(args[0], known)}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the command line, and show versions and help where these are asked for."""
+        try:
+            return super().make_context(*arguments, **options)
+        except BrokenPipeError as error:
+            raise _UnreadError from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; click itself would write an empty line before it reports an interrupt."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise MilpcbError("interrupted") from error
+        except BrokenPipeError as error:
+            raise _UnreadError from error
 
 
 GUIDE = """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle.
@@ -106,7 +119,7 @@ def main() -> None:
         _fail(str(error))
     except click.Abort:
         _fail("interrupted")
-    except BrokenPipeError:  # nobody reads on: what was to be done is done
+    except (BrokenPipeError, _UnreadError):  # nobody reads on: what was to be done is done
         _silence()
     except OSError as error:
         _fail(_of_the_system(error))

@@ -105,15 +105,27 @@ def test_terminals_are_not_steered(tmp_path, milpcb_, write, config):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs pipes of a shell")
-def test_a_run_goes_on_when_nobody_reads_on(tmp_path, write, start, config, untimed):
+@pytest.mark.parametrize("progress", ["plain", "json"])
+def test_a_run_goes_on_when_nobody_reads_on(progress, tmp_path, write, start, config, untimed):
     """As in ``milpcb run ... | head -1``: the study is finished, the exit code is 0 and nothing is complained of."""
     write(tmp_path, {"tiny.toml": config})
-    with start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial") as process:
+    with start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", progress, "--backend", "serial") as process:
         process.stdout.readline()
         process.stdout.close()
         assert (process.stderr.read(), process.wait(timeout=600)) == ("", 0)
     assert len(untimed(tmp_path / "out")) > 2
     assert (tmp_path / "out/regret.png").is_file()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pipes of a shell")
+@pytest.mark.parametrize("command", ["schema", "list", "--help"])
+def test_what_nobody_reads_is_no_error(command, tmp_path, start):
+    """Where a pager is left early, or a pipe is closed, there is nothing to complain of."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = start(tmp_path, command, how=subprocess.run, check=False, stdout=writing)
+    os.close(writing)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line, config):

@@ -168,9 +168,14 @@ class Json(Quiet):
         self._write_event("remark", text=line)
 
     def _write_event(self, event: str, **facts: Any) -> None:
+        if self.console.quiet:
+            return
         counts = {"ended": self.ended, "failures": self.failed}
-        self.console.file.write(json.dumps({"event": event, **facts, **counts}) + "\n")
-        self.console.file.flush()
+        try:
+            self.console.file.write(json.dumps({"event": event, **facts, **counts}) + "\n")
+            self.console.file.flush()
+        except BrokenPipeError:  # nobody reads on, and the run goes on
+            self.console.on_broken_pipe()
 
 
 class Live(Quiet):
