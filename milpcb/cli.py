@@ -109,6 +109,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; a mistake is one line on stderr and exit code 2."""
     signal.signal(signal.SIGTERM, _as_interrupt)
+    _open_what_is_closed()
     try:
         cli.main(standalone_mode=False, prog_name="milpcb")
         sys.stdout.flush()
@@ -135,6 +136,13 @@ def main() -> None:
             if out_of_memory(error)
             else f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
         )
+
+
+def _open_what_is_closed() -> None:
+    """Let what a service has closed lead nowhere; the next files opened would otherwise be taken for it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode, encoding="utf-8"))
 
 
 def _of_the_system(error: OSError) -> str:

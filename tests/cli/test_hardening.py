@@ -128,6 +128,21 @@ def test_what_nobody_reads_is_no_error(command, tmp_path, start):
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell closes the streams")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_service_may_have_closed_the_standard_streams(closed, tmp_path, write, start, config):
+    """A run is finished with exit code 0, and a mistake ends with 2."""
+
+    def shell(command, **options):
+        return subprocess.run(["/bin/sh", "-c", f'exec "$@" {closed}', "sh", *command], check=False, **options)
+
+    write(tmp_path, {"tiny.toml": config})
+    ended = start(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "plain", "--backend", "serial", how=shell)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "out/regret.png").read_bytes().startswith(b"\x89PNG")
+    assert start(tmp_path, "report", "nothing", how=shell).returncode == 2
+
+
 def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line, config):
     """As under ``ulimit -v``: what is asked for does not fit, and the line says so."""
     write(tmp_path, {"big.toml": config.replace("n_contexts = 6", "n_contexts = 3_000_000_000")})
