@@ -37,11 +37,12 @@ def check_ending(path: Path) -> str:
 def answer_json(answer: Answer) -> str:
     """Return bounds, stop reason, seconds and the policy; ``policies.from_json`` reads a policy that can be read back.
 
-    Other policies are written as their class, their rules as text, and their fields.
+    Other policies are written as their class, their rules as text, and their fields. A bound that is not known is null:
+    JSON has no infinity.
     """
     document = {
-        "lower": answer.lower,
-        "upper": answer.upper,
+        "lower": answer.lower if np.isfinite(answer.lower) else None,
+        "upper": answer.upper if np.isfinite(answer.upper) else None,
         "stop": str(answer.stop),
         "seconds": answer.seconds,
         "policy": None if answer.policy is None else _document(answer.policy),

@@ -9,6 +9,7 @@ import pytest
 
 import policies
 from milpcb import open_oracle
+from milpcb.core import gate
 from milpcb.experiments.results.documents import answer_json, save_answer
 from milpcb.experiments.results.figures.policy import draw_policy
 from milpcb.types import Answer, Stop
@@ -65,3 +66,9 @@ def test_every_policy_has_a_picture():
     assert b"% of contexts" not in without["svg"]
     assert b"mine" in draw_policy(Drawn())["svg"]
     assert b"play $0" in draw_policy(Text())["svg"]
+
+
+def test_a_bound_that_is_not_known_is_null():
+    """Where no policy was found in time there is no upper bound, and JSON has no infinity."""
+    text = answer_json(Answer(-3.0, np.inf, None, Stop.TIME_LIMIT, 0.0))
+    assert gate.read_json(text) == {"lower": -3.0, "upper": None, "stop": "time_limit", "seconds": 0.0, "policy": None}
