@@ -12,7 +12,7 @@ from milpcb.core.gate import named_classes
 from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.study.foreign import asked_for, folder_of
-from milpcb.experiments.study.options import check_options, validate
+from milpcb.experiments.study.options import check_options, check_plain, validate
 from milpcb.experiments.study.oracle_sections import common_oracles, merged_oracles
 from milpcb.experiments.study.sections import (
     MOST_CELLS,
@@ -216,4 +216,5 @@ class _Reader:
         with self._tables.placing(section, index, keys=options):
             options = self._by_new_names(options, injection.old_names(cls), section, heading, index)
             checked = check_options(cls, options, heading, (*fixed, *unset))
+            check_plain(checked, heading)
         return Component(name, checked, label or name)

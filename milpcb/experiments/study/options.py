@@ -11,7 +11,7 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from milpcb.errors import InputError, clipped, did_you_mean
+from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.plugins import injection
 
 LARGEST = 2**63 - 1  # the integers of TOML
@@ -48,6 +48,17 @@ def check_options(
         else:
             checked[key] = parameter.default
     return checked
+
+
+def check_plain(options: Mapping[str, Any], where: str) -> None:
+    """Raise KeyProblemError for an option that no config can hold, set or by default: a run writes down all of them."""
+    for key, value in options.items():
+        if not _is_plain(value):
+            raise KeyProblemError(
+                key,
+                f"{key} in {where} is {shown(value)}, which a config cannot hold; "
+                "let the class take numbers, strings, and lists and tables of them",
+            )
 
 
 def validate(model: type[BaseModel], table: Mapping[str, Any], where: str) -> BaseModel:
@@ -89,6 +100,14 @@ def _config_of(kind: Any) -> ConfigDict | None:
 
 def _as_json(value: Any) -> str:
     return json.dumps(value, default=str)
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return all(item is not None and _is_plain(item) for item in value)  # TOML has nothing for it
+    return value is None or isinstance(value, (bool, int, float, str))
 
 
 def _largest(value: Any) -> int:

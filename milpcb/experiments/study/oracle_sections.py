@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from milpcb.errors import InputError, clipped
-from milpcb.experiments.study.options import check_options, option_names
+from milpcb.experiments.study.options import check_options, check_plain, option_names
 from milpcb.experiments.study.sections import OracleSection, oracle_label
 from milpcb.experiments.study.toml_tables import Tables
 from milpcb.oracles import unknown_option
@@ -78,6 +78,7 @@ def _checked(tables: Tables, table: dict[str, Any], section: str, index: int) ->
             if key not in own:
                 raise InputError(unknown_option(kind, key))
         checked = check_options(registry.load("oracle", kind), options, "[oracle]", registry.KINDS["oracle"].supplied)
+        check_plain(checked, "[oracle]")
     if "solver" in checked:
         with tables.placing(section, index, "solver"):
             load_solver(checked["solver"])
