@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
 from milpcb.experiments.results.confident import column_of
 from milpcb.experiments.results.index import read_index
@@ -87,9 +88,12 @@ def assemble(path: Path) -> pl.DataFrame:
 
 
 def write_curves(directory: RunDirectory) -> pl.DataFrame:
-    """Collect the curves and write them as CSV and Parquet; the frame may be empty, the files are then left out."""
+    """Collect the curves and write them as CSV and Parquet; the frame may be empty, there are no files then."""
     frame = assemble(directory.path)
-    if not frame.is_empty():
+    if frame.is_empty():
+        for name in (CSV, PARQUET):  # those of an earlier config
+            remove(directory.path / name)
+    else:
         directory.write(CSV, csv_text(frame).encode())
         parquet = io.BytesIO()
         frame.write_parquet(parquet)

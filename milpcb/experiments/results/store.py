@@ -115,12 +115,13 @@ class RunDirectory:
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
         """Write down what is going to be computed, and clear away what a killed run left.
 
-        That are temporaries, positions, and saved states of tasks that are ``finished`` (their keys).
+        That are temporaries, positions, saved states of tasks that are ``finished`` (their keys), and policies that an
+        earlier run wrote for other tasks.
         """
-        earlier = whole_index(self.path)
-        written = earlier["written"] if earlier else []
+        earlier, index = whole_index(self.path), index_of(config, study)
+        written = self._clear_policies(earlier, index) if earlier else []
         self.write(CONFIG, _config_text(config).encode())
-        self.write(INDEX, sealed({**index_of(config, study), "written": written}, indent=1))
+        self.write(INDEX, sealed({**index, "written": written}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs", self.path / "live"):
             for file in filter(is_temporary, _files_in(folder)):
                 remove(file)
@@ -130,6 +131,18 @@ class RunDirectory:
         for file in _files_in(self.path / "cells"):
             if file.suffix == ".part" and file.stem in finished:
                 remove(file)
+
+    def _clear_policies(self, earlier: Mapping[str, Any], index: Mapping[str, Any]) -> list[str]:
+        """Remove the policies written for other tasks than ``index`` has under their names; return those that stay."""
+        now, kept = _tasks_of_files(index), []
+        then = _tasks_of_files(earlier)
+        for name in earlier["written"]:
+            file = name.rpartition(".")[0]
+            if now.get(file) == then.get(file):
+                kept.append(name)
+            elif _POLICY_FILE.fullmatch(name):
+                remove(self.path / name)
+        return kept
 
     def held(self, tasks: Iterable[Task]) -> Held:
         """Return which tasks are finished: their records are whole, and so are the pictures that are wanted.
@@ -244,6 +257,11 @@ def _shortened(lines: Sequence[str]) -> list[str]:
 def _mixed(path: Path, made_with: Iterable[Mapping[str, str]]) -> list[str]:
     others = describe(made_with)
     return [f"{path} holds records made with other versions: {others}; their numbers may differ"] if others else []
+
+
+def _tasks_of_files(index: Mapping[str, Any]) -> dict[str, str]:
+    """Return the key of the task whose policy is in each file, named without its ending."""
+    return {task["file"]: task["key"] for task in (*index["comparators"], *index["leaders"])}
 
 
 def _exists(path: Path) -> bool:

@@ -337,3 +337,33 @@ def test_a_lost_picture_hides_no_failure(damage, tiny, tmp_path, play_into, monk
     assert [reason.rpartition(": ")[2] for _, reason in again.failed] == ["division by zero"]
     assert not kept.exists()
     assert kept.with_suffix(".png").exists()
+
+
+def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, tmp_path, play_into, monkeypatch):
+    """Curves and policies of other cells are not taken for those of this config; what is as before stays."""
+    path = play_into(tiny + UNIFORM, tmp_path / "run").path
+    other = tiny.replace("scale = 8", "scale = 9")
+
+    def written():
+        return {file.name for file in path.iterdir() if file.suffix in {".txt", ".csv", ".parquet"}}
+
+    assert written() == {"best_policy_seed0.txt", "leader_bistro_plus_seed0.txt", "curves.csv", "curves.parquet"}
+    monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", lambda *_: 1 / 0)
+    play_into(other, path)
+    assert written() == {"best_policy_seed0.txt"}
+    play_into(tiny, path)
+    assert written() == {"best_policy_seed0.txt", "leader_bistro_plus_seed0.txt", "curves.csv", "curves.parquet"}
+
+
+def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, tmp_path, play_into, monkeypatch):
+    """Pages would show it as the one of this config."""
+    path = play_into(tiny, tmp_path / "run").path
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        play_into(tiny.replace("n_contexts = 8", "n_contexts = 9"), path)
+    assert not list(path.glob("best_policy_*"))
+    assert not list(path.glob("leader_*"))
