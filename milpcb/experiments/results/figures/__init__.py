@@ -23,10 +23,11 @@ def draw(results: Results, names: Iterable[str] = (ALL,)) -> Iterator[Drawing]:
 
     Raises UnknownNameError for a name that no figure has, and InputError for a figure that does not apply.
     """
-    known = list(registry.entries("figure"))
-    for name in names:
+    known, wanted = list(registry.entries("figure")), list(names)
+    for name in wanted:  # before the first is drawn, and perhaps written
         if name not in {*known, ALL}:
             raise UnknownNameError("figure", name, [*known, ALL])
+    for name in wanted:
         for key in known if name == ALL else [name]:
             figure = registry.load("figure", key)
             drawings: list[Drawing] = figure(results)

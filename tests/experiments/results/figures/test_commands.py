@@ -139,6 +139,7 @@ def test_a_directory_that_is_named_twice_is_one_line(milpcb, finished, tmp_path)
     ("arguments", "words"),
     [
         (("--figure", "regrets"), ("unknown figure 'regrets'", "did you mean 'regret'")),
+        (("--figure", "times", "--figure", "regrets"), ("unknown figure 'regrets'", "did you mean 'regret'")),
         (("--figure", ""), ("unknown figure ''", "horizons")),
     ],
 )
