@@ -11,6 +11,7 @@ from time import perf_counter, time
 from typing import Any
 
 from milpcb.core.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
+from milpcb.errors import RunError
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.versions import describe, installed
@@ -126,6 +127,11 @@ class _LateLog(logging.FileHandler):
     def _open(self) -> Any:
         make_folder(Path(self.baseFilename).parent)
         return open_to_append(Path(self.baseFilename))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line; where the file cannot be opened, none."""
+        with suppress(OSError, RunError):
+            super().emit(record)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
         """A log that cannot be written ends no task."""

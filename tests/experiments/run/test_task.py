@@ -317,6 +317,17 @@ def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, r
     assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == [f"{cell.key}.log"]
 
 
+@pytest.mark.parametrize("place", ["logs", "logs/0123456789abcdef.log"])
+def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
+    """Where something else is in its place, what is logged is lost, and the task goes on."""
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / place).parent.mkdir(exist_ok=True)
+    (tmp_path / place).hardlink_to(tmp_path / "mine")
+    with TaskFiles(tmp_path, "0123456789abcdef", "t", 5, 1.0).working():
+        logging.getLogger("mine").warning("lost")
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
 def test_the_pace_follows_the_clock(monkeypatch):
     """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
     now, per_round = [0.0], [1e-5]
