@@ -144,7 +144,8 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results) -> None:
     """Draw guarantees dotted, where they are below T and near the regrets."""
     highest = HIGH * float(panel.frame["regret"].to_numpy().max())
     for learner in panel.learners:
-        own = panel.frame.filter(pl.col("learner") == learner).unique("horizon").sort("horizon")
+        own = panel.frame.filter(pl.col("learner") == learner)
+        own = own.group_by("horizon").agg(pl.col("guarantee").max()).sort("horizon")  # as guarantee does
         kept = own.filter((pl.col("guarantee") < pl.col("horizon")) & (pl.col("guarantee") <= highest))
         axes.plot(kept["horizon"], kept["guarantee"], color=results.looks[learner].colour, **DOTS)
 

@@ -273,6 +273,15 @@ def test_guides_end_in_the_last_points(make_frame):
         assert np.diff(np.log(guide[:, 1])) / np.diff(np.log(guide[:, 0])) == pytest.approx(0.75)
 
 
+def test_the_guarantee_over_horizons_is_the_largest_of_the_seeds(make_frame):
+    """Contexts, and so guarantees, may differ from seed to seed; it is the one that is written everywhere else."""
+    frame = make_frame(["exp4"], horizons=(100, 1000), seeds=range(9))
+    frame = frame.with_columns(guarantee=90.0 - 10.0 * ((pl.col("seed") - 4).abs()))
+    axes = one(Results(frame, "t"), "horizons").figure.axes[0]
+    dotted = [line for line in axes.get_lines() if line.get_linestyle() == ":" or line.is_dashed()]
+    assert [list(line.get_ydata()) for line in dotted] == [[90.0, 90.0]]
+
+
 def test_no_slope_is_told(make_frame):
     """Regret without a logarithm has no slope, in the legend and in the caption."""
     frame = make_frame(["bistro_plus", "hedge"], horizons=(100, 1000))
