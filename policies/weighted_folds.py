@@ -36,6 +36,7 @@ class KeptTerms(RestrictedTerms):
         size = len(self._pairing.by_head) + len(self._pairing.by_tail)
         self._front = np.empty((size, 2))
         self._parts = np.append(terms.parts(rows[0].weights), 0.0)  # the last stands for no part, and is kept
+        self._kind = np.min_scalar_type(-self.n_actions)  # of actions: one byte, unless there are more than 128
         self._played = lru_cache(1 + _MOST_KEPT // size)(self._played_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -76,14 +77,14 @@ class KeptTerms(RestrictedTerms):
     def _played_at(self, place: bytes) -> _Played:
         """Return who decides the action at a place, given by its bytes."""
         terms = np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions)
-        actions = np.append(self._listed.actions(terms), _OTHER).astype(np.int8)
+        actions = np.append(self._listed.actions(terms), _OTHER).astype(self._kind)
         heads, tails = _most(actions, self._head_parts), _most(actions, self._tail_parts)
         return self._sides(tails[self._pairing.tails.start[:-1]] != _OTHER, heads, tails)
 
     @cached_property
     def _nobody(self) -> _Played:
         """All derivations as those that play action 0, by their heads."""
-        heads, tails = (np.zeros(len(side.low), dtype=np.int8) for side in (self._pairing.heads, self._pairing.tails))
+        heads, tails = (np.zeros(len(side.low), self._kind) for side in (self._pairing.heads, self._pairing.tails))
         return self._sides(np.zeros(len(self._pairing.heads.start) - 1, dtype=bool), heads, tails)
 
     def _sides(self, by_tails: Bools, heads: Array, tails: Array) -> _Played:

@@ -152,7 +152,7 @@ class Words:
 
     def labels(self, keys: Ints) -> Labels:
         """Return the labels (n, P) of ``keys`` (n, W)."""
-        return (keys[:, self._word] // self._place % self._base).astype(np.int8)
+        return (keys[:, self._word] // self._place % self._base).astype(np.min_scalar_type(-self._base))
 
 
 def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Ints, words: Words) -> tuple[Ints, Ints]:

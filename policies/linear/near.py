@@ -104,7 +104,7 @@ class _Near:
         spare = len(batch.table.labels)
         room = max(_ROOM, spare)
         totals, where = np.empty(room), np.empty(room, dtype=np.int64)
-        labels = np.empty((room, len(batch.places)), dtype=np.int8)
+        labels = np.empty((room, len(batch.places)), batch.table.labels.dtype)
         done, found = list_supports(
             child,
             first,

@@ -35,12 +35,13 @@ def ways(order: Order, n_actions: int) -> Ways | None:
     """Return the diagram of all monotone labelings, None where it has too many states."""
     ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
     below = order.below[ranked][:, ranked]
-    floors = np.zeros((1, len(ranked)), dtype=np.int8)  # of each state the least actions of the contexts to come
+    kind = np.min_scalar_type(-n_actions)  # one byte, unless there are more than 128 actions
+    floors = np.zeros((1, len(ranked)), kind)  # of each state the least actions of the contexts to come
     levels: list[Ints] = []
     held = 0
     for p in range(len(ranked)):
         state, action = np.nonzero(floors[:, :1] <= np.arange(n_actions))
-        after = np.maximum(floors[state, 1:], np.where(below[p, p + 1 :], action[:, None], 0).astype(np.int8))
+        after = np.maximum(floors[state, 1:], np.where(below[p, p + 1 :], action[:, None], 0).astype(kind))
         held += after.size
         if held > MOST_CELLS:
             return None
@@ -62,7 +63,7 @@ def near_rules(order: Order, found: Ways, asked: Within) -> Listing | None:
     bounds = np.array([(row.lower, row.upper) for row in asked.rows]).reshape(len(asked.rows), 2)
     room = SideRoom(weights, bounds, *np.zeros((3, len(asked.rows), 1 + len(found.order))))
     most = min(MOST_LISTED, MOST_LABELS // len(found.order))
-    totals, labels = np.empty(most), np.empty((most, len(found.order)), dtype=np.int8)
+    totals, labels = np.empty(most), np.empty((most, len(found.order)), np.min_scalar_type(-len(cost)))
     low = np.empty(len(found.child) + 2)
 
     def listed(bound: float) -> int:

@@ -103,6 +103,13 @@ def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...
         assert [bool(w) for w in weights] == used, "weights on the columns that the labels depend on, and on no other"
 
 
+def test_a_table_of_more_actions_than_a_byte_holds_has_them_all() -> None:
+    """130 actions on one binary column: a label for each, and all pairs of two."""
+    labels = support_table(binary(1, 1), 129).labels
+    assert len(labels) == 130**2
+    assert set(labels.ravel().tolist()) == set(range(130))
+
+
 def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
     """The same contexts in another order share the tables."""
     rules = LinearRules(max_features=2)

@@ -126,6 +126,16 @@ def test_log_size_is_exact_on_chains_that_do_not_meet(contexts, number):
     assert len(MonotoneRules(3).on(contexts).labelings()) == number
 
 
+def test_near_best_rules_of_more_actions_than_a_byte_holds_are_counted():
+    """Of 130 actions on two contexts each rule within the bound is listed once, and costs what its labels cost."""
+    costs = np.random.default_rng(0).integers(0, 50, (2, 130)).astype(float)
+    near = open_oracle(MonotoneRules(130), [[0.0], [1.0]], kind="search").near_best(costs, 3.0)
+    totals = [costs[0, a] + costs[1, b] for a in range(130) for b in range(a, 130)]
+    assert near.count == sum(total <= min(totals) + 3.0 for total in totals)
+    labels = [policy.predict([[0.0], [1.0]]) for policy in near.policies()]
+    assert sorted(costs[[0, 1], each].sum() for each in labels) == sorted(t for t in totals if t <= min(totals) + 3.0)
+
+
 @EVERY_INSTANCE
 def test_covers_are_the_transitive_reduction(name):
     """The rows of the program are the edges that networkx keeps."""

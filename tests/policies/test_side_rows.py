@@ -111,6 +111,16 @@ def test_rows_on_rows_are_all_kept() -> None:
         nobody.minimise(counts)
 
 
+def test_more_actions_than_a_byte_holds_keep_the_rows() -> None:
+    """Profiles of 130 actions under a budget are those of the list."""
+    n_actions, contexts = 130, np.array([[0.0], [1.0]])
+    costs = np.random.default_rng(0).integers(0, 50, (2, n_actions)).astype(float)
+    budget = LabelConstraint(np.tile(np.arange(n_actions) > 80, (2, 1)).astype(float), 1.0)
+    rules = ThresholdRules(n_actions)
+    search, listed = (open_oracle(rules, contexts, kind, constraints=[budget]) for kind in ("search", "enumeration"))
+    assert np.array_equal(search.profile(costs, 0), listed.profile(costs, 0))
+
+
 def test_a_class_too_long_to_list_says_how_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of numbers is in the message; without side constraints the search goes on as before."""
     monkeypatch.setattr(derivations, "MOST_HELD", 1_000)
