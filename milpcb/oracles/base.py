@@ -154,7 +154,8 @@ class Oracle(Capable, ABC):
 
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
-        grouped = self._checked(costs)
+        table = cost_array(costs, self.n_contexts, self.n_actions).copy()  # answers come later, the costs may change
+        grouped = self._checked(table)
         asking = Asking(
             self._counted(self._value),
             self._counted(self._profile),
@@ -165,7 +166,6 @@ class Oracle(Capable, ABC):
             self._grouping.group,
             self.opening,
         )
-        table = cost_array(costs, self.n_contexts, self.n_actions)
         return NearBest(asking, table, grouped, within)
 
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:

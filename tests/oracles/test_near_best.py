@@ -285,6 +285,18 @@ def test_different_ones_are_the_farthest_from_those_before(number):
     assert len(found.different(10**4)) == min(len(every), near_best.MOST_COMPARED)
 
 
+def test_costs_that_change_later_change_no_answer():
+    """A table that somebody writes to after the question, as running totals, is asked about as it was."""
+    contexts = np.arange(6.0)[:, None]
+    costs = np.random.default_rng(0).integers(0, 9, (6, 2)).astype(float)
+    rules = ThresholdRules(2, thresholds="all")
+    wanted = open_oracle(rules, contexts, kind="search").near_best(costs.copy(), 2.0)
+    near = open_oracle(rules, contexts, kind="search").near_best(costs, 2.0)
+    count, features = wanted.count, wanted.features
+    costs[:] = costs[::-1, ::-1].copy() + 5.0 * np.arange(6)[:, None]
+    assert (near.count, near.features) == (count, features)
+
+
 def test_a_list_that_was_interrupted_goes_on_where_it_was(monkeypatch) -> None:
     """A query that ended in an error is asked again: no policy is left out, none comes twice."""
     policies, costs = FiniteClass(list(product((0, 1), repeat=3)), 2), np.array([[0, 2], [2, 0], [1, 1]])
