@@ -51,7 +51,7 @@ class Query:
     @property
     def step(self) -> float:
         """A difference of totals that is larger than any tolerance, whole if totals are."""
-        return 1.0 if self.whole else self._range
+        return 1.0 if self.whole else self._range or self.size  # a share of the smallest numbers is 0
 
     @property
     def _range(self) -> float:

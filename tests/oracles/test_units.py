@@ -144,7 +144,7 @@ def test_whole_costs_are_exact_where_solvers_tell_totals_apart(solver: str) -> N
         assert abs(oracle.value(large) - listed.value(large)) <= PROVED * span(large)
 
 
-@pytest.mark.parametrize("unit", [1e-307, 1e-305, 1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("unit", [5e-324, 1e-307, 1e-305, 1e-300, 1.0, 1e300])
 def test_where_all_costs_are_alike_each_action_has_its_policy(unit: float) -> None:
     """A solver prices other actions out by a small share of the costs, which it must see in the smallest units too."""
     costs = np.full((12, 3), unit)
