@@ -104,7 +104,7 @@ def _draw(tree: _Layout, axes: Any) -> None:
         above = tree.top[child] + 0.45 * LEVEL  # between the boxes, wherever the line is at that height
         share = (y0 - above) / (y0 - y1)
         pale = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
-        style: dict[str, Any] = {"ha": "center", "va": "center", "color": "0.35", "bbox": pale}
+        style: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False, "color": "0.35", "bbox": pale}
         axes.text(x0 + share * (x1 - x0), above, answer, fontsize=0.85 * font, zorder=2, **style)
     for node, data in tree.graph.nodes(data=True):
         colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "#FFFFFF"

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 from policies.drawing import FONT, SMALLEST, _Layout
+from policies.linear import HighestScore
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
 
@@ -83,6 +84,16 @@ def test_a_page_has_room_for_letters_of_full_size():
     assert 3.0 < figure.get_figwidth() < 24
     assert (figure.get_size_inches() > tree.inches(FONT)).all()
     assert {text.get_fontsize() for text in figure.axes[0].texts if " " in text.get_text()} == {FONT}
+
+
+def test_names_between_dollars_are_no_formulas():
+    """Names of actions and features are drawn letter by letter wherever they stand, and none of them ends a drawing."""
+    names = Names(("price in $", "$\\weight$"), ("pay $5 or $10", "$\\foo{$"))
+    rule = HighestScore(((1, 0), (0, 1)), (0, 0), (None, None), names)
+    written = {text.get_text() for text in rule.figure().axes[0].texts}
+    assert "pay $5 or $10 has the highest" in written
+    assert not any(text.get_parse_math() for text in rule.figure().axes[0].texts)
+    assert "<svg" in rule._repr_html_()
 
 
 def test_a_comparison_stays_with_its_number():
