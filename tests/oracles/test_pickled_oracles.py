@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
@@ -100,3 +100,13 @@ def test_an_oracle_whose_contexts_arrive_can_be_pickled():
     other = sent(growing)
     assert (other.calls, other.n_contexts, other.log_union) == (growing.calls, 9, growing.log_union)
     assert other.value(COSTS) == value
+
+
+def test_contexts_that_arrive_at_a_copy_do_not_arrive_at_the_original():
+    """A shallow copy is an oracle of its own too: rows that one of the two gives are none of the other's."""
+    growing = GrowingOracle(ThresholdRules(2, thresholds=[[0.5, 1.5], [0.5, 1.5]]), CONTEXTS[:2])
+    other = copy(growing)
+    assert other.extend(CONTEXTS).tolist() == list(range(9))
+    assert growing.extend(CONTEXTS[[8]]).tolist() == [2]
+    assert growing.contexts.tolist() == CONTEXTS[[0, 1, 8]].tolist()
+    assert other.contexts.tolist() == CONTEXTS.tolist()
