@@ -211,7 +211,7 @@ def test_what_cannot_be_written_is_one_line():
         from_json(estimator.policy_.to_json())
 
 
-@pytest.mark.parametrize("name", ["class", "two words", "", "float", "ValueError"])
+@pytest.mark.parametrize("name", ["class", "two words", "", "float", "ValueError", "\ufb02oat", "__debug__"])
 def test_source_has_a_name_that_leaves_it_a_source(name):
     """A keyword is no name of a function, and one that the source itself calls would be another function in it."""
     rule = policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies()
