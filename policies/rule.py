@@ -15,7 +15,7 @@ from milpcb.core import gate
 from milpcb.core.checks import cost_array
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.exports import Decision, cut_points, python_source, sql_expression, tested
@@ -152,7 +152,14 @@ class Rule(ABC):
         return {**head, "names": plain(self.names), "fields": self._plain()}
 
     def _values(self, actions: Sequence[Value] | None) -> Sequence[Value]:
-        return actions or self.names.actions or range(max(self.leaf_actions) + 1)
+        """Return what stands for each action, numpy's numbers and strings as Python's; raises InputError on too few."""
+        if actions is None:
+            return self.names.actions or range(max(self.leaf_actions) + 1)
+        given = [value.item() if isinstance(value, np.generic) else value for value in actions]
+        last = max(self.leaf_actions)
+        if len(given) <= last:
+            raise InputError(f"actions must be a value for each action, 0 to {last}, got {shown(actions)}")
+        return given
 
     def _written(self) -> Decision:
         decision = self.decision()

@@ -217,3 +217,14 @@ def test_source_has_a_name_that_leaves_it_a_source(name):
     rule = policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies()
     with pytest.raises(InputError, match="name must be one that a Python function can have"):
         list(rule)[-1].to_python(name=name)
+
+
+def test_other_values_of_actions_are_written_as_python_and_sql_have_them():
+    """An array of numpy's numbers or strings is as good as a list; too few of them are one line."""
+    rule = list(policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies())[-1]
+    for values in (["no", "yes"], [3, 7], [False, True]):
+        assert rule.to_python(np.array(values)) == rule.to_python(list(np.array(values))) == rule.to_python(values)
+        assert rule.to_sql(np.array(values)) == rule.to_sql(values)
+    for export in (rule.to_sql, rule.to_python):
+        with pytest.raises(InputError, match="actions must be a value for each action, 0 to 1, got"):
+            export(["no"])
