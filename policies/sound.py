@@ -11,9 +11,10 @@ INCREASING = ("cuts", "steps")
 
 
 def check_sound(rule: Any) -> None:
-    """Raise ValueError on numbers not finite, cuts out of order, and features or actions that are not there."""
+    """Raise ValueError on numbers not finite, cuts out of order or place, features or actions that are not there."""
     names = rule.names
     n_features, n_actions = len(names.columns or names.features), len(names.actions)
+    _check_binary(rule)
     for field in fields(rule):
         if field.name != "names":
             _check(field.name, getattr(rule, field.name), n_features, n_actions)
@@ -23,6 +24,7 @@ def check_sound(rule: Any) -> None:
 
 def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:
     if is_dataclass(value):
+        _check_binary(value)
         for field in fields(value):
             _check(field.name, getattr(value, field.name), n_features, n_actions)
     elif isinstance(value, tuple):
@@ -37,3 +39,12 @@ def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:
         most = n_features if name == "feature" else n_actions
         if value < 0 or (most and value >= most):
             raise ValueError(f"its {name} {value} is not there")
+
+
+def _check_binary(part: Any) -> None:
+    """Raise ValueError where a feature of 0 and 1, which words compare with these, is cut anywhere but between them."""
+    if getattr(part, "binary", False):
+        cuts = [cut for name in INCREASING for cut in getattr(part, name, None) or ()]
+        cuts += [getattr(part, name, None) for name in ("threshold", "lower", "upper")]
+        if not all(cut is None or 0.0 <= cut < 1.0 for cut in cuts):
+            raise ValueError("a feature that is 0 or 1 is not cut between the two")

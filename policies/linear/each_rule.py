@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,6 +32,13 @@ class HighestScore(Rule):
     bases: tuple[int, ...]
     steps: Steps
     names: Names = field(default=Names(), compare=False)
+
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        rule = super()._from_plain(data, names)
+        if len(rule.bases) != len(rule.weights) or any(len(row) != len(rule.steps) for row in rule.weights):
+            raise ValueError("its bases, weights and steps are not one for each action and feature")
+        return rule
 
     @property
     def n_features(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -30,6 +31,13 @@ class LinearRule(ScoreRule):
     cuts: tuple[int, ...]
     steps: Steps
     names: Names = field(default=Names(), compare=False)
+
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        rule = super()._from_plain(data, names)
+        if len(rule.steps) != len(rule.weights):
+            raise ValueError("its steps are not one entry for each weight")
+        return rule
 
     @property
     def _bounds(self) -> tuple[int, ...]:

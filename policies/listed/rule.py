@@ -78,6 +78,9 @@ class ListedPolicy(Rule):
         contexts, labels = np.array(data["contexts"], dtype=float), np.array(data["labels"], dtype=np.int64)
         if contexts.ndim != 2 or labels.shape != (len(contexts),):
             raise ValueError("contexts and labels do not go together")
+        most = len(names.actions) or np.inf
+        if not (np.isfinite(contexts).all() and all(type(a) is int and 0 <= a < most for a in data["labels"])):
+            raise ValueError("a context is no number, or a label no action")
         return cls(int(data["index"]), contexts, labels, names)
 
     def _looked_up(self, contexts: Floats) -> Ints:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -58,6 +59,15 @@ class MonotoneRule(ChainRule):
     axes: tuple[Axis, ...]
     names: Names = field(default=Names(), compare=False)
 
+    @classmethod
+    def _from_plain(cls, data: dict[str, Any], names: Names) -> Self:
+        rule = super()._from_plain(data, names)
+        if not all(axis.sign in (1, -1) and axis.feature < len(rule.axes) for axis in rule.axes):
+            raise ValueError("its axes are not those of so many features, up or down")
+        if not all(rule.is_place(floor) for _, floors in rule.levels for floor in floors or ((),)):
+            raise ValueError("its floors are not places on its axes")
+        return rule
+
     @property
     def leaf_actions(self) -> tuple[int, ...]:
         """The actions from the largest down."""
@@ -75,6 +85,12 @@ class MonotoneRule(ChainRule):
     def _reached(self, floor: Point) -> AllOf:
         tests = (axis.test(place) for axis, place in zip(self.axes, floor, strict=True))
         return AllOf(tuple(test for test in tests if test is not None))
+
+    def is_place(self, floor: Point) -> bool:
+        """Return whether contexts may stand at ``floor``, and not all of them at it or further."""
+        pairs = [(axis, place) for axis, place in zip(self.axes, floor, strict=True) if axis.steps is not None]
+        counted = all(place in axis.sign * np.arange(len(axis.steps or ()) + 1) for axis, place in pairs)
+        return counted and bool(self._reached(floor).parts)
 
     def _leaf(self, contexts: Floats) -> Ints:
         points = places(contexts, self.axes)

@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from milpcb.data.columns import Membership
 from milpcb.errors import MilpcbError, UnknownNameError
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
+from policies.boxes.rule import BoxRule, Interval
+from policies.linear import HighestScore, LinearRule
+from policies.listed import ListedPolicy
+from policies.monotone.rule import Axis, MonotoneRule
 from policies.names import Names
+from policies.rule_lists import Clause, RuleList
+from policies.thresholds import ThresholdRule
 from policies.trees import DecisionTree, Leaf, Split
 
 CONTEXTS = np.random.default_rng(0).normal(size=(20, 2))
@@ -113,6 +119,48 @@ def test_a_document_that_no_class_writes_is_refused(fields, message):
     assert from_json(changed(rule)) == rule
     with pytest.raises(MilpcbError, match=message):
         from_json(changed(rule, **fields))
+
+
+MONOTONE = MonotoneRule(0, ((1, ((1.0, 0.5),)),), (Axis(0, 1, (0.5, 1.5)), Axis(1, -1)))
+BINARY = "a feature that is 0 or 1 is not cut between the two"
+FLOORS, AXES = "its floors are not places on its axes", "its axes are not those of so many features, up or down"
+SIZES = "its bases, weights and steps are not one for each action and feature"
+LISTED = ListedPolicy(0, np.array([[0.0], [1.0]]), np.array([0, 1]), Names((), ("x", "y")))
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "entry", "message"),
+    [
+        (DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1), binary=True)), ("root", "threshold"), 7.0, BINARY),
+        (ThresholdRule(0, (0.5,), (0, 1), binary=True), ("cuts", 0), 1.0, BINARY),
+        (BoxRule((Interval(0, 0.5, None, binary=True),), 0, 1), ("intervals", 0, "lower"), -1.0, BINARY),
+        (RuleList((Clause(0, 0.5, True, 1, binary=True),), 0), ("rules", 0, "threshold"), 2.0, BINARY),
+        (MONOTONE, ("levels", 0, 1, 0, 0), 1.5, FLOORS),
+        (MONOTONE, ("levels", 0, 1, 0, 0), -1.0, FLOORS),
+        (MONOTONE, ("levels", 0, 1, 0, 0), 3.0, FLOORS),
+        (MONOTONE, ("levels", 0, 1), [], "ValueError"),
+        (MONOTONE, ("axes", 0, "sign"), 2, AXES),
+        (MONOTONE, ("axes", 1, "feature"), 5, AXES),
+        (LinearRule((1, 2), (1,), (None, None)), ("steps",), [None, None, [0.5]], "its steps are not one entry for"),
+        (HighestScore(((1, 0), (0, 1)), (0, 0), (None, None)), ("steps",), [None, None, [0.5]], SIZES),
+        (HighestScore(((0, 0), (0, 0)), (0, 0), (None, None)), ("bases",), [0, 0, 1], SIZES),
+        (LISTED, ("labels", 0), -1, "a context is no number, or a label no action"),
+        (LISTED, ("labels", 0), 2, "a context is no number, or a label no action"),
+        (LISTED, ("labels", 0), 0.5, "a context is no number, or a label no action"),
+        (LISTED, ("contexts", 0, 0), None, "a context is no number, or a label no action"),
+    ],
+)
+def test_words_that_would_say_something_else_than_predict_are_refused(rule, path, entry, message):
+    """Each of these was read, and then printed one thing and played another, or ended in an error of numpy's."""
+    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    assert from_json(json.dumps(document)) == rule
+    *way, last = ("fields", *path)
+    at = document
+    for key in way:
+        at = at[key]
+    at[last] = entry
+    with pytest.raises(MilpcbError, match=message):
+        from_json(json.dumps(document))
 
 
 @pytest.mark.parametrize("inside", [-1, 2])
