@@ -21,8 +21,11 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: the second k
 
 
 def key_tables(n_contexts: int, n_actions: int) -> list[Floats]:
-    """Return two tables (n, K) of whole keys, small enough for their totals over all contexts to be exact floats."""
-    most = 2**53 // max(1, n_contexts)
+    """Return two tables (n, K) of whole keys, small enough for two totals over all contexts to add up exactly.
+
+    The total of a box adds two such totals before it takes two others away.
+    """
+    most = 2**52 // max(1, n_contexts)
     return list(np.random.default_rng(0).integers(most, size=(2, n_contexts, n_actions)).astype(float))
 
 

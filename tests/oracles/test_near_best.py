@@ -16,7 +16,7 @@ from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing import Question, Without, prices
 from milpcb.oracles import by_profiles, near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
-from policies import DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
+from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
 from policies.monotone import near as near_monotone
 from policies.trees import near_trees
 
@@ -283,6 +283,16 @@ def test_different_ones_are_the_farthest_from_those_before(number):
         apart = (every[:, None] != labels[:before]).sum(axis=2).min(axis=1)
         assert (labels[before] != labels[:before]).sum(axis=1).min() == apart.max()
     assert len(found.different(10**4)) == min(len(every), near_best.MOST_COMPARED)
+
+
+def test_boxes_that_no_context_tells_apart_are_one():
+    """Where contexts arrive, boxes of two features are not merged beforehand: their marks tell which are alike."""
+    rules = BoxRules(2, max_features=2, thresholds=[[1.0], [-1.0, 1.0]])
+    for contexts in ([[0.2, -1.5], [-1.5, 0.2]], [[0.2, -1.5], [-1.5, 0.2], [2.0, 2.0]]):
+        growing = GrowingOracle(rules)
+        growing.extend(contexts)
+        every = open_oracle(rules, contexts, kind="enumeration").labelings
+        assert growing.near_best(np.zeros((len(contexts), 2)), 0.0).count == len(every)
 
 
 def test_costs_that_change_later_change_no_answer():
