@@ -29,10 +29,10 @@ class Interval:
         return np.asarray((lower < column) & (column <= upper))
 
     def tests(self) -> list[Test]:
-        """Return the comparisons that the condition is made of; without bounds it is one that always holds."""
+        """Return the comparisons that the condition is made of, none without bounds."""
         below = [Test(self.feature, ">", self.lower, self.binary)] if self.lower is not None else []
         above = [Test(self.feature, "<=", self.upper, self.binary)] if self.upper is not None else []
-        return below + above or [Test(self.feature, "<=", inf, self.binary)]
+        return below + above
 
     def condition(self, names: Names) -> str:
         """Return the condition in words."""
@@ -43,7 +43,10 @@ class Interval:
 
 @dataclass(frozen=True, repr=False)
 class BoxRule(ChainRule):
-    """Play ``inside`` where all intervals hold, else ``outside``; a constant has no interval, so it is one rule."""
+    """Play ``inside`` where all intervals hold, else ``outside``; a constant has no interval, so it is one rule.
+
+    Intervals without bounds always hold, and are left out.
+    """
 
     intervals: tuple[Interval, ...]
     inside: int
@@ -51,6 +54,8 @@ class BoxRule(ChainRule):
     names: Names = field(default=Names(), compare=False)
 
     def __post_init__(self) -> None:
+        bounded = tuple(each for each in self.intervals if (each.lower, each.upper) != (None, None))
+        object.__setattr__(self, "intervals", bounded)
         if not self.intervals:
             object.__setattr__(self, "outside", self.inside)
         if self.inside == self.outside:

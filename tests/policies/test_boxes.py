@@ -156,6 +156,15 @@ def test_equal_rules_compare_equal():
     assert constant.predict([[1.5]]).tolist() == [1]
 
 
+def test_an_interval_without_bounds_says_nothing():
+    """It always holds, so it is left out: no source has an infinite number."""
+    rule = BoxRule((Interval(0, None, None), Interval(1, 0.5, None)), 1, 0)
+    assert rule == BoxRule((Interval(1, 0.5, None),), 1, 0)
+    constant = BoxRule((Interval(0, None, None),), 1, 0)
+    assert (constant.to_sql(), str(constant), constant.predict([[3.0]]).tolist()) == ("1", "play action 1", [1])
+    assert "inf" not in constant.to_python()
+
+
 def test_a_feature_is_binary_only_if_all_its_values_are():
     """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
     answer = open_oracle(BoxRules(2, thresholds=((0.5,),)), [[0.0], [1.0], [0.25]]).minimise([[0, 1], [1, 0], [0, 1]])
