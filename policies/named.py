@@ -25,7 +25,11 @@ class NamedClass(PolicyClass):
     def on(self, contexts: Any) -> Opened:
         """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError."""
         names, array = self.names.on(contexts, self.n_actions)
-        return self._on(array, names)
+        opened = self._on(array, names)
+        if isinstance(opened, Opened):  # constraints are written in the names of its class
+            object.__setattr__(opened, "class_name", type(self).__name__)  # it may be a frozen dataclass
+            object.__setattr__(opened, "settings", self)
+        return opened
 
     def read(self, contexts: Any) -> Floats:
         """Return the columns of the named features of a data frame, all columns of an array; raises InputError."""

@@ -83,3 +83,13 @@ def test_a_conflict_is_named() -> None:
     everyone = [milpcb.share_at_most(action, 0.2) for action in (0, 1)]
     with pytest.raises(InfeasibleError, match=r"0 on at most 0.2 of the rows.*1 on at most 0.2 of the rows"):
         open_oracle(FiniteClass([[0] * 12, [1] * 12], 2), CONTEXTS, kind="enumeration", constraints=everyone)
+
+
+def test_a_class_that_was_opened_before_knows_the_names_of_its_actions() -> None:
+    """A share is that of the action of this name, also where names are the numbers of other actions."""
+    trees = DecisionTrees(3, depth=1, feature_names=["old", "rich", "new"], action_names=["1", "2", "0"])
+    rules = [milpcb.share_at_most(1, 0.0), milpcb.never("0", "old >= 1")]
+    both = [open_oracle(each, CONTEXTS, kind="search", constraints=rules) for each in (trees, trees.on(CONTEXTS))]
+    assert both[0].value(COSTS) == both[1].value(COSTS)
+    for oracle in both:
+        assert "1" not in oracle.minimise(COSTS).policy.predict_names(CONTEXTS)
