@@ -23,6 +23,7 @@ from milpcb.side_constraints import LabelConstraint, SideConstraint
 from milpcb.types import Answer, Floats, Ints
 
 Answered = TypeVar("Answered")
+MOST_SCALED = 1e200  # rate times costs: at such rates all weight is on the least total cost
 
 
 class Oracle(Capable, ABC):
@@ -177,6 +178,8 @@ class Oracle(Capable, ABC):
         grouped = self._checked(costs)
         if type(rate) is not float or not 0.0 <= rate < np.inf:
             rate = real("rate", rate, "finite and not negative", lambda number: number >= 0)
+        if rate > 1.0 and (size := float(np.abs(grouped).sum())) > 1.0:  # so that no product overflows
+            rate = min(rate, MOST_SCALED / size)
         weights = normalised(self._log_weights(grouped, self._group_of(row), rate))
         self._count(start)
         return weights

@@ -150,3 +150,14 @@ def test_where_all_costs_are_alike_each_action_has_its_policy(unit: float) -> No
     costs = np.full((12, 3), unit)
     oracle = open_oracle(TREES, CONTEXTS, constraints=[BUDGET])
     np.testing.assert_allclose(oracle.profile(costs, 3) / unit, np.full(3, 12.0))
+
+
+@pytest.mark.parametrize("kind", ["search", "enumeration"])
+@pytest.mark.parametrize("constraints", [(), (BUDGET,)], ids=["free", "budget"])
+def test_a_rate_beyond_all_costs_puts_all_weight_on_the_least_total(kind: str, constraints: tuple[Any, ...]) -> None:
+    """Where rate times costs is beyond the largest number, weights are those of the limit, and no NaN."""
+    costs = np.random.default_rng(0).normal(size=(12, 3))
+    oracle = open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints)
+    best = oracle.profile(costs, 3).argmin()
+    for unit, rate in ((1e200, 1e200), (1e300, 1e10), (1.0, 1e300), (1e-300, 1e307)):
+        assert oracle.action_weights(costs * unit, 3, rate).tolist() == np.eye(3)[best].tolist()
