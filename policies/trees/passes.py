@@ -34,16 +34,9 @@ _ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
 
 @compiled()
 def fill_totals(depth: int, n: int, given: Given, sets: Sets) -> None:
-    """Fill the totals of all sets of less than ``depth`` literals, from the differences of ``n`` contexts."""
+    """Fill the totals of all sets of less than ``depth`` >= 3 literals, from the differences of ``n`` contexts."""
     p, inner, chosen = len(sets.binomial) - 1, depth - 2, sets.chosen
     literals, costs, weighted, pairs, totals = given.literals, given.costs, given.weighted, given.pairs, given.totals
-    if inner <= 0:
-        add_up(literals[0], costs[0, 0], n, weighted, pairs, 0 if depth == 2 else p, p + 1, p if depth == 2 else 0)
-        if depth == 2:
-            _keep_pairs(0, pairs, sets, chosen, totals)
-        else:
-            _keep_singles(pairs, totals)
-        return
     held = np.empty(inner, np.int64)
     level, held[0], chosen[0] = 0, n, 0
     _sum_up(costs[0, 0], n, pairs)
@@ -152,15 +145,6 @@ def _gather(f: int, level: int, n: int, literals: Array, costs: Array, rows: Arr
 
 
 @compiled()
-def _keep_singles(pairs: Array, totals: Array) -> None:
-    """Copy the totals of single literals, all that trees of one test need."""
-    last = pairs.shape[1] - 2
-    for a in range(len(pairs)):
-        for g in range(last + 1):
-            totals[0, a, g] = pairs[a, last, g]
-
-
-@compiled()
 def _keep(size: int, f: int, g: int, pairs: Array, sets: Sets, chosen: Array, totals: Array) -> None:
     """Copy the total pairs[., f, g] of a set of ``size`` literals, less than D, to all its places."""
     p, own = len(sets.binomial) - 1, number(chosen, size, size, sets)
@@ -181,7 +165,7 @@ def _keep_pairs(inner: int, pairs: Array, sets: Sets, chosen: Array, totals: Arr
     for one set stays in the cache, which places of totals that are all over the table would not.
     """
     p, n_actions = len(sets.binomial) - 1, len(pairs)
-    higher, begin = chosen[inner - 1] + 1 if inner else 0, sets.first[inner + 1]
+    higher, begin = chosen[inner - 1] + 1, sets.first[inner + 1]
     _keep(inner, p, p, pairs, sets, chosen, totals)
     for f in range(higher, p):
         chosen[inner] = f

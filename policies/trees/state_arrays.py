@@ -134,8 +134,8 @@ def kept(truth: Bools, n_actions: int, depth: int, dtype: type[np.floating[Any]]
     begins, n_cells, n_owns = _begins(p, depth)
     made = zeros(
         dtype,
-        literals=(max(1, depth - 2), blocks, rows, width),
-        costs=(max(1, depth - 2), 2, blocks, more, width),
+        literals=(depth - 2, blocks, rows, width),
+        costs=(depth - 2, 2, blocks, more, width),
         weighted=(2, more, width),
         pairs=(more, p + 2, rows),
         totals=(int(begins[0, 0, depth]), more, _padded(p + 1)),

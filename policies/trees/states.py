@@ -115,7 +115,7 @@ def search(
     begins: Array,
     flipped: Array,
 ) -> tuple[float, float]:
-    """Search all trees of a depth >= 1 for the costs ``table`` (g, K), at the context with ``pattern`` (p,).
+    """Search all trees of a depth >= 3 for the costs ``table`` (g, K), at the context with ``pattern`` (p,).
 
     ``near``: the profile is asked for; ``traced``, and with it ``every``: the tests of a best tree, found by walking
     the kept states from the root down (policies/trees/tracing.py). The other arrays are those of ``StateArrays``.
