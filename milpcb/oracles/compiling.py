@@ -6,7 +6,9 @@ answered on a machine, the code is on disk, and no later process waits for it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
+from functools import partial
 from io import StringIO
 from typing import Any, Literal
 
@@ -15,9 +17,9 @@ import numpy as np
 from milpcb.constraints import share_at_most
 from milpcb.contexts.draws import Multinomial, coordinate_sums, rademacher_sums
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry
-from milpcb.protocols import PolicyClass
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 # Contexts: how many there are, of how many features, and how many values each of these has.
 FEW, WIDE = (40, 3, 5), (4, 20, 5)
@@ -50,9 +52,17 @@ JOBS = (*SEARCHES, DRAWS)
 
 def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     """Make the queries of one of JOBS, with tables that lie in memory in this order; return the job."""
+    with redirect_stderr(StringIO()):  # no line that a search is long: compiling is
+        for query in queries(job, order):
+            query()
+    return job
+
+
+def queries(job: str, order: Literal["C", "F"] = "C") -> Iterator[Callable[[], Any]]:
+    """Yield the queries of one of JOBS, each of which may be made without the others, and returns its answer."""
     if job == DRAWS:
-        _draw()
-        return job
+        yield from (partial(_drawn, draw) for draw in (rademacher_sums, coordinate_sums))
+        return
     name, options, (n_rows, n_features, n_values) = SEARCHES[job]
     rng, n_actions = np.random.default_rng(0), 2 if name == "linear_rules" else 3
     contexts = np.array(rng.integers(0, n_values, (n_rows, n_features)), dtype=float, order=order)
@@ -61,10 +71,9 @@ def ask(job: str, order: Literal["C", "F"] = "C") -> str:
     for thresholds in (1, "all") if "thresholds" not in options else (options["thresholds"],):
         policies = registry.load("policies", name)(n_actions, **{**options, "thresholds": thresholds})
         for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):
+            opened = partial(open_oracle, policies, contexts, kind="search", constraints=constraints)
             for asked in (costs, costs / 3.0):
-                with redirect_stderr(StringIO()):  # no line that a search is long: compiling is
-                    _query(policies, contexts, asked, constraints)
-    return job
+                yield from (partial(_answer, query, opened, asked) for query in QUERIES)
 
 
 def folder() -> str | None:
@@ -76,24 +85,43 @@ def folder() -> str | None:
     return kept
 
 
-def _query(policies: PolicyClass, contexts: Floats, costs: Floats, constraints: tuple[Any, ...]) -> None:
-    """Ask for all that the search can answer, of a table of costs and of totals that are kept."""
-    oracle = open_oracle(policies, contexts, kind="search", constraints=constraints)
-    oracle.value(costs)
-    oracle.profile(costs, 0)
-    oracle.minimise(costs)
-    _ = oracle.near_best(costs, 0.0).listed
-    if "action_weights" in oracle.capabilities:
-        oracle.action_weights(costs, 0, 0.1)
-    if "columns" in oracle.capabilities:
-        table = oracle.table("columns")
-        table.add(0, 0, float(costs[0, 0]))
-        table.profile(0)
-        table.minimise()
+def _answer(query: Callable[[Any, Floats], Any], opened: Callable[[], Oracle], costs: Floats) -> Any:
+    return query(opened(), costs)
 
 
-def _draw() -> None:
+def _best(oracle: Oracle, costs: Floats) -> list[Any]:
+    """Return how many policies are best, and the first, of a search that lists them."""
+    near = oracle.near_best(costs, 0.0)
+    return [near.count, next(near.policies())] if near.listed else []
+
+
+def _weights(oracle: Oracle, costs: Floats) -> Floats | None:
+    """Return the action weights, of a search that has them."""
+    return oracle.action_weights(costs, 0, 0.1) if "action_weights" in oracle.capabilities else None
+
+
+def _kept(oracle: Oracle, costs: Floats) -> list[Any]:
+    """Return all answers of totals that are kept, of a search that keeps them."""
+    if "columns" not in oracle.capabilities:
+        return []
+    table = oracle.table("columns")
+    table.add(0, 0, float(costs[0, 0]))
+    table.add_all([1], [1], [float(costs[1, 1])])
+    answers = [table.profile(0), table.minimise()]
+    return [*answers, table.action_weights(0, 0.1)] if "action_weights" in oracle.capabilities else answers
+
+
+# Queries of a search: all that it can answer, of a table of costs and of totals that are kept.
+QUERIES: tuple[Callable[[Oracle, Floats], Any], ...] = (
+    lambda oracle, costs: oracle.value(costs),
+    lambda oracle, costs: oracle.profile(costs, 0),
+    lambda oracle, costs: oracle.minimise(costs),
+    _best,
+    _weights,
+    _kept,
+)
+
+
+def _drawn(draw: Callable[..., Ints]) -> Ints:
     rng = np.random.default_rng(0)
-    counts = Multinomial(np.full(4, 0.25)).draw(30, rng)
-    for draw in (rademacher_sums, coordinate_sums):
-        draw(counts, 3, rng)
+    return draw(Multinomial(np.full(4, 0.25)).draw(30, rng), 3, rng)
