@@ -7,8 +7,11 @@ import importlib
 import re
 import shutil
 import sys
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -139,6 +142,58 @@ def test_the_digest_is_of_every_file_that_is_compiled_in(tmp_path: Path, monkeyp
         assert kernels.kernels_digest.__wrapped__() != now, f"{name} may change without new machine code"
         (tmp_path / name).write_bytes(text)
     assert kernels.kernels_digest.__wrapped__() == now
+
+
+def _in_source() -> dict[tuple[str, str], int]:
+    """Return the last line of each function with the decorator, by the name of its file and its own."""
+    found = {}
+    for file in SOURCES:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.FunctionDef) and "compiled(" in "".join(map(ast.unparse, node.decorator_list)):
+                found[file.relative_to(ROOT).as_posix(), node.name] = node.end_lineno or 0
+    return found
+
+
+def _by_file(names: Collection[tuple[str, str]]) -> dict[str, list[Any]]:
+    """Return the compiled functions of these files, as they are imported."""
+    found: dict[str, list[Any]] = {}
+    for file in sorted({file for file, _ in names}):
+        module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
+        own = [kernel for kernel in vars(module).values() if isinstance(kernel, Dispatcher)]
+        found[file] = [kernel.py_func for kernel in own if kernel.py_func.__module__ == module.__name__]
+    return found
+
+
+def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever compiled function of a copy changes, and nothing else, every one of them is looked for elsewhere."""
+    ends = _in_source()
+    by_file = _by_file(ends)
+    assert {(file, kernel.__name__) for file, own in by_file.items() for kernel in own} == ends.keys()
+    for file in by_file:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / file, tmp_path / file)
+    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "milpcb" / "core" / "kernels.py"))
+    monkeypatch.setattr(kernels, "kernels_digest", cache(kernels.kernels_digest.__wrapped__))
+    monkeypatch.setattr(kernels, "_can_be_written", lambda _: True)  # and no folder is made
+
+    def places() -> dict[str, str]:
+        """Return the folder of each kernel of the copy."""
+        kernels.kernels_digest.cache_clear()
+        return {
+            f"{file}: {kernel.__name__}": str(kernels._Locator.from_function(kernel, str(tmp_path / file))._folder)
+            for file, own in by_file.items()
+            for kernel in own
+        }
+
+    now = places()
+    for (file, name), end in ends.items():
+        text = (tmp_path / file).read_bytes()
+        lines = text.splitlines(keepends=True)
+        lines[end - 1] = lines[end - 1].rstrip() + b"  # changed\n"
+        (tmp_path / file).write_bytes(b"".join(lines))
+        assert not set(now.values()) & set(places().values()), f"{file}: {name} may change without new machine code"
+        (tmp_path / file).write_bytes(text)
+    assert places() == now
 
 
 def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:
