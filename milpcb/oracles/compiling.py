@@ -42,6 +42,7 @@ SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int]]] = {
     "threshold rules": ("threshold_rules", {"max_cuts": 2}, FEW),
     "trees of many cuts": ("decision_trees", {"depth": 2}, MANY_CUTS),
     "trees of many cuts with large leaves": ("decision_trees", {"min_leaf_size": 3}, MANY_CUTS),
+    "trees of many cuts with few features": ("decision_trees", {"max_features": 1}, MANY_CUTS),
     "trees with few leaves": ("decision_trees", {"max_leaves": 3}, FEW),
     "trees with few features": ("decision_trees", {"max_features": 1}, FEW),
     "trees of one test": ("decision_trees", {"depth": 1}, FEW),
