@@ -73,6 +73,12 @@ def further() -> Iterator[Query]:
     leaves = DecisionTrees(3, thresholds="all", min_leaf_size=m // 2 + 1)
     many = rng.integers(0, 20, (m, 2)).astype(float)
     yield lambda: open_oracle(leaves, many, kind="search").value(costs[:, :3])
+    # Trees on every cut where bounds decide: within limits, and of depth 3.
+    rng = np.random.default_rng(0)
+    points, prices = rng.integers(0, 10**6, (60, 2)).astype(float), rng.integers(-9, 10, (60, 3)).astype(float)
+    for options in ({"min_leaf_size": 15}, {"depth": 3}):
+        policies = DecisionTrees(3, thresholds="all", **options)
+        yield lambda policies=policies: open_oracle(policies, points, kind="search").value(prices)
 
 
 def log_sums(codes: Any, outcomes: Any) -> Any:
