@@ -27,6 +27,8 @@ OPPOSITES: dict[type[ast.AST], tuple[str, str]] = {
     ast.RShift: (">>", "<<"),
     ast.FloorDiv: ("//", "*"),
     ast.Div: ("/", "*"),
+    ast.And: ("and", "or"),
+    ast.Or: ("or", "and"),
 }
 Name = tuple[str, str]  # of a kernel: its file and its own
 
@@ -99,6 +101,8 @@ def _opposite(node: ast.AST, places: _Places) -> Iterator[Change]:
         case ast.BinOp(left=before, op=operator, right=behind):
             pass
         case ast.AugAssign(target=before, op=operator, value=behind):
+            pass
+        case ast.BoolOp(op=operator, values=[before, behind, *_]):
             pass
         case ast.Compare(left=before, ops=[operator, *_], comparators=[behind, *_]):
             pass

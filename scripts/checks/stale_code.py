@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.progress import track
-from stale_cases import JOBS
+from stale_cases import FURTHER, JOBS
 from stale_changes import Name, changes, kernels
 
 import milpcb
@@ -118,14 +118,14 @@ class Copy:
 
 
 def queries(copy: Copy) -> list[Query]:
-    """Return all queries, but few that are alike; those first whose kernels have the fewest lines."""
+    """Return all queries, but few of ``milpcb compile`` that are alike; those first whose kernels have fewest lines."""
     lines = {name: node.end_lineno - node.lineno for name, node in kernels(copy.root).items() if node.end_lineno}
     found, alike = [], Counter[frozenset[Name]]()
     for job in track(JOBS, description="queries", console=Console(stderr=True)):
         for number, (answer, ran) in enumerate(copy.interpreted("trace", job)):
             own = frozenset({(file.removeprefix(f"{copy.root}/"), name) for file, name in ran} & lines.keys())
             alike[own] += 1
-            if alike[own] <= MOST_ALIKE:
+            if alike[own] <= MOST_ALIKE or job == FURTHER:
                 found.append(Query((job, number), answer, own))
     return sorted(found, key=lambda query: sum(map(lines.__getitem__, query.ran)))
 
