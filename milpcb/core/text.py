@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from unicodedata import category
+from unicodedata import category, normalize
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
 # What old terminals have no letter for, as wide as it is: tables stay in columns.
@@ -23,6 +23,11 @@ def escaped(text: str, kept: str = "") -> str:
     return "".join(
         char.encode("unicode_escape").decode() if char not in kept and _steers(char) else char for char in text
     )
+
+
+def identifier(name: str) -> str:
+    """Return a name as Python reads it: letters that only look otherwise, such as ligatures, are the plain ones."""
+    return normalize("NFKC", name)
 
 
 def encodable(text: str, encoding: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from keyword import iskeyword
-from unicodedata import normalize
 
+from milpcb.core.text import identifier
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
@@ -15,7 +15,7 @@ HEAD = '''\
 def {name}(row):
     """Return the action of one row, a mapping from names of columns to values; None and NaN are missing."""
 '''
-USED = ("float", "ValueError", "__debug__")  # by the source itself, or by Python; names are read as in NFKC
+USED = ("float", "ValueError", "__debug__")  # by the source itself, or by Python
 NEVER = """\
     if {unknown}:
         raise ValueError("a number is missing that never was when the policy was learnt")
@@ -28,7 +28,7 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
     Raises InputError where ``name`` cannot be the name of a function. Where a number is missing that never was when the
     policy was learnt, the function raises ValueError, as ``predict`` raises.
     """
-    if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or normalize("NFKC", name) in USED:
+    if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or identifier(name) in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     used = [names.column(i) for i in sorted(tested(decision))]
     variables = {column: f"x{i}" for i, column in enumerate(dict.fromkeys(column.name for column in used))}

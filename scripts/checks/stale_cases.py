@@ -1,8 +1,10 @@
 """The queries of stale_code.py, in a process of its own: those of ``milpcb compile``, and some that go further.
 
-    python stale_cases.py trace JOB             # of each query its answer, and which of our functions ran
-    python stale_cases.py answer JOB NUMBER     # the answer of one query
-    python stale_cases.py differs < QUERIES     # the first whose answer is not the one given, and whether it fails
+It is asked by three words of a command line:
+
+    trace JOB             # of each query its answer, and which of our functions ran
+    answer JOB NUMBER     # the answer of one query
+    differs < QUERIES     # the first whose answer is not the one given, and whether it fails
 
 The last line is in JSON, and so are the QUERIES, a list of [JOB, NUMBER, answer].
 """
@@ -144,6 +146,7 @@ def too_long(*_: Any) -> None:
 
 
 def main() -> None:
+    """Answer what the command line asks."""
     what, *asked = sys.argv[1:]
     if what == "trace":
         found: Any = list(takewhile(lambda _: process_time() < MOST_TRACED, map(traced, queries(asked[0]))))
@@ -154,7 +157,3 @@ def main() -> None:
         signal.signal(signal.SIGVTALRM, too_long)
         found = differs(json.load(sys.stdin))
     sys.stdout.write(f"\n{json.dumps(found)}\n")
-
-
-if __name__ == "__main__":
-    main()

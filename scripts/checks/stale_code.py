@@ -37,7 +37,7 @@ import milpcb
 from milpcb.core.kernels import KEPT
 
 ROOT = Path(milpcb.__file__).parents[1]
-CASES = Path(__file__).with_name("stale_cases.py")
+ASK = f"import sys; sys.path.append({str(Path(__file__).parent)!r}); import stale_cases; stale_cases.main()"
 MOST_CHANGES = 40  # of a kernel that are tried
 MOST_ALIKE = 3  # queries in which the same kernels have a part
 MOST_FAILING = 3  # changes of a kernel that only make queries fail
@@ -106,7 +106,7 @@ class Copy:
         }
         return subprocess.run(
             # Without Python's own bytecode: a file that changes within a second, to the same size, is none to Python.
-            [sys.executable, "-P", "-B", "-W", "ignore", str(CASES), *words],
+            [sys.executable, "-P", "-B", "-W", "ignore", "-c", ASK, *words],
             input=json.dumps(given),
             cwd=self.root,
             env=environ,
