@@ -86,8 +86,8 @@ class Conservative(Learner):
         supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
         given = {name: value for name, value in supplied.items() if value is not None} | {"n_actions": self.n_actions}
         self.inner = _fresh(inner, self.n_actions) if isinstance(inner, Learner) else _made(inner, given, options)
-        self.delayed = self.inner.delayed  # type: ignore[misc]
-        self.hides_law = self.inner.hides_law  # type: ignore[misc]
+        self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
+        self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
         self._loss = real("loss", loss, "finite and 0 or more", lambda number: number >= 0)
         self._allowance = real("allowance", allowance, "finite and 0 or more", lambda number: number >= 0)

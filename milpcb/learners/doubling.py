@@ -66,7 +66,7 @@ class Doubling(Learner):
         self._check(pool)
         self._spent = 0.0  # oracle errors of finished phases
         self._begin(0)
-        self.hides_law = self._inner.hides_law  # type: ignore[misc]
+        self.hides_law = self._inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
 
     def _act(self, row: int) -> Floats:
         """Return the distribution (K,) of the learner of this phase; a new one begins when a phase is over."""
