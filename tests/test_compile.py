@@ -72,5 +72,5 @@ def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_where_nothing_can_be_kept_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling would be in vain: one line with the way out."""
     monkeypatch.setattr(compiling, "folder", lambda: None)
-    with pytest.raises(InputError, match="set NUMBA_CACHE_DIR to one that can"):
+    with pytest.raises(InputError, match="set NUMBA_CACHE_DIR to one, by its absolute path"):
         CliRunner().invoke(compile_code, [], catch_exceptions=False)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import errno
 import importlib
+import os
 import re
 import shutil
+import stat
 import sys
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,7 +22,7 @@ import pytest
 from numba.core.dispatcher import Dispatcher
 
 import milpcb
-from milpcb.core import kernels
+from milpcb.core import kernels, surroundings
 from tests.processes import Ended, one_by_one
 
 FIRST_QUESTION = (
@@ -174,7 +177,7 @@ def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, mo
         shutil.copy(ROOT / file, tmp_path / file)
     monkeypatch.setattr(kernels, "__file__", str(tmp_path / "milpcb" / "core" / "kernels.py"))
     monkeypatch.setattr(kernels, "kernels_digest", cache(kernels.kernels_digest.__wrapped__))
-    monkeypatch.setattr(kernels, "_can_be_written", lambda _: True)  # and no folder is made
+    monkeypatch.setattr(surroundings, "is_own", lambda _: True)  # and no folder is made
 
     def places() -> dict[str, str]:
         """Return the folder of each kernel of the copy."""
@@ -248,7 +251,7 @@ def test_a_loop_that_keeps_a_minimum_becomes_vectors(monkeypatch: pytest.MonkeyP
             low = kernels.lower(low, numbers[i])
         return low
 
-    monkeypatch.setattr(kernels, "_can_be_written", lambda _: False)  # machine code from disk cannot be read
+    monkeypatch.setattr(surroundings, "is_own", lambda _: False)  # machine code from disk cannot be read
     kernel = kernels.compiled({"nnan", "nsz"})(least)
     assert kernel(np.array([3.0, -7.0, -2.5] * 11)) == -7.0
     assert kernel(np.array([np.inf, -np.inf])) == -np.inf
@@ -280,3 +283,67 @@ def test_python_may_call_what_other_kernels_call(tmp_path: Path) -> None:
     for done, said in zip((*compiled, again, loaded), (f"{kernels.KEPT}\n", "") * 2, strict=True):
         assert sorted(done.stdout.split()) == ["7.0", "8.0"]
         assert done.stderr == said
+
+
+def _add_one(x: float) -> float:
+    return x + 1.0
+
+
+def _hits(folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Return how often a process that keeps machine code in a folder finds some; the answer is right."""
+    monkeypatch.setattr(kernels.config, "CACHE_DIR", str(folder))
+    kernel: Any = kernels.compiled()(_add_one)
+    assert kernel(1.0) == 2.0
+    return sum(kernel.stats.cache_hits.values())
+
+
+def _flipped(content: bytes) -> bytes:
+    return content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]
+
+
+@pytest.mark.parametrize("kind", ["nbi", "nbc"])
+@pytest.mark.parametrize(
+    "damage", [lambda _: b"", lambda c: c[:50], lambda c: bytes(len(c)), _flipped, lambda c: b"+" + c]
+)
+def test_damaged_machine_code_is_compiled_anew(
+    damage: Callable[[bytes], bytes], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk or a power cut leaves files that are short, or all zeros: they are as if not there, and replaced."""
+    assert [_hits(tmp_path, monkeypatch) for _ in range(2)] == [0, 1]
+    (file,) = tmp_path.rglob(f"*.{kind}")
+    file.write_bytes(damage(file.read_bytes()))
+    assert [_hits(tmp_path, monkeypatch) for _ in range(2)] == [0, 1]
+
+
+def test_where_there_is_no_room_functions_work_without_machine_code_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that fills up after the folder was made ends no search, and leaves no half of a file."""
+
+    def full(_self: object, _path: str) -> object:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(kernels._File, "_open_for_write", full)
+    assert _hits(tmp_path, monkeypatch) == 0
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+
+
+def test_machine_code_is_kept_only_where_no_other_user_can_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Machine code that is loaded is code that runs: a folder of others, or open to them, is none for it."""
+    is_own = surroundings.is_own.__wrapped__
+    assert is_own(tmp_path / "base" / "code")
+    assert stat.S_IMODE((tmp_path / "base" / "code").stat().st_mode) == 0o700
+    modes = {(0o755, 0o777): False, (0o755, 0o770): False, (0o777, 0o700): False}
+    modes |= {(0o775, 0o755): True, (0o1777, 0o700): True}
+    for (base, inner), right in modes.items():
+        (tmp_path / "base" / "code").chmod(inner)
+        (tmp_path / "base").chmod(base)
+        assert is_own(tmp_path / "base" / "code") == right, (oct(base), oct(inner))
+    monkeypatch.setattr(os, "getuid", lambda: (tmp_path / "base").stat().st_uid + 1)
+    assert is_own(tmp_path / "base" / "code") == ((tmp_path / "base").stat().st_uid == 0)
+    monkeypatch.chdir(tmp_path)
+    assert not is_own(Path("base/code"))
+    assert not is_own(Path("~/other"))
+    assert not (tmp_path / "~").exists()

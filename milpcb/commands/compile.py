@@ -28,7 +28,10 @@ def compile_code(*, workers: int | None) -> None:
 
     kept = folder()
     if kept is None:
-        raise InputError("no folder for machine code can be written; set NUMBA_CACHE_DIR to one that can")
+        raise InputError(
+            "there is no folder for machine code that you can write and others cannot; "
+            "set NUMBA_CACHE_DIR to one, by its absolute path"
+        )
     with NamedTemporaryFile() as marker, ProcessPoolExecutor(workers or cores(), mp.get_context("spawn")) as pool:
         os.environ[ANNOUNCED] = marker.name  # it is there, so that workers do not announce what they do
         for done in as_completed([pool.submit(ask, job) for job in JOBS]):

@@ -1,7 +1,8 @@
 """The decorator of compiled functions, the cache of their machine code, and the line shown while they compile.
 
 Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
-beside the source, so that the next process loads it. Where none of these can be written, every process compiles again.
+beside the source, so that the next process loads it. Where none of these can be written by this user, and by no other,
+every process compiles again. What is not as it was written, its checksum tells, and is compiled anew.
 Machine code is kept under a digest of all files that define compiled functions or that these import, as numba compiles
 one function, and constants, into another: it is never older than any of them, and every copy of the same files on a
 machine shares it.
@@ -11,27 +12,37 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import Any, Self, TypeVar, cast
 
+from milpcb.core import surroundings
+
+with surroundings.unseen(".numba_config.yaml"):
+    import numba
 from numba import njit
-from numba.core import caching, config, event, types
+from numba.core import caching, config, entrypoints, event, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.misc.appdirs import AppDirs
 
+config._config_fname = ""  # noqa: SLF001 - numba would look for the file again at each compilation
+config.reload_config()
+entrypoints.importlib_metadata = SimpleNamespace(entry_points=surroundings.installed)
+
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
 KEPT = "milpcb: compiling to machine code, once on this machine (about 10 s)"
 NOT_KEPT = (
-    "milpcb: compiling to machine code (about 10 s), in every process, as no folder for machine code can be written: "
-    "set NUMBA_CACHE_DIR to one that can"
+    "milpcb: compiling to machine code (about 10 s), in every process, as there is no folder for it that you can write "
+    "and others cannot: set NUMBA_CACHE_DIR to one, by its absolute path"
 )
 
 # The modules of ours that a file imports when it is imported itself.
@@ -154,7 +165,7 @@ class _Locator(caching._CacheLocator):  # type: ignore[misc]  # noqa: SLF001 - n
         stamp = hashlib.sha256(kernels_digest().encode() + Path(file).read_bytes()).hexdigest()
         for base in _folders(Path(file)):
             folder = base / stamp[:24]
-            if _can_be_written(folder):
+            if surroundings.is_own(folder):
                 return cls(folder, stamp, kernel.__code__.co_firstlineno)
         return None
 
@@ -163,8 +174,56 @@ class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]  # 
     _locator_classes = [_Locator]  # noqa: RUF012 (numba's own form)
 
 
+class _File(caching.IndexDataCacheFile):  # type: ignore[misc]  # numba has no types
+    """The index and the machine code of one function on disk, with checksums: what is cut short is as if not there."""
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = _unsealed(self._index_path) or ("", {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return _unsealed(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _write(self, path: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(path) as file:
+            file.write(_checksum(content) + content)
+
+
+def _unsealed(path: str) -> Any:
+    """Return what a file of machine code holds; None where it is not there, or not whole."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        return None
+    size = hashlib.sha256().digest_size
+    whole = content[:size] == _checksum(content[size:])
+    return pickle.loads(content[size:]) if whole else None  # noqa: S301 - of a folder that no other user can write
+
+
+def _checksum(content: bytes) -> bytes:
+    """Return the digest of machine code, and of the version of numba that made it."""
+    return hashlib.sha256(f"numba {numba.__version__}\n".encode() + content).digest()
+
+
 class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
     _impl_class = _Implementation
+
+    def __init__(self, kernel: Callable[..., Any]) -> None:
+        super().__init__(kernel)
+        place = self._impl.locator
+        self._cache_file = _File(place.get_cache_path(), self._impl.filename_base, place.get_source_stamp())
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write machine code to disk; where there is no room for it, the next process compiles again."""
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 @cache
@@ -189,16 +248,6 @@ def _folders(file: Path) -> Iterator[Path]:
         return
     yield Path(AppDirs(appname="milpcb", appauthor=False).user_cache_dir) / "compiled"
     yield file.parent / "__pycache__"
-
-
-@cache
-def _can_be_written(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types

@@ -1,0 +1,87 @@
+"""What the current folder may set of the libraries that milpcb starts: nothing, as it may be anybody's.
+
+Libraries look there for their settings, Python for code, and a cache of machine code is code. Each such way is closed
+here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import EntryPoints, distributions
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+
+# For every process that is started: Python would look in the current folder even for its own modules.
+CHILD = {"PYTHONSAFEPATH": "1"}
+
+_os_path: Any = os.path
+_lock = threading.RLock()
+
+
+@contextmanager
+def unseen(name: str) -> Iterator[None]:
+    """Within the block no file of the current folder has this name, to ``os.path.exists`` in any thread.
+
+    For libraries that read their settings as they are imported, where only their own code asks for such a name.
+    """
+    with _lock:
+        exists = os.path.exists
+        _os_path.exists = lambda path: path != name and exists(path)
+        try:
+            yield
+        finally:
+            _os_path.exists = exists
+
+
+def installed() -> EntryPoints:
+    """Return what installed packages register; a package that lies in the current folder is not installed."""
+    found = distributions(path=[entry for entry in sys.path if not _is_here(entry)])
+    return EntryPoints(point for package in found for point in package.entry_points)
+
+
+def _is_here(entry: str) -> bool:
+    """Return whether an entry of the path of imports is the current folder, or is relative to it."""
+    try:
+        return not Path(entry).is_absolute() or Path(entry).samefile(Path.cwd())
+    except OSError:  # there is no such folder, or no current one
+        return False
+
+
+def settings_here(names: Collection[str]) -> list[str]:
+    """Return those of the names that stand for anything in the current folder, be it a link that leads nowhere."""
+    return [name for name in names if os.path.lexists(name)]
+
+
+@cache
+def is_own(folder: Path) -> bool:
+    """Return whether this user, and nobody else, can write a folder of code that will be run; it is made if need be.
+
+    It has an absolute path, belongs to this user or to root, and no other user may write it, nor put another in its
+    place.
+    """
+    if not folder.is_absolute():  # it would be another in every folder
+        return False
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with TemporaryFile(dir=folder):
+            return _is_closed(folder.stat()) and _keeps(folder.parent.stat())
+    except OSError:
+        return False
+
+
+def _is_closed(state: os.stat_result) -> bool:
+    """Return whether no other user may write a folder; on Windows its mode does not tell."""
+    return os.name == "nt" or (state.st_uid in {0, os.getuid()} and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _keeps(state: os.stat_result) -> bool:
+    """Return whether no other user, but of its group, may replace what lies in a folder."""
+    free = state.st_mode & stat.S_IWOTH and not state.st_mode & stat.S_ISVTX
+    return os.name == "nt" or (state.st_uid in {0, os.getuid()} and not free)
