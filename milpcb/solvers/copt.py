@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milpcb.program import Program
-from milpcb.solvers.guards import silenced
+from milpcb.solvers.guards import COPT_READS, silenced
 from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows
 from milpcb.types import Floats, Stop
 
@@ -23,8 +23,6 @@ STATUS = {
     10: Stop.INTERRUPTED,
 }
 _INFEASIBLE_OR_UNBOUNDED = 4
-# https://guide.coap.online/copt/en-doc/capiref.html (return codes): "license", also where the free one is too small
-_LICENCE = 4
 _COMMON = {"Logging": 0, "Threads": 1, "RelGap": 0.0, "DualTol": 1e-9, "FeasTol": 1e-9}
 _MIP = {"IntTol": 1e-9}
 # COPT has no primal simplex. Its dual one goes on from the last basis too, and ends at a vertex.
@@ -46,11 +44,12 @@ class CoptSession(NativeSession):
     """One model inside COPT."""
 
     name, status, unclear = Copt.name, STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    reads = COPT_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
+        super().__init__(program, mip=mip)
         import coptpy
 
-        super().__init__(program, mip=mip)
         self._info = coptpy.COPT.Info
         with self._one_line():
             self._environment = _environment(coptpy)
@@ -97,9 +96,6 @@ class CoptSession(NativeSession):
             chosen = np.flatnonzero(np.array(rows.senses) == sense)
             matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none
             self._model.addMConstr(matrix, self._x, sense, rows.sides[chosen])
-
-    def _unlicensed(self, error: Any) -> bool:
-        return getattr(error, "retcode", None) == _LICENCE
 
 
 def _environment(coptpy: Any) -> Any:

@@ -32,8 +32,6 @@ STATUS = {
     118: Stop.UNBOUNDED,
 }
 _INFEASIBLE_OR_UNBOUNDED = frozenset({4, 119})
-# https://www.ibm.com/docs/en/icos/22.2.0?topic=codes-cpxerr-restricted-version : "problem size limits exceeded"
-_TOO_LARGE = 1016
 _PRIMAL_SIMPLEX = 1
 
 
@@ -102,9 +100,6 @@ class CplexSession(NativeSession):
         spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
         pairs = [self._pair(matrix.indices[i:j].tolist(), matrix.data[i:j].tolist()) for i, j in spans]
         self._model.linear_constraints.add(lin_expr=pairs, senses=rows.senses, rhs=rows.sides.tolist())
-
-    def _unlicensed(self, error: Any) -> bool:
-        return _TOO_LARGE in error.args
 
 
 def _silence(model: Any) -> None:

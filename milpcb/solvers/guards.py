@@ -1,22 +1,48 @@
-"""Turns a vendor's failures into one line, and discards what its library prints."""
+"""Turns a vendor's failures into one line, discards what its library prints, and keeps it from foreign settings."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
-from milpcb.errors import MilpcbError, SolverFailedError, SolverLicenceError
+from milpcb.core.surroundings import settings_here
+from milpcb.errors import InputError, MilpcbError, SolverFailedError, SolverLicenceError
+
+# Files that vendors' libraries read in the current folder, whatever they are told: settings of any kind, with servers
+# to connect to and files to write among them.
+GUROBI_READS = ("gurobi.env",)  # https://docs.gurobi.com/projects/optimizer/en/current/reference/python/env.html
+COPT_READS = ("client.ini", "license.dat")  # https://guide.coap.online/copt/en-doc/floating.html
+XPRESS_READS = ("xpcalllog.cfg",)
+
+# https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/errors.html : none, and too small a one
+_GUROBI_LICENCE = {10009, 10010}
+# https://guide.coap.online/copt/en-doc/capiref.html (return codes): "license", also where the free one is too small
+_COPT_LICENCE = 4
+# https://www.ibm.com/docs/en/icos/22.2.0?topic=codes-cpxerr-restricted-version : "problem size limits exceeded"
+_CPLEX_TOO_LARGE = 1016
+# "Problem has too many rows and columns": number 120 of the error codes, which only the message carries.
+_XPRESS_TOO_LARGE = "?120 "
+
+
+def check_folder(solver: str, reads: Collection[str]) -> None:
+    """Raise InputError where a file lies in the current folder that a vendor's library would take settings from."""
+    for name in settings_here(reads):
+        raise InputError(
+            f"{solver} would take settings from the file {name} of the current folder, which may be anybody's: "
+            "move it away, start in another folder, or use highs"
+        )
 
 
 @contextmanager
-def one_line(solver: str, unlicensed: Callable[[Exception], bool] | None = None) -> Iterator[None]:
+def one_line(solver: str) -> Iterator[None]:
     """Turn whatever a vendor raises inside the block into SolverFailedError, the cause kept.
 
     Vendors share no base class: PySCIPOpt raises Exception itself, PuLP passes on what a solver's process, its output
-    or the solver's own package raises. Where ``unlicensed(error)``, the error is SolverLicenceError.
+    or the solver's own package raises. Where the licence does not allow what was asked, it is SolverLicenceError.
     """
     try:
         yield
@@ -24,13 +50,23 @@ def one_line(solver: str, unlicensed: Callable[[Exception], bool] | None = None)
         raise
     except Exception as error:
         words = " ".join(str(error).split())
-        if unlicensed is not None and unlicensed(error):
+        if _is_unlicensed(error):
             raise SolverLicenceError(
                 f"{solver} refuses this program: {words.rstrip('.')}; use highs, or get a licence from the vendor"
             ) from error
         raise SolverFailedError(
             f"{solver} ended without an answer: {type(error).__name__}: {words}; run again, or name another solver"
         ) from error
+
+
+def _is_unlicensed(error: Any) -> bool:
+    """Return whether a vendor's error, of its own package or through PuLP, says that the licence does not reach."""
+    return (
+        getattr(error, "errno", None) in _GUROBI_LICENCE
+        or getattr(error, "retcode", None) == _COPT_LICENCE
+        or _CPLEX_TOO_LARGE in error.args
+        or str(error).startswith((_XPRESS_TOO_LARGE, f"CPLEX Error {_CPLEX_TOO_LARGE}"))
+    )
 
 
 @contextmanager

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.program import Program
+from milpcb.solvers.guards import GUROBI_READS
 from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
@@ -22,8 +21,6 @@ STATUS = {
     17: Stop.FAILED,  # memory limit
 }
 _INFEASIBLE_OR_UNBOUNDED = 4
-# https://docs.gurobi.com/projects/optimizer/en/current/reference/numericcodes/errors.html
-_NO_LICENCE, _TOO_LARGE = 10009, 10010
 _COMMON = {"OutputFlag": 0, "Threads": 1, "Seed": 0, "MIPGap": 0.0, "OptimalityTol": 1e-9, "FeasibilityTol": 1e-9}
 _MIP = {"IntFeasTol": 1e-9}
 # The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and ends at a vertex.
@@ -44,11 +41,12 @@ class GurobiSession(NativeSession):
     """One model inside Gurobi."""
 
     name, status, unclear = Gurobi.name, STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    reads = GUROBI_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
+        super().__init__(program, mip=mip)
         import gurobipy
 
-        super().__init__(program, mip=mip)
         with self._one_line():
             self._environment = gurobipy.Env(params=_COMMON | (_MIP if mip else _LP))
             self._model = gurobipy.Model(env=self._environment)
@@ -88,6 +86,3 @@ class GurobiSession(NativeSession):
         senses = np.array([{"L": "<", "G": ">", "E": "="}[sense] for sense in rows.senses])
         if len(senses):
             self._model.addMConstr(rows.matrix, self._x, senses, rows.sides)
-
-    def _unlicensed(self, error: Any) -> bool:
-        return getattr(error, "errno", None) in {_NO_LICENCE, _TOO_LARGE}

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from milpcb.errors import InputError, SolverMissingError
 from milpcb.program import Program
 from milpcb.protocols import Session, SolverInfo
-from milpcb.solvers.guards import one_line
+from milpcb.solvers.guards import check_folder, one_line
 from milpcb.types import Floats, Solution, Stop
 
 INFINITE = 1e20  # what the vendors call no bound, and no time limit
@@ -66,13 +66,16 @@ class NativeSession(ABC):
     """One model in a vendor's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
 
     ``status`` is the vendor's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
+    ``reads`` are the files that the library would take settings from, if they lay in the current folder.
     """
 
     name: ClassVar[str]
     status: ClassVar[Mapping[Any, Stop]]
     unclear: ClassVar[frozenset[Any]]
+    reads: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, program: Program, *, mip: bool) -> None:
+        check_folder(self.name, self.reads)
         self._n_columns = program.n_columns
         self._mip = mip
         self._limits: tuple[float, float | None] | None = None
@@ -110,7 +113,7 @@ class NativeSession(ABC):
 
     def _one_line(self) -> AbstractContextManager[None]:
         """Return the guard of everything that the vendor's library is asked to do."""
-        return one_line(self.name, self._unlicensed)
+        return one_line(self.name)
 
     def _run_and_see(self) -> Stop:
         """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded.
@@ -173,10 +176,6 @@ class NativeSession(ABC):
     @abstractmethod
     def _add(self, rows: OneSidedRows) -> None:
         """Add rows."""
-
-    @abstractmethod
-    def _unlicensed(self, error: Exception) -> bool:
-        """Return whether an error of the vendor's means that its licence does not allow the program."""
 
     @abstractmethod
     def close(self) -> None:

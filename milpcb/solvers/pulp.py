@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 import pulp
 
+from milpcb.core.surroundings import settings_here
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
-from milpcb.solvers.guards import one_line, silenced
+from milpcb.solvers.guards import COPT_READS, GUROBI_READS, XPRESS_READS, check_folder, one_line, silenced
 from milpcb.types import Floats, Solution, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
@@ -42,6 +43,22 @@ INSTALL = {
     "SCIP_CMD": "conda install scip",
 }
 
+# The files that solvers would take settings from, if they lay in the current folder.
+READS = {
+    "COPT": COPT_READS,
+    "COPT_CMD": COPT_READS,
+    "COPT_DLL": COPT_READS,
+    "CPLEX_CMD": (
+        "cplex.par",
+    ),  # https://www.ibm.com/docs/en/icos/22.2.0?topic=cplex-saving-parameter-specification-file
+    "FSCIP_CMD": ("scip.set",),
+    "GUROBI": GUROBI_READS,
+    "GUROBI_CMD": GUROBI_READS,
+    "SCIP_CMD": ("scip.set",),  # https://www.scipopt.org/doc/html/PARAMETERS.php
+    "XPRESS": XPRESS_READS,
+    "XPRESS_PY": XPRESS_READS,
+}
+
 # CBC works in one thread unless it is given a number. Given 1, it starts a second thread, and now and then the two wait
 # ten seconds for each other.
 SERIAL = ("COIN_CMD", "PULP_CBC_CMD")
@@ -59,6 +76,7 @@ class Pulp:
             raise InputError("solver 'pulp' needs the name of a PuLP solver: write solver = \"pulp:PULP_CBC_CMD\"")
         if argument not in known:
             raise UnknownNameError("PuLP solver", argument, known)
+        check_folder(f"pulp:{argument}", READS.get(argument, ()))
         if not _available(argument):
             raise SolverMissingError(_advice(argument))
         self._name = argument
@@ -75,9 +93,8 @@ class Pulp:
     def describe(cls) -> list[SolverInfo]:
         """Return a line for each solver that PuLP has an interface to; ``missing`` is set where it cannot run here."""
         return [
-            SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", missing)
+            SolverInfo(f"pulp:{name}", f"PuLP {version('pulp')}", "LP, MIP, rebuilt", _missing(name))
             for name in _names()
-            for missing in ["" if _available(name) else "not found by PuLP"]
         ]
 
 
@@ -201,6 +218,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _solver(name: str, **options: Any) -> Any:
+    check_folder(f"pulp:{name}", READS.get(name, ()))
     with _quiet():
         return pulp.getSolver(name, msg=False, **options)
 
@@ -213,8 +231,14 @@ def _accepted(name: str) -> frozenset[str]:
 
 @cache
 def _names() -> tuple[str, ...]:
-    with silenced():  # PuLP makes each of them, and COPT's library greets whoever makes one
-        return tuple(dict.fromkeys(pulp.listSolvers()))  # PuLP 3.3 lists one twice
+    # PuLP's own list makes a solver of each kind, which may read settings, connect to a server, and greet.
+    return tuple(dict.fromkeys(solver.name for solver in pulp.apis._all_solvers))  # noqa: SLF001 - it has no other
+
+
+def _missing(name: str) -> str:
+    for file in settings_here(READS.get(name, ())):
+        return f"not asked: {file} lies in this folder"
+    return "" if _available(name) else "not found by PuLP"
 
 
 @cache

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from milpcb.program import Program
-from milpcb.solvers.guards import same_arithmetic
+from milpcb.solvers.guards import XPRESS_READS, same_arithmetic
 from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, finite, one_sided
 from milpcb.types import Floats, Stop
 
@@ -30,8 +30,6 @@ STATUS = {
     (_STOPPED, _NOT_FOUND, _CTRL_C): Stop.INTERRUPTED,
     (_STOPPED, _FEASIBLE, _CTRL_C): Stop.INTERRUPTED,
 }
-# "Problem has too many rows and columns": number 120 of the error codes, which only the message carries.
-_TOO_LARGE = "?120 "
 _COMMON = {"outputlog": 0, "threads": 1, "randomseed": 0, "miprelstop": 0.0, "optimalitytol": 1e-9, "feastol": 1e-9}
 # Xpress would cut off, by default, what is better than the incumbent by less than 1e-5.
 _MIP = {"miptol": 1e-9, "mipaddcutoff": 0.0}
@@ -55,6 +53,7 @@ class XpressSession(NativeSession):
     """One model inside Xpress."""
 
     name, status, unclear = Xpress.name, STATUS, frozenset()
+    reads = XPRESS_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
         super().__init__(program, mip=mip)
@@ -110,9 +109,6 @@ class XpressSession(NativeSession):
     def _add(self, rows: OneSidedRows) -> None:
         matrix = rows.matrix
         self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
-
-    def _unlicensed(self, error: Any) -> bool:
-        return str(error).startswith(_TOO_LARGE)
 
 
 @cache

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from time import perf_counter
 
 import numpy as np
@@ -258,7 +261,11 @@ def test_a_vendor_that_stopped_at_ctrl_c_gives_it_back(solver: str, monkeypatch:
     assert session.solve(KNAPSACK.objective).objective == KNAPSACK.optimum
 
 
-@pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
+LICENSED = [name for name in PACKAGES if name != "scip"]
+THROUGH_PULP = ["pulp:COPT", "pulp:CPLEX_PY", "pulp:GUROBI", "pulp:XPRESS_PY"]
+
+
+@pytest.mark.parametrize("solver", [*LICENSED, *THROUGH_PULP])
 def test_a_program_beyond_the_free_licence_is_one_line(solver: str) -> None:
     """Where the licence is the free one, a large program is refused in the vendor's words, with the way out."""
     needs(solver)
@@ -276,6 +283,36 @@ def test_a_program_beyond_the_free_licence_is_one_line(solver: str) -> None:
     assert message.startswith(f"{solver} refuses this program: ")
     assert message.endswith("; use highs, or get a licence from the vendor")
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("solver", "file"),
+    [
+        *(("gurobi", "gurobi.env"), ("pulp:GUROBI", "gurobi.env"), ("xpress", "xpcalllog.cfg")),
+        *(("pulp:XPRESS_PY", "xpcalllog.cfg"), ("copt", "client.ini"), ("copt", "license.dat")),
+        ("pulp:COPT", "client.ini"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["file", "link", "pipe"])
+def test_no_solver_takes_settings_from_the_current_folder(
+    solver: str, file: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Settings may name servers to connect to and files to write: one line names the file, and nothing is opened."""
+    needs(solver)
+    engine = load_solver(solver)
+    monkeypatch.chdir(tmp_path)
+    {"file": Path(file).touch, "link": lambda: Path(file).symlink_to("nowhere"), "pipe": lambda: os.mkfifo(file)}[
+        kind
+    ]()
+    with pytest.raises(InputError, match=rf"{solver} would take settings from the file {re.escape(file)} of the curr"):
+        engine.open(KNAPSACK.program).solve(KNAPSACK.objective)
+    if solver.startswith("pulp:"):
+        assert f"not asked: {file} lies in this folder" in {info.missing for info in describe_all()}
+        with pytest.raises(InputError, match="move it away, start in another folder, or use highs"):
+            load_solver(solver)
+    assert load_solver("pulp:PULP_CBC_CMD").open(KNAPSACK.program).solve(KNAPSACK.objective).stop is Stop.OPTIMAL
+    monkeypatch.chdir("/")
+    assert engine.open(KNAPSACK.program).solve(KNAPSACK.objective).objective == pytest.approx(KNAPSACK.optimum)
 
 
 @pytest.mark.parametrize("solver", HOT)
