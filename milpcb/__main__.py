@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 
 from milpcb.core.extras import needs
+from milpcb.core.surroundings import leave
 from milpcb.errors import ExtraMissingError
 
 
 def main() -> None:
     """Run the command line; where its packages are missing, print one line on it and exit with code 2."""
+    leave()
     try:
         with needs("studies", "this command"):
             from milpcb.cli import main as run

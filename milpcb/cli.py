@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from pathlib import Path
 from typing import Any, cast
 
 import click
 
+from milpcb.core.surroundings import leave
 from milpcb.core.text import escaped
 from milpcb.errors import MEMORY, InputError, MilpcbError, cause, clipped, did_you_mean, out_of_memory
 from milpcb.plugins import registry
@@ -176,12 +176,6 @@ def _silence() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _leave_the_folder() -> None:
-    """Take the current folder off the path of imports, where ``python -m`` puts it: its files are no part of milpcb."""
-    if sys.path and sys.path[0] in {"", str(Path.cwd())} and Path(__file__).parents[1] != Path.cwd():
-        del sys.path[0]
-
-
 if __name__ == "__main__":
-    _leave_the_folder()
+    leave()
     main()

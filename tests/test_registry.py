@@ -76,6 +76,30 @@ def test_every_public_class_and_every_rule_has_a_name():
     }
 
 
+def test_what_lies_in_the_current_folder_is_not_installed(tmp_path, monkeypatch):
+    """With the current folder on the path of imports, an entry point there adds no name; of a folder beside it does."""
+    for name in ("here", "beside"):
+        info = tmp_path / name / f"{name}-1.dist-info"
+        info.mkdir(parents=True)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+        (info / "entry_points.txt").write_text(f"[milpcb.policy]\n{name} = {name}:X\nDecisionTree = {name}:X\n")
+        (tmp_path / name / f"{name}.py").write_text(
+            "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()"
+        )
+    monkeypatch.chdir(tmp_path / "here")
+    for entry in ("", ".", str(tmp_path / "here"), str(tmp_path / "beside/../here")):
+        monkeypatch.setattr("sys.path", [entry, *sys.path])
+        registry._table.cache_clear()
+        assert not registry.is_installed("policy", "here")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "beside"), *sys.path])
+    registry._table.cache_clear()
+    assert registry.load("policy", "DecisionTree") is policies.trees.DecisionTree  # milpcb's own come first
+    with pytest.raises(InputError, match=r"'DecisionTree' is registered twice: by policies\.trees:DecisionTree and b"):
+        registry.is_installed("policy", "beside")
+    assert not list(tmp_path.rglob("*.ran"))
+    registry._table.cache_clear()
+
+
 def test_importing_the_registry_imports_nothing_else():
     """Only the errors and the standard library; that is what lets every part import it."""
     program = (
@@ -95,6 +119,7 @@ def test_importing_the_registry_imports_nothing_else():
         "milpcb",
         "milpcb.core",
         "milpcb.core.gate",
+        "milpcb.core.surroundings",
         "milpcb.errors",
         "milpcb.plugins",
         "milpcb.plugins.interfaces",

@@ -35,7 +35,7 @@ from numba.misc.appdirs import AppDirs
 
 config._config_fname = ""  # noqa: SLF001 - numba would look for the file again at each compilation
 config.reload_config()
-entrypoints.importlib_metadata = SimpleNamespace(entry_points=surroundings.installed)
+entrypoints.importlib_metadata = SimpleNamespace(entry_points=surroundings.entry_points)
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 

@@ -25,6 +25,16 @@ _os_path: Any = os.path
 _lock = threading.RLock()
 
 
+def leave() -> None:
+    """Take the current folder off the path of imports, where ``python -m`` puts it, here and in all children.
+
+    Only a program of our own does this, as it starts: the path is the whole process's.
+    """
+    os.environ.update(CHILD)
+    if sys.path and _is_here(sys.path[0]) and not _is_here(str(Path(__file__).parents[2])):
+        del sys.path[0]
+
+
 @contextmanager
 def unseen(name: str) -> Iterator[None]:
     """Within the block no file of the current folder has this name, to ``os.path.exists`` in any thread.
@@ -40,10 +50,16 @@ def unseen(name: str) -> Iterator[None]:
             _os_path.exists = exists
 
 
-def installed() -> EntryPoints:
-    """Return what installed packages register; a package that lies in the current folder is not installed."""
-    found = distributions(path=[entry for entry in sys.path if not _is_here(entry)])
-    return EntryPoints(point for package in found for point in package.entry_points)
+def entry_points(**wanted: str) -> EntryPoints:
+    """Return what installed packages register, as Python's own does; what lies in the current folder is not installed.
+
+    Of a package that is installed twice, the one that would be imported counts.
+    """
+    found: dict[str, EntryPoints] = {}
+    for package in distributions(path=[entry for entry in sys.path if not _is_here(entry)]):
+        if chosen := package.entry_points.select(**wanted):
+            found.setdefault(package.name, chosen)
+    return EntryPoints(point for points in found.values() for point in points)
 
 
 def _is_here(entry: str) -> bool:

@@ -1,8 +1,9 @@
 """The registry: one table of names, one way from a name to an object. Importing it imports no implementation.
 
-Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. A config may
-also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is checked
-against the interface of its kind before it is called.
+Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. They are read
+where a name is not milpcb's own; a package that lies in the current folder is not installed, and adds none. A config
+may also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is
+checked against the interface of its kind before it is called.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import sys
 from contextlib import nullcontext
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from milpcb.core import gate
+from milpcb.core.surroundings import entry_points
 from milpcb.errors import InputError, UnknownNameError, cause, clipped
 from milpcb.plugins import local_classes
 from milpcb.plugins.interfaces import Kind, mismatch
@@ -192,7 +193,10 @@ def is_installed(kind: str, name: str) -> bool:
 
 def target(kind: str, name: str) -> str:
     """Return ``module:Class`` of a name, which may be that itself; raises UnknownNameError with the nearest name."""
-    table, read = _known(kind), gate.parse_name(name)
+    read = gate.parse_name(name)
+    if read and isinstance(kind, str) and name in BUILTIN.get(kind, {}):
+        return BUILTIN[kind][name]
+    table = _known(kind)
     if read is None and isinstance(name, str):
         raise InputError(f"{kind} '{clipped(name)}' is no name; write module:Class for a class of your own")
     if read is None or not (read.module or name in table):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
+from milpcb.core.surroundings import CHILD
 from milpcb.errors import MilpcbError
 
 T = TypeVar("T")
@@ -19,6 +20,7 @@ ONE_THREAD = {
     "NUMBA_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
 }
+WORKERS = ONE_THREAD | CHILD  # the environment variables that they get
 
 
 class WorkerDiedError(MilpcbError):

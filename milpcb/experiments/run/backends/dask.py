@@ -41,7 +41,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from milpcb.errors import InputError, MilpcbError, RunError
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, WorkerDiedError
+from milpcb.experiments.run.backends import TRIES, WORKERS, WorkerDiedError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -50,7 +50,7 @@ AHEAD = 500  # tasks that the scheduler knows at a time: enough for 250 workers,
 SECONDS = 8  # to wait for a scheduler, and for workers to stop
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
-ENVIRONMENT = ONE_THREAD | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
+ENVIRONMENT = WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
 HEALTH = ["distributed.http.health"]  # of what Dask shows over HTTP to whoever asks, the least there is
 SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": TRIES - 1,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar, cast
 
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, WorkerDiedError
+from milpcb.experiments.run.backends import TRIES, WORKERS, WorkerDiedError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -99,7 +99,7 @@ class _Worker:
         self._pipe, theirs = context.Pipe()
         # Every context has the class Process.
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]
-        with _one_thread():
+        with _in_their_environment():
             self._process.start()
         theirs.close()
         self._job: _Job
@@ -158,10 +158,10 @@ def _picklable(error: Exception) -> Exception:
 
 
 @contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let the processes that start within use one thread each."""
-    before = {name: os.environ.get(name) for name in ONE_THREAD}
-    os.environ.update(ONE_THREAD)
+def _in_their_environment() -> Iterator[None]:
+    """Let the processes that start within have the environment variables of workers."""
+    before = {name: os.environ.get(name) for name in WORKERS}
+    os.environ.update(WORKERS)
     try:
         yield
     finally:
