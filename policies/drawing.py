@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from milpcb.core.contrast import ink
+from milpcb.core.surroundings import plain
 from policies.leaves import LeafSummary
 from policies.names import Names
 
@@ -62,6 +63,7 @@ def add_leaf(
     graph.add_node(node, label="\n".join(lines), action=action, part=part)
 
 
+@plain()
 def figure(graph: nx.DiGraph) -> Figure:
     """Return a figure of the size that the graph needs, with the graph drawn on it; needs matplotlib."""
     from matplotlib.figure import Figure
@@ -80,7 +82,8 @@ def svg(graph: nx.DiGraph) -> str:
     except ImportError:
         return ""
     picture = io.StringIO()
-    drawn.savefig(picture, format="svg", metadata={"Date": None})
+    with plain():
+        drawn.savefig(picture, format="svg", metadata={"Date": None})
     text = picture.getvalue()
     return text[text.index("<svg") :]
 

@@ -1,17 +1,22 @@
-"""Only files that a run itself wrote are changed: neither those that an index claims, nor those that a link shares."""
+"""What a foreign folder may cause: only files that a run itself wrote are changed, and pictures are as everywhere."""
 
 from __future__ import annotations
 
 import os
 
+import matplotlib as mpl
 import pytest
 from click.testing import CliRunner
 
+from milpcb import play
 from milpcb.commands.learn import learn
 from milpcb.core.files import append, digest, own_contents, sealed
 from milpcb.errors import RunError
+from milpcb.experiments.results.figures.policy import draw_policy
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.logs.folder import INDEX, NAMES, check_folder
+from policies import DecisionTrees
+from policies.trees.rule import DecisionTree, Leaf, Split
 
 ROWS = "x,treat,y\n" + "".join(f"{i % 7},{'ab'[i % 2]},{i % 3}\n" for i in range(40))
 WORDS = ("log.csv", "--action", "treat", "--reward", "y", "--randomised", "--draws", "0", "--resamples", "0")
@@ -100,3 +105,21 @@ def test_a_page_shows_no_file_of_elsewhere(link, tmp_path):
         own_contents(tmp_path / "best_policy_seed0.txt")
     (tmp_path / "rule.txt").write_text("play a")
     assert own_contents(tmp_path / "rule.txt") == b"play a"
+
+
+SETTINGS = {"lines.linewidth": 0, "font.size": 30, "text.usetex": True, "savefig.dpi": 10, "axes.facecolor": "red"}
+
+
+def test_pictures_are_the_same_bytes_whatever_matplotlib_is_told(tmp_path):
+    """Under settings that would hide curves, or run LaTeX, rules and plays look as they do elsewhere; they stay set."""
+    plays = play("planted", "uniform", 20, policies=DecisionTrees(3, depth=1))
+    rule = DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1)))
+
+    def pictures():
+        plays.plot(tmp_path / "plays.svg")
+        return draw_policy(rule), rule._repr_html_(), (tmp_path / "plays.svg").read_bytes()
+
+    before = pictures()
+    with mpl.rc_context(SETTINGS):
+        assert pictures() == before
+        assert SETTINGS.items() <= mpl.rcParams.items()

@@ -64,7 +64,7 @@ VENDORS = {
     "gurobipy": ("milpcb.solvers.gurobi",),
     "highspy": ("milpcb.solvers.highs",),
     "jinja2": ("milpcb.experiments.results.report",),
-    "matplotlib": ("milpcb.experiments.results.figures", "milpcb.logs.figures", "policies.drawing"),
+    "matplotlib": ("milpcb.experiments.results.figures", "milpcb.core.surroundings", "policies.drawing"),
     "narwhals": ("milpcb.estimators", "milpcb.data.frames"),
     "networkx": ("policies", "milpcb.estimators"),
     "numba": ("milpcb.core.kernels",),

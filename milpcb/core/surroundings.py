@@ -1,7 +1,7 @@
 """What the current folder may set of the libraries that milpcb starts: nothing, as it may be anybody's.
 
 Libraries look there for their settings, Python for code, and a cache of machine code is code. Each such way is closed
-here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own.
+here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own at first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,22 @@ def unseen(name: str) -> Iterator[None]:
             _os_path.exists = exists
 
 
-def entry_points(**wanted: str) -> EntryPoints:
+@contextmanager
+def plain() -> Iterator[None]:
+    """Within the block matplotlib draws by its own defaults, so that the same figure is the same bytes everywhere.
+
+    Neither files of settings nor what a program has set count. Its settings are the whole process's, so that one
+    thread draws at a time, and what they were comes back.
+    """
+    with _lock:
+        with unseen("matplotlibrc"):
+            import matplotlib as mpl
+        settings = {name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"}
+        with mpl.rc_context(settings | {"svg.hashsalt": "milpcb"}):
+            yield
+
+
+def entry_points(**wanted: Any) -> EntryPoints:
     """Return what installed packages register, as Python's own does; what lies in the current folder is not installed.
 
     Of a package that is installed twice, the one that would be imported counts.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matplotlib.ticker import FuncFormatter, PercentFormatter
-
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid
 from milpcb.experiments.results.figures.fitting import fitted
 from milpcb.experiments.results.figures.looks import COLOURS
@@ -24,6 +23,7 @@ def rule_figure(found: Findings) -> Any:
     return found.estimator.policy_.figure(parts(found))
 
 
+@plain()
 def budget_drawing(found: Findings) -> Drawing:
     """Return the held-out value of learning against the share of rows that may get the action."""
     action, points, unit = found.questions.budget, found.budget, Unit.of(found)
@@ -43,8 +43,8 @@ def budget_drawing(found: Findings) -> Drawing:
     axes.set_xlabel(fitted(f"at most this share of the people gets '{action}'", 4.2, MEDIUM), fontsize=MEDIUM,
                     parse_math=False)  # fmt: skip
     axes.set_ylabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.tick(value)))
+    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
+    axes.yaxis.set_major_formatter(lambda value, _: unit.tick(value))
     first, last = points[0], points[-1]
     chance = (
         "" if found.supported else " No rule is shown to be better than treating all alike: what rises may be chance."
@@ -61,6 +61,7 @@ def budget_drawing(found: Findings) -> Drawing:
     )
 
 
+@plain()
 def front_drawing(found: Findings) -> Drawing:
     """Return the rules that are the best for some weighting of two outcomes."""
     unit, other = Unit.of(found), second_unit(found)
@@ -74,7 +75,7 @@ def front_drawing(found: Findings) -> Drawing:
     axes.set_xlabel(_axis(unit), fontsize=MEDIUM, parse_math=False)
     axes.set_ylabel(_axis(other), fontsize=MEDIUM, parse_math=False)
     for axis, own in ((axes.xaxis, unit), (axes.yaxis, other)):
-        axis.set_major_formatter(FuncFormatter(lambda value, _, own=own: own.tick(value)))
+        axis.set_major_formatter(lambda value, _, own=own: own.tick(value))
     better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
     return Drawing(
         "front",

@@ -8,8 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from milpcb.core.surroundings import plain, unseen
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.plugins import injection, registry
+
+with unseen("matplotlibrc"):  # before a module of this folder imports a part of it
+    import matplotlib as mpl  # noqa: F401 - see above
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.drawing import Drawing
@@ -30,7 +34,8 @@ def draw(results: Results, names: Iterable[str] = (ALL,)) -> Iterator[Drawing]:
     for name in wanted:
         for key in known if name == ALL else [name]:
             figure = registry.load("figure", key)
-            drawings: list[Drawing] = figure(results)
+            with plain():
+                drawings: list[Drawing] = figure(results)
             if not drawings and name != ALL:
                 raise InputError(f"figure '{key}' has nothing to draw of {results.title}: {injection.summary(figure)}")
             yield from drawings

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     curve_grid,
@@ -21,6 +22,7 @@ from milpcb.experiments.results.figures.looks import COLOURS, MARKERS
 from milpcb.experiments.study.bounds import Bound
 
 
+@plain()
 def bounds_figure(bounds: list[Bound], title: str) -> Figure:
     """Return a panel per setting and horizon, a colour per relaxation, both axes logarithmic."""
     panels: dict[str, list[Bound]] = {}

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -23,6 +22,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from milpcb.core.decimals import THIN
+from milpcb.core.surroundings import plain
 from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
@@ -220,7 +220,7 @@ def texts_of(artist: Any) -> Iterator[Text]:
 def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
     """Return the figure as png and svg bytes, places to a hundredth of a point; the same figure, the same bytes."""
     pictures = {}
-    with mpl.rc_context({"svg.hashsalt": "milpcb"}), warnings.catch_warnings():
+    with plain(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # of a name in a script it has not
         for suffix in formats:
             buffer = io.BytesIO()

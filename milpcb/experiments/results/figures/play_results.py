@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     curve_grid,
     finish,
@@ -23,6 +24,7 @@ from milpcb.experiments.results.figures.results import curve
 from milpcb.experiments.results.figures.words import count
 
 
+@plain()
 def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suffix: str) -> bytes:
     """Return a picture, "png" or "svg", of the frame of plays (see milpcb.experiments.run.play_results).
 

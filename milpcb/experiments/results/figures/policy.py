@@ -7,12 +7,14 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import finish, render
 
 WIDTH, HEIGHT = 7.0, 4.0  # inches, at least
 LETTER, LINE, MARGIN = 0.085, 0.2, 1.2  # inches of rules that are drawn as text
 
 
+@plain()
 def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
     """Return the pictures of a policy: its own figure or drawing where it has one, else its rules as a card.
 
