@@ -1,4 +1,4 @@
-"""A search that takes long: a line with its bounds now and then, and Ctrl-C for the best policy so far."""
+"""A search that takes long: a line with its bounds now and then; Ctrl-C or a time limit for the best policy so far."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from math import inf
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -34,15 +35,24 @@ class LongSearch:
     what : what is being done, for the lines on standard error
     best_so_far : whether Ctrl-C, once a line has offered that, ends the search alone: the body is left without an
         exception, and ``interrupted`` is true. Otherwise, and before the first line, Ctrl-C is what it always is
-    now : the clock, in seconds
+    time_limit : seconds after which ``look`` ends the search: the body is left likewise, and ``timed_out`` is true
+    now : the clock, in seconds; None for that of the machine
 
     """
 
-    def __init__(self, what: str, *, best_so_far: bool = False, now: Callable[[], float] = monotonic) -> None:
-        self.interrupted = False
-        self._what, self._now = what, now
+    def __init__(
+        self,
+        what: str,
+        *,
+        best_so_far: bool = False,
+        time_limit: float | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        self.interrupted = self.timed_out = False
+        self._what, self._now = what, now or monotonic
         self._offered = best_so_far and _best_so_far.get()
-        self._began = now()
+        self._began = self._now()
+        self._end = self._began + (inf if time_limit is None else time_limit)
         self._next = self._began + FIRST
         self._lines = 0
 
@@ -53,13 +63,16 @@ class LongSearch:
         pressed = _pressed(error)
         # A subclass is somebody's signal to end the process, not a key that was pressed.
         self.interrupted = type(pressed) is KeyboardInterrupt and self._offered and self._lines > 0
+        self.timed_out = isinstance(error, _TimeLimitError)
         if pressed is not None and pressed is not error and not self.interrupted:
             raise pressed
-        return self.interrupted
+        return self.interrupted or self.timed_out
 
     def look(self, lower: float, upper: float) -> None:
-        """Take the bounds so far on the least total cost; write them if it is time for a line."""
+        """Take the bounds so far on the least total cost; write them if it is time for a line, end if it is time."""
         now = self._now()
+        if now >= self._end:
+            raise _TimeLimitError
         if now < self._next:
             return
         self._next = now + EVERY
@@ -67,6 +80,10 @@ class LongSearch:
         offer = "; Ctrl-C ends the search with the best so far" if self._offered else ""
         gap = f"between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}"
         _write(f"milpcb: {self._what}, {now - self._began:.0f} s: least total cost {gap}{offer}")
+
+
+class _TimeLimitError(Exception):
+    """The time limit of a search has passed."""
 
 
 def _pressed(error: BaseException | None) -> KeyboardInterrupt | None:

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import choice, whole
+from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
@@ -63,10 +63,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     monotone : names of columns of numbers, each with "more": the action never goes down, in the order of the actions,
         as the column grows, whatever the other columns are (of values that were seen); or with "less": it never goes
         up. Exactly the best such policy is found; a missing number is in no order
-    kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints, else
-        a solver ("milp")
-    solver : of kind "milp", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
-    time_limit : of kind "milp": seconds after which the best policy found so far is taken, None for no limit
+    kind : of the oracle: "auto" is the class's own exact search where it has one that can keep the constraints and has
+        the options that are given of the three below, else a solver ("milp"). Any other kind must have them
+    solver : of kinds "milp" and "audited", such as "highs" (None is that) or "scip"; ``milpcb solvers`` lists them
+    time_limit : seconds after which the best policy found so far is taken, None for no limit: of kind "milp", and of
+        kind "search" for trees without constraints
     gap : of kind "milp": the solver may stop at a policy whose weighted total is proved to be within this of the best
 
     Attributes
@@ -283,15 +284,21 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             return self._oracle(opened, contexts, rules, "milp")
 
     def _oracle(self, opened: Opened, contexts: Floats, rules: Sequence[LabelConstraint], kind: str) -> Oracle:
-        options = {"time_limit": self.time_limit, "gap": self.gap} if kind == "milp" else {}
-        solver = self.solver if kind in ("milp", "audited") else None
-        return open_oracle(opened, contexts, kind, solver, list(rules), **options)
+        return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
+
+    def _options(self) -> dict[str, Any]:
+        """Return the options of the oracle that are given: those that change anything."""
+        given = {"solver": self.solver, "time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap)}
+        absent = {"solver": None, "time_limit": None, "gap": 0.0}
+        return {name: value for name, value in given.items() if value != absent[name]}
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self.kind != "auto":
             return self.kind
         needed = {"search", "constraints"} if constrained else {"search"}
-        return "search" if needed <= opened.capabilities else "milp"
+        given = self._options().keys()
+        limited = "time_limit" in given and (constrained or "time_limit" not in opened.capabilities)
+        return "search" if needed <= opened.capabilities and given <= {"time_limit"} and not limited else "milp"
 
     def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:
         """Set what is known of the policy on the rows of the fit."""

@@ -26,6 +26,9 @@ class EnumerationOracle(SearchOracle):
     labelings: Ints
     _search: ListedSearch
 
+    def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
+        super().__init__(opened, contexts, constraints=constraints)
+
     def route(self) -> list[str]:
         """Return how long the list is."""
         return [f"answers: by the totals of all {len(self.labelings):,} different policies that keep the constraints"]

@@ -22,6 +22,8 @@ from milpcb.protocols.capabilities import Capabilities
 from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.types import Floats
 
+_NO_TIME_LIMIT = "under side constraints the search does not end at a time_limit; leave it out, or use kind 'milp'"
+
 
 class OnlySearched(Opened):
     """A class that is only searched: it has no program, no list and no draws, for the ``reason``."""
@@ -76,7 +78,8 @@ class OpenedUnder(OnlySearched):
     def __init__(self, opened: Opened, sides: Sequence[SideConstraint]) -> None:
         self._opened = opened
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
-        self.class_name, self.unsupported = opened.class_name or type(opened).__name__, opened.unsupported
+        self.class_name = opened.class_name or type(opened).__name__
+        self.unsupported = {**opened.unsupported, "time_limit": _NO_TIME_LIMIT}
         self.settings = opened.settings
         self.capabilities = opened.capabilities & {"search", "action_weights", "totals", "fixed"}
         allowed, self._rows = reduced(merged(sides), (len(opened.contexts), opened.n_actions))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
+from milpcb.core.checks import check_time_limit
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.opened import OpenedUnder
@@ -24,11 +25,30 @@ class SearchOracle(Oracle):
 
     Constraints mean the same as to a solver, tolerance included. Forbidding actions at contexts is possible for every
     class that has a search; all else needs the capability "constraints".
+
+    Parameters
+    ----------
+    opened, contexts, constraints : see milpcb.open_oracle
+    time_limit : seconds for one search, None for no limit; an answer that ran into it carries bounds, and asking for
+        its value raises. For classes with the capability "time_limit", as decision trees, without constraints
+
     """
 
-    def __init__(self, opened: Opened, contexts: Floats, *, constraints: tuple[LabelConstraint, ...] = ()) -> None:
+    def __init__(
+        self,
+        opened: Opened,
+        contexts: Floats,
+        *,
+        constraints: tuple[LabelConstraint, ...] = (),
+        time_limit: float | None = None,
+    ) -> None:
         super().__init__(opened, contexts)
         self._search = self._open(opened, constraints)
+        self._limit = check_time_limit(time_limit)
+        if self._limit is not None:
+            self._opened_class.require("time_limit")
+            self._search = self._opened_class.search_within(self._limit)
+            self.capabilities -= {"action_weights", "columns"}
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
         """Return the search that all queries go to."""
@@ -42,6 +62,10 @@ class SearchOracle(Oracle):
 
     def route(self) -> list[str]:
         """Return what the search goes through, where side constraints are kept, and which totals learners keep."""
+        if self._limit is not None:
+            return [
+                f"answers: by a search that ends after {self._limit:g} s with the best policy so far and its bounds"
+            ]
         lines = [f"answers: by {self._opened_class.describe_search()}"]
         search, kept = self._opened_class.steps()
         if "columns" in self.capabilities and search < np.inf:
@@ -72,6 +96,7 @@ class SearchOracle(Oracle):
         """Return a table of the totals of the class's terms; raises InputError where there are none."""
         if "columns" not in self.capabilities:
             self._opened_class.require("totals")
+            self._check_unlimited()
             raise InputError(
                 'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
             )
@@ -103,4 +128,11 @@ class SearchOracle(Oracle):
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         if "action_weights" not in self.capabilities:
             self._opened_class.require("action_weights")
+            self._check_unlimited()
         return self._search.log_weights(costs, row, rate)
+
+    def _check_unlimited(self) -> None:
+        if self._limit is not None:
+            raise InputError(
+                "action weights and running totals go through all policies, whatever the time_limit: leave it out"
+            )

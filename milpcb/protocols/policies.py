@@ -100,7 +100,8 @@ class Opened(Capable, ABC):
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
     capabilities : what may be asked for: "program", "search", "policies" (a list of all), "action_weights" (of the
         search), "fixed" (the class may be kept while more contexts arrive), "totals" (the recursion over running leaf
-        totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``)
+        totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
+        (the search can end at one: ``search_within``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
     class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
@@ -128,6 +129,14 @@ class Opened(Capable, ABC):
         if "totals" not in self.capabilities:
             raise not_given(self, "search")
         return TermSearch(self.terms(), self.contexts)
+
+    def search_within(self, time_limit: float) -> Search:
+        """Return a search whose answers end after so many seconds with the best policy so far and its bounds.
+
+        Its values and profiles raise OracleInexact where they are not proved by then.
+        """
+        del time_limit
+        raise not_given(self, "time_limit")
 
     def describe_search(self) -> str:
         """Return what ``search`` goes through, and why where it depends on the sizes; ``Oracle.explain`` prints it."""
@@ -184,6 +193,7 @@ _ASKED_FOR = {
     ),
     "constraints": "search under side constraints; open the oracle with kind 'milp'",
     "fixed": "way to take contexts that arrive later; open it on all of them",
+    "time_limit": "search that ends at a time_limit; leave it out, or use oracle kind 'milp'",
 }
 
 

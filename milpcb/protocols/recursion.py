@@ -204,4 +204,4 @@ def not_given(owner: Any, capability: str) -> InputError:
     )
 
 
-_METHODS = {"action_weights": "log_weights", "totals": "terms", "constraints": "under"}
+_METHODS = {"action_weights": "log_weights", "totals": "terms", "constraints": "under", "time_limit": "search_within"}

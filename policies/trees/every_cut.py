@@ -31,15 +31,18 @@ trees, which FeaturePairSearch has up to a size that policies/trees/routes.py co
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from milpcb.core.long_search import LongSearch
+from milpcb.errors import OracleInexact
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.root_search import Root, RootCuts, RootQuery, find, levels_of
+from policies.trees.root_search import Root, RootAnswer, RootCuts, RootQuery, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 
@@ -47,12 +50,34 @@ from policies.trees.rule import DecisionTree, Leaf
 ROUNDING = 1e-12
 
 
+class _Found(NamedTuple):
+    """A lower bound on the least cost, counted from the cheapest actions; the best tree so far; and why it ended."""
+
+    lower: float
+    best: RootCuts
+    stop: Stop
+
+
 class EveryCutSearch(FeaturePairSearch):
-    """Trees by evaluated root cuts and bounds between them; any number of cuts."""
+    """Trees by evaluated root cuts and bounds between them; any number of cuts.
+
+    With a ``time_limit``, in seconds, trees of less depth are searched first, so that the best tree so far has several
+    tests however soon the time is over. A value or profile that is not proved by then raises OracleInexact.
+    """
+
+    def __init__(self, *trees: Any, time_limit: float | None = None) -> None:
+        super().__init__(*trees)
+        self._time_limit = time_limit
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        return self._bounds(costs, self._search_cuts(costs)[0])[1]
+        found = self._search_cuts(costs)
+        lower, upper = self._bounds(costs, found)
+        if found.stop is not Stop.OPTIMAL:
+            raise OracleInexact(
+                f"the search stopped with '{found.stop}' between {lower:g} and {upper:g}: give it more time"
+            )
+        return upper
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``, from one search each.
@@ -70,31 +95,40 @@ class EveryCutSearch(FeaturePairSearch):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it."""
-        search, _ = self._search_cuts(costs)
-        tree = self._tree(costs, search.root)
+        tree = self._tree(costs, self._search_cuts(costs).best)
         return self._total(costs, tree), tree
 
     def answer(self, costs: Floats) -> tuple[float, float, DecisionTree, Stop]:
         """Return bounds on the least total cost, a tree that attains the upper one, and why the search stopped."""
-        search, interrupted = self._search_cuts(costs, best_so_far=True)
-        tree = self._tree(costs, search.root)
+        found = self._search_cuts(costs, best_so_far=True)
+        tree = self._tree(costs, found.best)
         upper = self._total(costs, tree)
-        if not interrupted:
-            return upper, upper, tree, Stop.OPTIMAL
-        return min(upper, self._bounds(costs, search)[0]), upper, tree, Stop.INTERRUPTED
+        lower = upper if found.stop is Stop.OPTIMAL else min(upper, self._bounds(costs, found)[0])
+        return lower, upper, tree, found.stop
 
-    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> tuple[RootCuts, bool]:
-        """Return the search after its end, and whether an interrupt ended it."""
-        with LongSearch(f"trees of depth {self._depth} on every cut", best_so_far=best_so_far) as watched:
-            search = RootCuts(self._rows_with(costs), self._query)
-            search.run(lambda: watched.look(*self._bounds(costs, search)))
-        return search, watched.interrupted
+    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> _Found:
+        """Return what is known at the end of the search, whether it is complete or not."""
+        rows, searches = self._rows_with(costs), list[RootCuts]()
+        lesser = range(2, self._depth) if self._time_limit is not None else ()
+        name = f"trees of depth {self._depth} on every cut"
 
-    def _bounds(self, costs: Floats, search: RootCuts) -> tuple[float, float]:
+        def found() -> _Found:
+            complete = not (watched.interrupted or watched.timed_out)
+            stop = Stop.OPTIMAL if complete else Stop.TIME_LIMIT if watched.timed_out else Stop.INTERRUPTED
+            lower = searches[-1].lower if searches[-1].query.depth == self._depth else 0.0
+            return _Found(lower, min(searches, key=lambda search: search.upper), stop)
+
+        with LongSearch(name, best_so_far=best_so_far, time_limit=self._time_limit) as watched:
+            for depth in (*lesser, self._depth):
+                searches.append(RootCuts(rows, replace(self._query, depth=depth)))
+                searches[-1].run(lambda: watched.look(*self._bounds(costs, found())))
+        return found()
+
+    def _bounds(self, costs: Floats, found: _Found) -> tuple[float, float]:
         """Return the bounds on the least total cost; the lower one allows for the rounding of real costs."""
         least = costs.min(axis=1)
         cheapest = float(least.sum())
-        lower, upper = cheapest + search.lower, cheapest + search.upper
+        lower, upper = cheapest + found.lower, cheapest + found.best.upper
         if not (costs == np.rint(costs)).all():
             lower -= ROUNDING * float(np.abs(costs).sum())
         return lower, upper
@@ -102,20 +136,18 @@ class EveryCutSearch(FeaturePairSearch):
     def _total(self, costs: Floats, tree: DecisionTree) -> float:
         return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum())
 
-    def _tree(self, costs: Floats, first: Root | None) -> DecisionTree:
-        """Return the best tree with this root, None for one leaf."""
-        chosen: dict[tuple[int, ...], tuple[RootQuery, Root]] = {}
+    def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:
+        """Return the best tree that a search has found."""
+        known: dict[tuple[int, ...], tuple[RootQuery, RootAnswer]] = {(): (search.query, search.answer)}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            query, root, table = self._query, first, rows
+            table = kept_rows(rows, here) if path else rows
             if path:
-                above, its_root = chosen[path[:-2]]
-                query, table = above.of_side(its_root, path[-1]), kept_rows(rows, here)
-                root = find(table, query).root
-            if root is None:
-                return cheapest_leaf(costs, here)
-            chosen[path] = query, root
-            return self._literal(table, root)
+                above, of_above = known[path[:-2]]
+                query = above.of_side(cast("Root", of_above.root), path[-1])
+                known[path] = query, of_above.sides[path[-1]] if of_above.sides else find(table, query)
+            root = known[path][1].root
+            return cheapest_leaf(costs, here) if root is None else self._literal(table, root)
 
         with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
             rows = self._rows_with(costs)

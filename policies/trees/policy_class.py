@@ -187,7 +187,7 @@ class OpenedTrees(Opened):
             self.unsupported["totals"] = no_terms
         if no_rows := trees.too_many_leaves(p) or too_many(fewest_pairs(p, depth)):
             self.unsupported.setdefault("constraints", no_rows)
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
+        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints", "time_limit"}
         self.capabilities = every - self.unsupported.keys()
 
     def _cannot_under_limits(self) -> dict[str, str]:
@@ -237,6 +237,15 @@ class OpenedTrees(Opened):
             constrained=constrained,
         )
 
+    def search_within(self, time_limit: float) -> Search:
+        """Return the search by root cuts, whatever the route is: it has bounds and a best tree at any moment."""
+        from policies.trees.every_cut import EveryCutSearch
+
+        if self._depth < 2:  # over at once
+            return self.search()
+        trees = self._literals, self.n_actions, self._depth, self._names
+        return EveryCutSearch(*trees, self._limits, self._counts, self.terms, time_limit=time_limit)
+
     def search(self) -> Search:
         """Return the exact search."""
         # The compiler takes its time: only for those who search.
@@ -246,6 +255,7 @@ class OpenedTrees(Opened):
         from policies.trees.state_search import StateSearch
 
         by_literals = TreeSearch if self._limits else StateSearch
+        kinds: dict[Route, type[TreeSearch]]
         kinds = {Route.LITERALS: by_literals, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
         trees = self._literals, self.n_actions, self._depth, self._names
         return kinds[self.route](*trees, self._limits, self._counts, self.terms)

@@ -56,11 +56,15 @@ class Root(NamedTuple):
 
 
 class RootAnswer(NamedTuple):
-    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None."""
+    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None.
+
+    ``sides`` are the answers where the root fails and where it holds, of trees of depth 3 and more.
+    """
 
     lower: float
     upper: float
     root: Root | None
+    sides: tuple[RootAnswer, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,10 @@ def levels_of(least: Floats) -> Levels:
 NO_LIMITS = levels_of(np.zeros(0))
 
 
-def find(table: RootTable, query: RootQuery, cut_off: float = np.inf) -> RootAnswer:
+Look = Callable[[], None]
+
+
+def find(table: RootTable, query: RootQuery, cut_off: float = np.inf, look: Look | None = None) -> RootAnswer:
     """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
     depth = min(query.depth, query.leaves - 1)
     if depth == 0:
@@ -98,7 +105,7 @@ def find(table: RootTable, query: RootQuery, cut_off: float = np.inf) -> RootAns
         return RootAnswer(leaf, leaf, None)
     if depth == 1:
         return best_stump(table, query)
-    return RootCuts(table, replace(query, depth=depth), cut_off).run()
+    return RootCuts(table, replace(query, depth=depth), cut_off).run(look)
 
 
 def leaf_cost(table: RootTable, least: Floats) -> float:
@@ -133,11 +140,12 @@ class RootCuts:
         pairs = query.depth == 2
         # Deeper subtrees are asked for within the limits alone: of those without, the bound stays 0.
         levels = query.levels if pairs or query.levels is NO_LIMITS else _two(query.levels)
-        self._table, self._query, self._levels = table, query, levels
+        self._table, self.query, self._levels = table, query, levels
         self._lines, self._segments = _lines(query), _segments(table, bounded=pairs)
         n_parts = len(table.last) if pairs else 0
         leaf = leaf_cost(table, query.levels.least)
         self._frontier = new_frontier(len(self._lines.features), FIRST_ENDS, len(levels.levels), n_parts, leaf, cut_off)
+        self._sides: dict[tuple[int, int], tuple[RootAnswer, ...]] = {}  # by line and cut of each best root so far
 
     @property
     def lower(self) -> float:
@@ -160,18 +168,24 @@ class RootCuts:
         """How many root cuts are evaluated so far."""
         return int(self._frontier.state[ENDS]) - 2
 
-    def run(self, look: Callable[[], None] | None = None) -> RootAnswer:
+    @property
+    def answer(self) -> RootAnswer:
+        """The bounds and the root of the best tree so far, with the best trees on both sides of it."""
+        state = self._frontier.state
+        sides = self._sides.get((int(state[BEST_LINE]), int(state[BEST_CUT])), ())
+        return RootAnswer(self.lower, self.upper, self.root, sides)
+
+    def run(self, look: Look | None = None) -> RootAnswer:
         """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
-        if self._query.depth == 2:
+        if self.query.depth == 2:
             fill_segments(self._table, self._lines, self._segments)
         open_lines(self._lines, self._segments, self._frontier)
-        ask = self._pairs if self._query.depth == 2 else self._deeper
-        while (end := ask()) != DONE:
+        while (end := self._pairs() if self.query.depth == 2 else self._deeper(look)) != DONE:
             if end == FULL:
                 self._frontier = grown(self._frontier)
             if look is not None:
                 look()
-        return RootAnswer(self.lower, self.upper, self.root)
+        return self.answer
 
     @property
     def _asked(self) -> tuple[RootTable, Levels, Lines, Segments]:
@@ -182,20 +196,21 @@ class RootCuts:
         most = 1 + int(SLICE / self._table.codes.size)
         return int(search_pairs(*self._asked, self._frontier, most))
 
-    def _deeper(self) -> int:
+    def _deeper(self, look: Look | None) -> int:
         """Evaluate one cut; return DONE, FULL or its end."""
         frontier = self._frontier
         end = int(take(*self._asked, frontier))
         if end < 0:
             return end
         root = self._root(int(frontier.state[LINE]), int(frontier.cuts[end]))
-        exact = True
+        found: dict[int, RootAnswer] = {}
         for side in (1, 0):
             rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
-            query = self._query.of_side(root, side)
-            found = find(rows, query, self._cut_off(side, root))
-            frontier.best[side, end, 0] = max(frontier.best[side, end, 0], found.lower)
-            exact = exact and found.lower == found.upper
+            found[side] = find(rows, self.query.of_side(root, side), self._cut_off(side, root), look)
+            frontier.best[side, end, 0] = max(frontier.best[side, end, 0], found[side].lower)
+        exact = all(answer.lower == answer.upper for answer in found.values())
+        if exact and frontier.best[:, end, 0].sum() < self.upper:
+            self._sides[int(frontier.state[LINE]), root.cut] = found[0], found[1]
         give_back(*self._asked, frontier, end, exact)
         return end
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import inf
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from milpcb.core import long_search
-from milpcb.errors import InputError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Stop
@@ -142,7 +143,7 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
     monkeypatch.setattr(trees_class, "route", lambda *_: Route.ROOTS)
     oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds="all", **limits), contexts, "search")
     least, run, gaps, stops = oracle.value(costs), RootCuts.run, [], []
-    for work in range(0, 24, 3):
+    for work in range(*((24, 3) if depth == 2 else (720, 90))):  # of depth 3 they look up at depth 2 as well
 
         def interrupted(search: RootCuts, look: Callable[[], None] | None = None, left: int = work) -> Any:
             def count() -> None:
@@ -153,7 +154,7 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
                     if left < 0:
                         raise KeyboardInterrupt
 
-            return run(search, count if look is not None else None)
+            return run(search, count if look is not None and search.query.depth == depth else look)
 
         with monkeypatch.context() as patch:
             patch.setattr(RootCuts, "run", interrupted)
@@ -174,11 +175,76 @@ def test_a_fit_that_is_interrupted_has_its_bound(monkeypatch: pytest.MonkeyPatch
     contexts, costs = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
     best = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
     deeper = RootCuts._deeper
-    monkeypatch.setattr(RootCuts, "_deeper", lambda search: _interrupt() if search.n_evaluated == 9 else deeper(search))
+    monkeypatch.setattr(
+        RootCuts, "_deeper", lambda search, look: _interrupt() if search.n_evaluated == 9 else deeper(search, look)
+    )
     cut_short = OptimalPolicyTree(max_depth=3, thresholds="all").fit(contexts, costs)
     assert best.optimal_
     assert not cut_short.optimal_
     assert cut_short.lower_bound_ <= best.policy_value_ <= cut_short.policy_value_
+
+
+class Clock:
+    """A clock that goes on by a second at each look at it."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        self._now += 1.0
+        return self._now
+
+
+@pytest.mark.parametrize("limits", [{}, {"min_leaf_size": 4, "max_leaves": 5}], ids=str)
+def test_a_time_limit_ends_a_search_with_the_best_tree_so_far_and_bounds(
+    limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the limit, the minimum is between the bounds, the tree attains the upper one; enough time proves it."""
+    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(long_search, "monotonic", Clock())  # so that a limit is a number of looks
+    rng = np.random.default_rng(2)
+    contexts, costs = rng.normal(size=(40, 2)), rng.integers(-99, 100, (40, 3)).astype(float)
+    trees = DecisionTrees(3, depth=3, thresholds="all", **limits)
+    best = open_oracle(trees, contexts, "search").minimise(costs).value
+    lesser = open_oracle(replace(trees, depth=2), contexts, "search").minimise(costs).value
+    answers = [
+        open_oracle(trees, contexts, "search", time_limit=limit).minimise(costs) for limit in (0, 9, 100, 200, 10**6)
+    ]
+    for answer in answers:
+        assert answer.lower <= best <= answer.upper
+        assert costs[np.arange(40), answer.policy.predict(contexts)].sum() == answer.upper
+    assert [answer.stop for answer in answers] == [Stop.TIME_LIMIT] * 4 + [Stop.OPTIMAL]
+    assert answers[-1].lower == answers[-1].upper == best
+    assert answers[2].upper <= lesser < answers[0].upper
+    assert sorted(answer.lower for answer in answers) == [answer.lower for answer in answers]
+
+
+def test_a_bound_at_a_time_limit_is_never_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values and profiles that are not proved by then raise; sums over all trees are refused beforehand."""
+    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(long_search, "monotonic", Clock())
+    rng = np.random.default_rng(2)
+    contexts, costs = rng.normal(size=(40, 2)), rng.normal(size=(40, 3))
+    oracle = open_oracle(DecisionTrees(3, depth=3, thresholds=4), contexts, "search", time_limit=3)
+    for ask in (oracle.value, lambda costs: oracle.profile(costs, 0), lambda costs: oracle.minimise(costs).value):
+        with pytest.raises(OracleInexact, match="time_limit"):
+            ask(costs)
+    for refused in (lambda: oracle.action_weights(costs, 0, 1.0), lambda: oracle.table("columns")):
+        with pytest.raises(InputError, match="whatever the time_limit: leave it out"):
+            refused()
+
+
+@pytest.mark.parametrize("thresholds", [2, "all"])
+def test_every_route_of_trees_ends_at_a_time_limit(thresholds: Any) -> None:
+    """Where pairs of literals are searched without a limit the answer is the same tree cost."""
+    rng = np.random.default_rng(5)
+    contexts, costs = rng.normal(size=(60, 3)), rng.integers(-9, 10, (60, 2)).astype(float)
+    for depth in (1, 2, 3):
+        trees = DecisionTrees(2, depth=depth, thresholds=thresholds)
+        oracles = [open_oracle(trees, contexts, "search", **limit) for limit in ({}, {"time_limit": 600})]
+        free, limited = (oracle.minimise(costs).value for oracle in oracles)
+        assert free == limited
 
 
 def _interrupt() -> int:
