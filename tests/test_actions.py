@@ -156,9 +156,10 @@ def test_a_policy_of_a_class_plays_columns_or_its_names():
     assert evaluate(world([0, 1, 2])[1], shown).value.value == pytest.approx(truth)
 
 
-def test_a_class_whose_names_are_in_another_order_is_refused():
-    """Else the best policy would be printed with the names of other actions."""
+def test_a_class_whose_names_are_in_another_order_finds_its_own_actions():
+    """The best policy is printed, and valued, with the names of the actions that it was found for."""
     x, table, _ = world(["b", "c", "a"])
-    trees = DecisionTrees(3, depth=1, thresholds=[[0.5]], action_names=["b", "c", "a"])
-    with pytest.raises(InputError, match="give it action_names in the order of the columns"):
-        inference(trees, x[:, None], table, draws=20)
+    trees = DecisionTrees(3, depth=2, thresholds=[[0.5, 1.5]], action_names=["b", "c", "a"])
+    found = inference(trees, x[:, None], table, draws=20)
+    assert found.policy.predict_names([[0.0], [1.0], [2.0]]) == ["b", "c", "a"]
+    assert evaluate(table, found.policy).gain.value == pytest.approx(found.gain)

@@ -105,14 +105,36 @@ def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
     return np.array([of_label[label] for label in labels.tolist()], dtype=np.int64)
 
 
-def check_order(policies: Any, names: Sequence[str]) -> None:
-    """Raise InputError where a policy class calls its actions as the columns of a table, in another order."""
-    own = tuple(map(str, getattr(policies, "action_names", None) or ()))
-    if own != tuple(names) and set(own) & set(names):
-        raise InputError(
-            f"the policy class calls its actions {shown(list(own))}, the columns are {shown(list(names))}: "
-            "give it action_names in the order of the columns"
-        )
+def own_names(policies: Any) -> tuple[str, ...]:
+    """Return what a policy class, opened or not, calls its actions; () where it has only numbers."""
+    settings = getattr(policies, "settings", None) or policies
+    return tuple(map(action_name, getattr(settings, "action_names", None) or ()))
+
+
+def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
+    """Return for each of ``names`` the place (K,) of that action among ``own``, the actions of ``what``.
+
+    Every table of actions that meets another one goes through here. Actions are matched by name. Only where one side
+    has the numbers 0..K-1 for names, and the other has none of them, numbers are places. Raises InputError where these
+    are not the same actions.
+    """
+    if len(own) == len(names):
+        numbers = [str(k) for k in range(len(names))]
+        alike = [_TRUTH[name] for name in own] if {*own, *names} == {*_TRUTH} and own[0] not in names else own
+        if set(alike) == set(names):
+            return np.array([list(alike).index(name) for name in names], dtype=np.int64)
+        if numbers in (list(own), list(names)) and not set(own) & set(names):
+            return np.arange(len(names))
+    raise InputError(
+        f"the actions of {what} are {shown(list(own))}, and those that it is for {shown(list(names))}: "
+        "give both the same names; their order may differ"
+    )
+
+
+def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
+    """Raise InputError unless ``own``, the actions of ``what``, are ``names`` in their order; () are any."""
+    if own and names and not np.array_equal(matched(what, own, names), np.arange(len(names))):
+        raise InputError(f"{what} has the actions {shown(list(own))}, and not in the order of {shown(list(names))}")
 
 
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
@@ -120,9 +142,9 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
 
     That is a data frame with names of columns, a mapping from names to numbers or columns, and a pandas Series of one
     number for each action. Anything else, and columns that are only numbered, are returned as they are. Raises
-    InputError unless each action is there once.
+    InputError unless each action is there once. Without ``names`` columns are taken as they stand.
     """
-    labels = _labels(table, len(names))
+    labels = None if isinstance(table, np.ndarray) or not names else _labels(table, len(names))
     if labels is None:
         return table
     if len(labels) != len(names):

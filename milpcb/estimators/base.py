@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
-from milpcb.data.actions import action_name
+from milpcb.data.actions import action_name, check_order, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
@@ -207,6 +207,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
         policies = self._policy_class(len(actions), thresholds, rows)
+        check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
         rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))

@@ -27,6 +27,7 @@ def best_under(
     rows: Rows,
     rules: Sequence[LabelConstraint],
     ask: Callable[[list[LabelConstraint]], Answer],
+    actions: Sequence[str],
 ) -> Answer:
     """Return the best policy that is shown to keep all limits, or that is the one that a limit compares with.
 
@@ -36,6 +37,7 @@ def best_under(
     policies, rows : the class, and the rows of the fit
     rules : other constraints on the distinct contexts
     ask : returns the oracle's answer under constraints on the distinct contexts; raises InfeasibleError
+    actions : the K names of what policies play, in order
 
     Raises
     ------
@@ -43,13 +45,13 @@ def best_under(
 
     """
     contexts = rows.contexts[rows.group]
-    shown = [merged(guard.rule(without_counts(policies), contexts), rows) for guard in guards]
+    shown = [merged(guard.rule(without_counts(policies), contexts, actions=actions), rows) for guard in guards]
     asked = [[*rules, *shown]]
     for number, guard in enumerate(guards):
-        labels = guard.labels(contexts) if guard.margin >= 0 else None  # it is no worse than itself
+        labels = guard.labels(contexts, actions) if guard.margin >= 0 else None  # it is no worse than itself
         if labels is not None:
             others = [rule for other, rule in enumerate(shown) if other != number]
-            asked.append([*rules, *others, _as_played(labels, rows, guard.outcome.table.shape[1])])
+            asked.append([*rules, *others, _as_played(labels, rows, len(actions))])
     found = []
     for each in asked:
         try:

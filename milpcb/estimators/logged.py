@@ -11,6 +11,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice
+from milpcb.data.actions import action_name
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
@@ -220,7 +221,8 @@ class FromLog(FromBatches):
         not ``guarded``, without them.
         """
         found = super().problem(X)
-        rules = [guard.on_rows(found.contexts) for guard in guards_of(self.constraints) if guarded]
+        actions = [action_name(action) for action in self.actions_.tolist()]
+        rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
         if not rules:
             return found
         kind = self._kind(open_class(found.policies, found.contexts), constrained=True)
@@ -239,7 +241,9 @@ class FromLog(FromBatches):
             def ask(kept: Sequence[LabelConstraint]) -> Answer:
                 return super(FromLog, self)._optimise(policies, rows, totals, kept)
 
-            return best_under(guards, policies, rows, rules, ask) if guards else ask(rules)
+            if not guards or self.scores_ is None:
+                return ask(rules)
+            return best_under(guards, policies, rows, rules, ask, self.scores_.actions)
 
         answer = best(costs)
         if self.objective == "value":
@@ -267,7 +271,10 @@ class FromLog(FromBatches):
         if self.scores_ is None:
             raise TypeError(self.scores_)
         found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
-        limits = [*(spread(rule, rows) for rule in rules), *(guard.on_rows(contexts) for guard in guards)]
+        limits = [
+            *(spread(rule, rows) for rule in rules),
+            *(guard.on_rows(contexts, found.actions) for guard in guards),
+        ]
         alike = best_reference(found, limits)
         kind = self._kind(open_class(without_counts(policies), contexts), constrained=False)
         ends = LowerEnds(without_counts(policies), contexts, found, alike, kind=kind, seed=self.random_state)

@@ -202,7 +202,7 @@ def _valued(
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    other = best_reference(scores) if reference is None else reference
+    other = best_reference(scores) if reference is None else reference.by(scores)
     ranges = EntryRanges.of(scores, outcome_range)
     found = estimates(_questions(scores, assigned, inside, ranges, other), kind, share, seed, scores.log.group)
     rivals = _rivals(scores, assigned, ranges, other)

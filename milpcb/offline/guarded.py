@@ -27,7 +27,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, check_confidence, real, whole
-from milpcb.data.actions import place, played
+from milpcb.data.actions import own_names, place, played
 from milpcb.errors import InputError, shown
 from milpcb.offline.band import Process, quantile
 from milpcb.offline.intervals import drawn_again
@@ -86,6 +86,7 @@ class NoWorseThan:
         contexts: Any,
         constraints: Sequence[LabelConstraint] = (),
         kind: str = "search",
+        actions: Sequence[str] = (),
     ) -> LabelConstraint:
         """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
 
@@ -93,6 +94,8 @@ class NoWorseThan:
         ----------
         policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
         constraints : which every policy keeps besides: the band is then over fewer
+        actions : the K names of what policies play, in order; (): the class's own, and without such those of the
+            second outcome
 
         """
         oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
@@ -101,15 +104,19 @@ class NoWorseThan:
         group = self.outcome.log.group
         sampled = sampled_rows(policies, contexts, oracle, constraints, kind, group, rng)
         shares = self.outcome.weight / self.outcome.weight.sum()
-        process = Process(oracle, sampled, self.outcome.gains, shares, self.base(contexts))
+        gains = self.outcome.gains[:, self.outcome.columns(actions or own_names(policies))]
+        process = Process(oracle, sampled, gains, shares, self.base(contexts))
         reach = _reach(process, sampled, self.draws, self.confidence, rng)
         return LabelConstraint(-process.floor(), self.margin - reach, self.name)
 
-    def on_rows(self, contexts: Any) -> LabelConstraint:
-        """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence."""
+    def on_rows(self, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
+        """Return the naive constraint, that estimates on the rows keep the limit: wider, and without confidence.
+
+        ``actions`` are the K names of its columns; (): those of the second outcome.
+        """
         self.check_rows(len(contexts))
         shares = self.outcome.weight / self.outcome.weight.sum()
-        own = shares[:, None] * (self.outcome.gains - self.base(contexts)[:, None])
+        own = shares[:, None] * (self.outcome.gains[:, self.outcome.columns(actions)] - self.base(contexts)[:, None])
         return LabelConstraint(-own, self.margin, self.name)
 
     def base(self, contexts: Any) -> Floats:
@@ -117,21 +124,25 @@ class NoWorseThan:
         sign = 1.0 if self.outcome.maximise else -1.0
         if self.than is None:
             return np.asarray(sign * self.outcome.logged)
-        labels = self.labels(contexts)
+        labels = self.labels(contexts, self.outcome.actions)
         if labels is None:
             return np.full(len(self.outcome.table), sign * float(self.than))
         return np.asarray(self.outcome.gains[np.arange(len(labels)), labels])
 
-    def labels(self, contexts: Any) -> Ints | None:
-        """Return what the policy that is compared with plays in each row (n,); None where it is none."""
+    def labels(self, contexts: Any, actions: Sequence[str]) -> Ints | None:
+        """Return which of ``actions`` the policy that is compared with plays in each row (n,); None where it is none.
+
+        Numbers are places among the actions of the second outcome.
+        """
         if self.than is None or _is_number(self.than):
             return None
-        actions = self.outcome.actions
+        own = self.outcome.actions
         if isinstance(self.than, str):
-            return np.full(len(self.outcome.table), place("action of no_worse_than", self.than, actions))
-        found = played(self.than, contexts, actions)
+            found = np.full(len(self.outcome.table), place("action of no_worse_than", self.than, own))
+        else:
+            found = played(self.than, contexts, own)
         self.check_rows(len(found))
-        return found
+        return np.asarray(np.argsort(self.outcome.columns(actions))[found])
 
     def take(self, rows: Ints) -> NoWorseThan:
         """Return the limit on some of the rows."""
@@ -199,7 +210,7 @@ class LowerEnds:
     Parameters
     ----------
     policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows
-    scores, reference : what is gained, and over what
+    scores, reference : what is gained, and over what; by name where the class has names of actions
     seed : of the resamples
 
     """
@@ -220,10 +231,10 @@ class LowerEnds:
     def of(self, labels: Sequence[Ints], level: float = 0.95, draws: int = 500) -> list[tuple[float, float]]:
         """Return for each of several policies its gain as it looks, and the lower end, in the unit of the outcome.
 
-        ``labels`` are what they play in each row (n,). All ends hold at once with the probability ``level``, also of
-        policies that were chosen by these rows.
+        ``labels`` are the numbers that they play in each row (n,), as the class numbers them. All ends hold at once
+        with the probability ``level``, also of policies that were chosen by these rows.
         """
-        n = len(self.scores.table)
+        n, labels = len(self.scores.table), list(labels)
         if any(np.shape(each) != (n,) for each in labels):
             raise InputError(f"labels must be what each policy plays in each of the {n} rows")
         process, sampled, rng = self._drawn
@@ -233,11 +244,12 @@ class LowerEnds:
     @property
     def _drawn(self) -> tuple[Process, Sampled, np.random.Generator]:
         oracle = open_oracle(self.policies, self.contexts, kind=self.kind, constraints=self.constraints)
-        base = self.reference.ways.mixed(self.reference.lottery, self.scores.gains)
-        group, rng = self.scores.log.group, child(self.seed, "offline", "guaranteed")
+        scores = self.scores.by(own_names(self.policies))
+        base = self.reference.by(scores).played(scores.gains)
+        group, rng = scores.log.group, child(self.seed, "offline", "guaranteed")
         sampled = sampled_rows(self.policies, self.contexts, oracle, self.constraints, self.kind, group, rng)
-        shares = self.scores.weight / self.scores.weight.sum()
-        return Process(oracle, sampled, self.scores.gains, shares, base), sampled, rng
+        shares = scores.weight / scores.weight.sum()
+        return Process(oracle, sampled, scores.gains, shares, base), sampled, rng
 
 
 def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np.random.Generator) -> float:

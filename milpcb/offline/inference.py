@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number
-from milpcb.data.actions import check_order
+from milpcb.data.actions import own_names
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, band
 from milpcb.offline.cross_fitting import best_policy, cross_fitted_claim
@@ -171,7 +171,7 @@ def inference(
     InputError, InfeasibleError (constraints)
 
     """
-    check_order(policies, scores.actions)
+    scores = scores.by(own_names(policies))
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     if oracle.n_contexts != len(scores.table):
         raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")

@@ -55,6 +55,11 @@ class Log:
             return np.arange(len(self))
         return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
 
+    def by(self, actions: tuple[str, ...], order: Ints) -> Log:
+        """Return the log with its actions in another ``order`` (K,) of their numbers, called ``actions``."""
+        known = None if self.propensity is None else self.propensity[:, order]
+        return replace(self, action=np.argsort(order)[self.action], actions=actions, propensity=known)
+
     def take(self, rows: Ints) -> Log:
         """Return the log of ``rows`` (numbers); the names of the actions stay, so one may be missing."""
         return replace(

@@ -23,7 +23,8 @@ from math import comb, prod
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.errors import OracleInexact
+from milpcb.data.actions import matched
+from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.scores import Scores
 from milpcb.side_constraints import LabelConstraint, merged, reduced
@@ -226,6 +227,26 @@ class Reference:
     def played(self, table: Floats) -> Floats:
         """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
         return self.ways.mixed(self.lottery, table)
+
+    def by(self, scores: Scores) -> Reference:
+        """Return the same lottery with its actions in the order of the ``scores`` of its rows, by name."""
+        if len(self.ways.stratum) != len(scores.table):
+            raise InputError(
+                f"the reference is of {len(self.ways.stratum)} rows, and there are {len(scores.table)}: "
+                "give best_reference the scores of the same rows"
+            )
+        if self.actions == scores.actions:
+            return self
+        order = matched("the reference", self.actions, scores.actions)
+        named = dict(zip((self.actions[k] for k in order), scores.actions, strict=True))
+        return replace(
+            self,
+            actions=scores.actions,
+            ways=replace(self.ways, playable=self.ways.playable[:, order], totals=self.ways.totals[..., order]),
+            lottery=self.lottery[:, order],
+            probabilities={named[name]: share for name, share in self.probabilities.items()},
+            candidates=None if self.candidates is None else self.candidates[..., order],
+        )
 
     def on(self, rows: Ints) -> Reference:
         """Return the same lottery for some of the rows."""

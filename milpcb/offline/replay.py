@@ -40,6 +40,7 @@ class LoggedRounds:
     def __init__(self, log: Log, *, outcome_range: tuple[float, float] = (0.0, 1.0), seed: int = 0) -> None:
         table = _every_propensity(log)
         self.contexts = context_array(log.features)
+        self.action_names = log.actions
         self._actions = log.action.tolist()
         self._costs = _costs(log, outcome_range).tolist()
         least = float(table.min())

@@ -12,14 +12,14 @@ summand.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from milpcb.core.checks import choice, number_array, real, whole
-from milpcb.data.actions import by_action, place
+from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError, shown
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
@@ -86,6 +86,19 @@ class Scores:
     def costs(self) -> Floats:
         """(n, K) weighted costs for an oracle: the policy of least total cost is the best one."""
         return -self.gains * self.weight[:, None]
+
+    def columns(self, actions: Sequence[str]) -> Ints:
+        """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError on others."""
+        return matched("the scores", self.actions, actions or self.actions)
+
+    def by(self, actions: Sequence[str]) -> Scores:
+        """Return the scores with a column for each of ``actions``, by name; as they are where there are no names."""
+        order = self.columns(actions)
+        if tuple(actions or self.actions) == self.actions:
+            return self
+        own = ("table", "regression", "charge")
+        tables = {name: getattr(self, name)[:, order] for name in own}
+        return replace(self, log=self.log.by(tuple(actions), order), **tables)
 
     def take(self, rows: Ints) -> Scores:
         """Return the scores of some rows; the diagnostics stay those of all."""

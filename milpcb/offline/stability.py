@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
-from milpcb.data.actions import check_order
+from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import best_policy, held_out
@@ -103,7 +103,7 @@ def stability(
     InputError
 
     """
-    check_order(policies, scores.actions)
+    scores = scores.by(own_names(policies))
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     costs, n = scores.costs, len(scores.table)
     policy = policy or best_policy(oracle, costs)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from milpcb.core.checks import choice, cost_array, index, real
+from milpcb.data.actions import by_action, own_names
 from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.near_best import Asking, NearBest
@@ -72,6 +73,15 @@ class Oracle(Capable, ABC):
             f"contexts: {distinct}; {self.n_actions} actions",
         ]
         return "\n".join([*lines, *self.route()])
+
+    def read_costs(self, costs: Any) -> Floats:
+        """Return costs as an array (m, K); of a data frame, columns are matched with the class's names of actions.
+
+        Raises InputError on a wrong shape, other names, and what is no finite number.
+        """
+        if not isinstance(costs, np.ndarray):
+            costs = by_action("costs", costs, own_names(self._opened_class))
+        return cost_array(costs, self.n_contexts, self.n_actions)
 
     @abstractmethod
     def route(self) -> list[str]:
@@ -155,7 +165,7 @@ class Oracle(Capable, ABC):
 
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
-        table = cost_array(costs, self.n_contexts, self.n_actions).copy()  # answers come later, the costs may change
+        table = self.read_costs(costs).copy()  # answers come later, the costs may change
         grouped = self._checked(table)
         asking = Asking(
             self._counted(self._value),
@@ -270,8 +280,7 @@ class Oracle(Capable, ABC):
     def _checked(self, costs: Any) -> Floats:
         if self._closed:
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
-        array = cost_array(costs, self.n_contexts, self.n_actions)
-        return self._grouping.add_up(array)
+        return self._grouping.add_up(self.read_costs(costs))
 
     def _counted(self, ask: Callable[..., Answered]) -> Callable[..., Answered]:
         """Return a query that is counted and timed."""

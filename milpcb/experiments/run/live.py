@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from milpcb.core.checks import context_array
-from milpcb.errors import InputError
+from milpcb.data.actions import matched, own_names
+from milpcb.errors import InputError, shown
 from milpcb.protocols import Opened
 from milpcb.types import Floats, Ints
 
@@ -15,7 +17,9 @@ from milpcb.types import Floats, Ints
 class LiveEnvironment(Protocol):
     """Anything that is asked in turns: for the context of a round, then for the cost of the action played in it.
 
-    One that can be played again from its start has a method ``begin(seed)``, called before each play.
+    One that can be played again from its start has a method ``begin(seed)``, called before each play. One that calls
+    its actions 0..K-1 by names has an attribute ``action_names`` (K,): where the policy class has names too, it is
+    asked for the cost of the action with the name that the class knows it by.
     """
 
     def context(self) -> Any:
@@ -41,6 +45,7 @@ class LiveStream:
         self.contexts = contexts
         self.order: Ints | None = None
         self._environment = environment
+        self._number_of = _numbers(getattr(environment, "action_names", ()), opened)
         self._patterns = opened.fixed().patterns if "fixed" in opened.capabilities else np.asarray
         self._rows: dict[bytes, int] = {}
         for row, key in enumerate(self._keys(contexts)):
@@ -72,4 +77,12 @@ class LiveStream:
 
     def cost(self, action: int) -> float | None:
         """Return the cost of the action played, or None; see LiveEnvironment."""
-        return self._environment.cost(action)
+        return self._environment.cost(self._number_of[action])
+
+
+def _numbers(names: Sequence[str], opened: Opened) -> list[int]:
+    """Return how an environment numbers each action (K,) of a class; raises InputError where it has other ones."""
+    if len(names) not in (0, opened.n_actions):
+        raise InputError(f"the policy class has {opened.n_actions} actions, and the environment {shown(list(names))}")
+    own = own_names(opened)
+    return matched("the environment", names, own).tolist() if names and own else [*range(opened.n_actions)]

@@ -10,6 +10,7 @@ import numpy as np
 
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.core.checks import check_confidence, context_array, whole
+from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, shown
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.live import LiveEnvironment, LiveStream
@@ -129,6 +130,7 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
     if not _is_live(made):
         if contexts is not None:
             raise InputError("contexts= is for live environments; this one brings its own")
+        check_order("the policy class", own_names(policies), getattr(made, "action_names", ()))
         stream: Stream | LiveStream = made.open(policies, horizon, seed)
         return Surroundings(stream, open_class(policies, stream.contexts), horizon, seed)
     if contexts is None:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import cost_array
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing.question import Question, granted
 from milpcb.offline.arguing.wishes import Under
@@ -37,7 +36,7 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
     Parameters
     ----------
     question : the class on n rows
-    costs_a, costs_b : (n, K), smaller is better
+    costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
     most : points; where there are more, an InputError
 
     Returns
@@ -46,8 +45,7 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
         By increasing ``a``, so by decreasing ``b``.
 
     """
-    size = question.oracle.n_contexts, question.oracle.n_actions
-    front = _Front(question, cost_array(costs_a, *size), cost_array(costs_b, *size), most)
+    front = _Front(question, question.oracle.read_costs(costs_a), question.oracle.read_costs(costs_b), most)
     first, last = front.extreme(0), front.extreme(1)
     if front.same(first, last):
         return [replace(first, supported=True)]
@@ -78,8 +76,7 @@ def supported(
     progress : called as ``progress(done, done + 1)`` with the number of points so far
 
     """
-    size = question.oracle.n_contexts, question.oracle.n_actions
-    front = _Front(question, cost_array(costs_a, *size), cost_array(costs_b, *size), most)
+    front = _Front(question, question.oracle.read_costs(costs_a), question.oracle.read_costs(costs_b), most)
     first, last = front.cheapest(0), front.cheapest(1)
     if front.same(first, last):
         return [first]

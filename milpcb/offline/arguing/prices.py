@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import ROUNDING, check_confidence, cost_array, whole
+from milpcb.core.checks import ROUNDING, check_confidence, whole
+from milpcb.data.actions import own_names
 from milpcb.errors import InputError
 from milpcb.offline.arguing.question import Granting, Question, granted
 from milpcb.offline.arguing.wishes import Wish
@@ -49,7 +50,7 @@ def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price
     Parameters
     ----------
     question : the class on n rows
-    costs : (n, K), any sign
+    costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
     wishes : ``Without``, ``Option``, ``Under``, ``keep``, ``alike``, ``Monotone``, ``First``
 
     Raises
@@ -57,7 +58,7 @@ def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price
     InputError (a wish that the class has no price for), OracleInexact
 
     """
-    table = cost_array(costs, question.oracle.n_contexts, question.oracle.n_actions)
+    table = question.oracle.read_costs(costs)
     least = question.best(table).value
     return [_price(wish, wish.of(question), table, least) for wish in wishes]
 
@@ -138,11 +139,12 @@ def gain_band(
     n = question.oracle.n_contexts
     if n != len(scores.table):
         raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one a row")
+    scores = scores.by(own_names(question.policies))
     rng, group = child(seed, "offline", "prices"), scores.log.group
     kind, rules = question.kind, list(question.constraints)
     sampled = sampled_rows(question.policies, question.contexts, question.oracle, rules, kind, group, rng)
     shares = scores.weight / scores.weight.sum()
-    base = reference.ways.mixed(reference.lottery, scores.gains)
+    base = reference.by(scores).played(scores.gains)
     process = Process(question.oracle, sampled, scores.gains, shares, base)
     least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
     times = affordable(
@@ -162,7 +164,7 @@ def gain_band(
 
 def banded_prices(question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish]) -> list[Price]:
     """Return the prices of ``price_intervals``, given the band."""
-    costs = scores.costs / scores.weight.sum()
+    costs = scores.by(own_names(question.policies)).costs / scores.weight.sum()
     of_class = question.best(costs).value
     question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []

@@ -1,0 +1,151 @@
+"""Tables of actions that meet are matched by name, in one place: the order in which each has them changes nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import milpcb
+from milpcb.data.actions import matched
+from milpcb.errors import InputError
+from milpcb.estimators import LoggedPolicyTree
+from milpcb.offline import (
+    LoggedRounds,
+    LowerEnds,
+    best_reference,
+    evaluate,
+    inference,
+    no_worse_than,
+    read_log,
+    scores,
+    stability,
+)
+from milpcb.offline.arguing import Question, keep, pareto, price_intervals, prices
+from policies import DecisionTrees
+
+FOLDER = Path(__file__).parents[2] / "scripts/checks"
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Return the module of scripts/checks/orders.py."""
+    spec = importlib.util.spec_from_file_location("orders", FOLDER / "orders.py")
+    module = sys.modules["orders"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_answers_do_not_depend_on_the_orders_of_tables(script, seed):
+    """A share of the check: strings, numbers and booleans as names, six questions each."""
+    assert script.wrong(range(seed, seed + 1)) == []
+
+
+def trial(n=800):
+    """Return age, what was done, whether it healed and whether it harmed: treating harms those above 60."""
+    rng = np.random.default_rng(0)
+    age, treated = rng.integers(18, 80, n), rng.integers(0, 2, n)
+    healed = rng.random(n) < 0.4 + 0.2 * treated
+    harmed = rng.random(n) < 0.3 + treated * np.where(age > 60, 0.6, -0.2)
+    return age[:, None].astype(float), np.array(["wait", "treat"])[treated], healed, harmed
+
+
+def test_a_limit_is_on_the_action_that_it_names():
+    """The second outcome has the actions in another order than the estimator: nobody is treated whom it harms."""
+    X, done, healed, harmed = trial()
+    second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
+    rule = no_worse_than("wait", outcome=second, draws=40)
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule], thresholds=[[60.0]])
+    tree.fit(X, done, reward=healed, propensity=[0.5, 0.5])
+    assert tree.actions_.tolist() == ["treat", "wait"]
+    assert tree.predict(np.array([[30.0], [70.0]])).tolist() == ["treat", "wait"]
+
+
+def test_a_list_of_numbers_that_is_compared_with_has_the_second_outcomes_places():
+    """0 is the first action of the second outcome, wherever the estimator has it."""
+    X, done, _, harmed = trial()
+    second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
+    rule = no_worse_than(np.zeros(len(X), dtype=int), outcome=second, draws=20)
+    assert rule.labels(X, ("treat", "wait")).tolist() == [1] * len(X)
+    named = no_worse_than("wait", outcome=second, draws=20)
+    assert rule.on_rows(X, ("treat", "wait")).weights.tolist() == named.on_rows(X, ("treat", "wait")).weights.tolist()
+
+
+@pytest.fixture
+def two():
+    """Return a log's scores in two orders, and the features."""
+    X, done, healed, _ = trial(200)
+    return X, *(
+        scores(read_log(X, done, reward=healed, propensity=[0.5, 0.5], actions=order), "snips", cv=np.arange(200) % 2)
+        for order in (["treat", "wait"], ["wait", "treat"])
+    )
+
+
+def test_inference_and_stability_read_scores_in_the_order_of_the_class(two):
+    """A class with names of actions finds the same rule, by name, and the same claims."""
+    X, plain, turned = two
+    trees = DecisionTrees(2, 1, thresholds=[[40, 60]], action_names=["treat", "wait"])
+    one, other = (inference(trees, X, table, draws=20) for table in (plain, turned))
+    assert str(one.policy) == str(other.policy)
+    assert (one.lower, one.upper, one.p_value) == pytest.approx((other.lower, other.upper, other.p_value))
+    assert one.reference.name == other.reference.name
+    again = [stability(trees, X, table, resamples=5) for table in (plain, turned)]
+    assert again[0].agreement == again[1].agreement
+
+
+def test_prices_fronts_and_oracles_read_frames_by_name(two):
+    """Costs whose columns are in another order are the same costs; a class without names takes columns as they are."""
+    X, plain, turned = two
+    trees = DecisionTrees(2, 1, thresholds=[[40, 60]], action_names=["treat", "wait"])
+    question = Question(trees, X)
+    frame = pd.DataFrame(-plain.table, columns=list(plain.actions))
+    swapped = frame[["wait", "treat"]]
+    assert question.oracle.value(swapped) == question.oracle.value(frame) == question.oracle.value(frame.to_numpy())
+    near = [question.oracle.near_best(table, 1.0).actions.tolist() for table in (swapped, frame)]
+    assert near[0] == near[1]
+    wishes = [keep(np.ones(len(X), dtype=int), np.ones(len(X)), 2)]
+    assert prices(question, swapped, wishes)[0].price == prices(question, frame, wishes)[0].price > 0
+    assert [point.a for point in pareto(question, swapped, -frame)] == [
+        point.a for point in pareto(question, frame, -swapped)
+    ]
+    found = [price_intervals(question, table, best_reference(plain), wishes, draws=20)[0] for table in (plain, turned)]
+    assert found[0].price == pytest.approx(found[1].price)
+    assert (found[0].lower, found[0].upper) == pytest.approx((found[1].lower, found[1].upper))
+    free = Question(DecisionTrees(2, 1, thresholds=[[40, 60]]), X)
+    assert free.oracle.value(swapped) == free.oracle.value(swapped.to_numpy())
+    with pytest.raises(InputError, match="unknown action among the columns of costs: 'cure'"):
+        question.oracle.value(swapped.rename(columns={"treat": "cure"}))
+
+
+def test_a_learner_is_paid_for_the_action_that_its_class_names():
+    """In replay: exp4 learns to wait, by a class that lists the actions in another order than the log."""
+    X, done, _, harmed = trial(2000)
+    log = read_log(X[:, :1] > 60, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"])
+    trees = DecisionTrees(2, 1, thresholds=[[0.5]], action_names=["treat", "wait"])
+    played = milpcb.play(LoggedRounds(log), "exp4", 800, policies=trees, contexts=[[0.0], [1.0]])
+    policy = played.policies["exp4"][0]
+    assert policy.predict_names([[0.0], [1.0]]) == ["treat", "wait"]
+    with pytest.raises(InputError, match="the policy class has 3 actions, and the environment"):
+        milpcb.play(LoggedRounds(log), "exp4", 5, policies=DecisionTrees(3, 1), contexts=[[0.0], [1.0]])
+
+
+def test_other_actions_are_refused_and_numbers_are_places_of_names(two):
+    """What has other names, fewer actions or other rows is not taken for the same."""
+    X, plain, turned = two
+    assert matched("a table", ("b", "a"), ("a", "b")).tolist() == [1, 0]
+    assert matched("a table", ("0", "1"), ("wait", "treat")).tolist() == [0, 1]
+    assert matched("a table", ("True", "False"), ("0", "1")).tolist() == [1, 0]
+    for own, names in ((("1", "0"), ("a", "b")), (("a", "b"), ("a", "c")), (("a", "b"), ("a", "b", "c"))):
+        with pytest.raises(InputError, match="give both the same names; their order may differ"):
+            matched("a table", own, names)
+    reference = best_reference(plain)
+    assert evaluate(turned, ["wait"] * 200, reference=reference).gain == evaluate(turned, ["wait"] * 200).gain
+    with pytest.raises(InputError, match="the reference is of 200 rows, and there are 50"):
+        evaluate(turned.take(np.arange(50)), ["wait"] * 50, reference=reference)
+    with pytest.raises(InputError, match=r"the actions of the scores are \['treat', 'wait'\]"):
+        LowerEnds(DecisionTrees(2, 1, action_names=["a", "b"]), X, plain, reference).of([np.zeros(200, dtype=int)])
