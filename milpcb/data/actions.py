@@ -152,8 +152,18 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     found = places(f"action among the columns of {what}:", labels, names)
     if len(set(found.tolist())) < len(names):
         raise InputError(f"{what} has two columns for the same action: {shown(labels)}")
-    array = np.stack([*map(np.asarray, table.values())], axis=-1) if isinstance(table, Mapping) else np.asarray(table)
-    return array[..., np.argsort(found)]
+    return _stacked(what, table)[..., np.argsort(found)]
+
+
+def _stacked(what: str, table: Any) -> Any:
+    """Return a table as an array; numbers of a mapping beside columns are the same in every row."""
+    if not isinstance(table, Mapping):
+        return np.asarray(table)
+    columns = [*map(np.asarray, table.values())]
+    sizes = {column.shape for column in columns if column.ndim}
+    if len(sizes) > 1:
+        raise InputError(f"{what} has columns of different lengths: {shown([*map(np.size, columns)])}")
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
 def _labels(table: Any, n_actions: int) -> list[Any] | None:

@@ -13,12 +13,12 @@ from milpcb.core.decimals import number
 from milpcb.data.actions import played
 from milpcb.errors import InputError
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, as_table, take_rows
+from milpcb.offline.log import Log, as_table, chances, take_rows
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.offline.scores import scores as make_scores
-from milpcb.types import Bools, Ints
+from milpcb.types import Bools, Floats, Ints
 
 Procedure = Callable[[Scores, Ints], Any]
 
@@ -111,8 +111,9 @@ def evaluate(
     ----------
     scores : see ``milpcb.offline.scores``
     policy : anything with ``predict(contexts)``, or the actions (n,) that it plays, matched with those of the log by
-        name (see milpcb.data.actions). Where it has ``apply(contexts)``, the number of the part that each row is in,
-        parts are evaluated too
+        name (see milpcb.data.actions); or, of a policy that draws its actions, their probabilities: a table (n, K) in
+        the order of ``scores.actions``, or by name, as a data frame or a mapping to columns or numbers. Where it has
+        ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
     interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n)
     level : how often an interval covers the truth
@@ -127,9 +128,21 @@ def evaluate(
 
     """
     table = scores.log.features if contexts is None else contexts
-    assigned = _played(policy, table, scores.actions, len(scores.table))
+    n = len(scores.table)
+    if _is_drawn(policy):
+        drawn = chances("probabilities", policy, scores.actions, n)
+        return _valued(
+            scores, drawn, np.full(n, -1), interval, level, outcome_range, seed, reference, in_sample=in_sample
+        )
+    assigned = _played(policy, table, scores.actions, n)
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
     return _valued(scores, assigned, parts, interval, level, outcome_range, seed, reference, in_sample=in_sample)
+
+
+def _is_drawn(policy: Any) -> bool:
+    """Return whether a policy is given by probabilities: a mapping, or a table of two dimensions."""
+    table = np.array(policy, dtype=object) if isinstance(policy, list) else policy
+    return isinstance(policy, Mapping) or (not hasattr(policy, "predict") and len(getattr(table, "shape", ())) == 2)
 
 
 def _played(policy: Any, contexts: Any, actions: tuple[str, ...], n: int) -> Ints:
@@ -188,7 +201,7 @@ def cross_evaluate(
 
 def _valued(
     scores: Scores,
-    assigned: Ints,
+    assigned: Ints | Floats,
     parts: Ints,
     interval: str,
     level: float,
@@ -198,14 +211,18 @@ def _valued(
     *,
     in_sample: bool = False,
 ) -> Evaluation:
-    """Return what playing columns ``assigned`` (n,) of the scores is worth; ``parts`` (n,) are -1 where none are."""
+    """Return what playing columns ``assigned`` (n,) of the scores, or drawing them by probabilities (n, K), is worth.
+
+    ``parts`` (n,) are -1 where none are.
+    """
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
     other = best_reference(scores) if reference is None else reference.by(scores)
     ranges = EntryRanges.of(scores, outcome_range)
-    found = estimates(_questions(scores, assigned, inside, ranges, other), kind, share, seed, scores.log.group)
-    rivals = _rivals(scores, assigned, ranges, other)
+    own = scores.table[np.arange(len(parts)), assigned] if assigned.ndim == 1 else (assigned * scores.table).sum(axis=1)
+    found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
+    rivals = _rivals(scores, own, ranges, other)
     both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
     over = [found["over", k] for k in range(len(scores.actions))]
     best = scores.best_action
@@ -226,6 +243,13 @@ def _valued(
     )
 
 
+def _got(table: Floats, assigned: Ints | Floats) -> Floats:
+    """Return the entry (n,) of a table (n, K) at columns ``assigned`` (n,), or its mean by probabilities (n, K)."""
+    if assigned.ndim == 1:
+        return np.asarray(table[np.arange(len(table)), assigned])
+    return np.asarray((assigned * table).sum(axis=1))
+
+
 def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], Ints], fold: Ints, contexts: Any) -> Ints:
     """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds.
 
@@ -239,11 +263,14 @@ def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], In
 
 
 def _questions(
-    scores: Scores, assigned: Ints, inside: Mapping[int, Bools], ranges: EntryRanges, reference: Reference
+    scores: Scores, own: Floats, inside: Mapping[int, Bools], ranges: EntryRanges, reference: Reference
 ) -> dict[Any, Mean]:
-    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part."""
+    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part.
+
+    ``own`` (n,) is what the policy gets in each row.
+    """
     table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
-    own, other = table[np.arange(len(table)), assigned], reference.played(table)
+    other = reference.played(table)
     means: dict[Any, Mean] = {
         "value": Mean(own, weight, ranges.entry),
         "logged": Mean(scores.logged, weight, ranges.outcome),
@@ -259,10 +286,9 @@ def _questions(
     return means
 
 
-def _rivals(scores: Scores, assigned: Ints, ranges: EntryRanges, reference: Reference) -> dict[Any, Mean]:
+def _rivals(scores: Scores, own: Floats, ranges: EntryRanges, reference: Reference) -> dict[Any, Mean]:
     """Return the gain over every lottery that may be the best, over the reference alone where they are too many."""
     table, sign = scores.table, 1.0 if scores.maximise else -1.0
-    own = table[np.arange(len(table)), assigned]
     lotteries = [reference.lottery] if reference.candidates is None else reference.candidates
     played = [reference.ways.mixed(lottery, table) for lottery in lotteries]
     return {number: Mean(sign * (own - other), scores.weight, ranges.difference) for number, other in enumerate(played)}
@@ -283,7 +309,7 @@ def _over_best(
 
 
 def _leaf_value(
-    scores: Scores, assigned: Ints, part: int, here: Bools, found: Mapping[Any, IntervalEstimate]
+    scores: Scores, assigned: Ints | Floats, part: int, here: Bools, found: Mapping[Any, IntervalEstimate]
 ) -> LeafValue:
     action = int(assigned[here][0])
     share = float(scores.weight[here].sum() / scores.weight.sum())

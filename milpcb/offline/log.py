@@ -228,13 +228,23 @@ def _logged(logged: Floats) -> Floats:
     return logged
 
 
-def check_sums(full: Floats, first: int = 0) -> None:
+def chances(what: str, table: Any, actions: Sequence[str], n: int) -> Floats:
+    """Return the probabilities (n, K) of actions: of every row, or by a mapping from names to what all rows share."""
+    array = number_array(what, by_action(what, table, actions))
+    if array.shape not in {(len(actions),), (n, len(actions))}:
+        raise InputError(f"{what} have shape {array.shape}; give one of each action in each row: ({n}, {len(actions)})")
+    full = np.broadcast_to(array, (n, len(actions)))
+    check_sums(full, what=what)
+    return np.asarray(full / full.sum(axis=1, keepdims=True))
+
+
+def check_sums(full: Floats, first: int = 0, what: str = "propensities") -> None:
     """Raise InputError on a row, counted from ``first``, whose propensities are not all in [0, 1] with sum 1."""
     inside = ((full >= 0) & (full <= 1)).all(axis=1)
     wrong = np.flatnonzero(~(inside & (np.abs(full.sum(axis=1) - 1) <= 1e3 * ROUNDING)))
     if len(wrong):
         row = full[wrong[0]]
         raise InputError(
-            f"propensities of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
+            f"{what} of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
             "they must be in [0, 1] with sum 1"
         )
