@@ -93,10 +93,11 @@ def _check_sum(costs: Floats) -> None:
 def number_array(name: str, data: Any) -> Floats:
     """Return ``data`` as a new float array of any shape.
 
-    Raises InputError on ragged tables, text, dates and complex numbers. What is not finite is let through.
+    Raises InputError on ragged tables, text, dates and complex numbers. What is not finite is let through, and what
+    is missing is NaN.
     """
     try:
-        array = np.asarray(data)
+        array = _without_na(np.asarray(data))
         if array.dtype.kind not in "biufO" or any(isinstance(entry, (str, bytes)) for entry in _objects(array)):
             raise TypeError(f"got {_kind(array)}")  # noqa: TRY301 - one message for every way to be wrong
         return np.array(array, dtype=float)
@@ -117,6 +118,12 @@ def whole_array(name: str, data: Any) -> Ints:
     if array.dtype.kind == "u" and array.max() > MOST:
         raise InputError(f"{name} must hold numbers of at most {MOST}, got {array.max()}")
     return array.astype(np.int64)
+
+
+def _without_na(array: Any) -> Any:
+    """Return an array of objects with None, which numpy reads as NaN, for pandas' NA, which it cannot read."""
+    lost = [type(entry).__name__ == "NAType" for entry in _objects(array)]
+    return np.where(np.reshape(lost, array.shape), None, array) if any(lost) else array
 
 
 def _objects(array: Any) -> Iterable[Any]:

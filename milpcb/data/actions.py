@@ -18,6 +18,7 @@ which they were found. Where the class was given names of its actions, these are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Ints
 
 MISSING = ("nan", "<NA>", "NaT")  # how an entry that is missing prints, in numpy and in pandas
+MOST_LEVELS = 20  # of numbers that are not whole, as doses are, as actions
 _TRUTH = {"True": "1", "False": "0", "1": "True", "0": "False"}
 
 
@@ -50,6 +52,16 @@ def entries(values: Any) -> list[Any]:
     if array.ndim != 1 or not {list, tuple, dict, set, np.ndarray}.isdisjoint(map(type, found)):
         raise InputError(f"actions must be a list of names or numbers, one a row, got shape {array.shape}")
     return found
+
+
+def check_levels(done: Sequence[Any]) -> None:
+    """Raise InputError where ``done``, what was done in the rows of a log, are amounts and no actions."""
+    amounts = {value for value in set(done) if isinstance(value, (float, Decimal)) and value % 1}
+    if amounts and len(set(done)) > MOST_LEVELS:
+        raise InputError(
+            f"what was done are {len(set(done))} different numbers, such as {min(amounts):.6g}: a dose is no list of "
+            "actions; give a few levels, as pandas.cut(dose, 4).astype(str) makes them"
+        )
 
 
 def place(what: str, value: Any, names: Sequence[str]) -> int:

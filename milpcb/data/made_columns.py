@@ -85,7 +85,8 @@ def _categories(name: str, column: Values, most_subsets: int, inside: int) -> It
     count = len(categories)
     if count > MOST_CATEGORIES:
         raise InputError(
-            f"column '{clipped(name)}' has {count} different strings; group them, or leave it out by option features"
+            f"column '{clipped(name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are tested; "
+            "group them, such as postcodes by their first digits, or name the other columns in features"
         )
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
     for size in sizes:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.cuts import as_tests, explicit_cuts
-from milpcb.estimators.described import joined
+from milpcb.estimators.described import called, joined
 from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.rising import joints_of
@@ -110,6 +110,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the cut points as they were asked for; None where the class has none."""
         return getattr(self, "thresholds", None)
 
+    _words: ClassVar[Mapping[str, str]] = {}  # parameters of the policy class that have another name here
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
@@ -226,7 +227,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         sign: float,
     ) -> Answer:
         """Search on merged rows, and set the fitted attributes; ``names`` and ``columns`` are what policies read."""
-        answer = self._optimise(policies, rows, costs, rules)
+        with called(self._words):
+            answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
         self._keep(answer, rows, costs, sign)
         self.actions_, self.maximise_ = actions, sign < 0

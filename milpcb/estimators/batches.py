@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -179,7 +179,9 @@ class FromBatches(PolicyEstimator):
         """Return what each action (K,) adds to outcomes; raises InputError, UnknownNameError."""
         if self.treatment_cost is None:
             return np.zeros(len(actions))
-        charge = treatment_costs(self.treatment_cost, tuple(map(str, actions)))
+        prices = self.treatment_cost.values() if isinstance(self.treatment_cost, Mapping) else [self.treatment_cost]
+        by_row = any(isinstance(price, str) for price in prices)
+        charge = np.empty(0) if by_row else treatment_costs(self.treatment_cost, tuple(map(str, actions)))
         if charge.shape != (len(actions),):
             raise InputError(
                 f"treatment_cost by row needs the rows themselves: give a number for each of the {len(actions)} "

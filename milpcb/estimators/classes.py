@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from math import fsum
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.described import called
 from milpcb.estimators.totals import Rows
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
@@ -25,7 +26,7 @@ class TreeSettings(PolicyEstimator):
 
     Parameters
     ----------
-    max_depth : tests on the longest path
+    max_depth : tests on the longest path; 0 is the best constant
     thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
         each feature, or a mapping from names of features to lists
     min_samples_leaf : each leaf holds at least this many rows, weights counted
@@ -39,6 +40,12 @@ class TreeSettings(PolicyEstimator):
     min_samples_leaf: int = 1
     min_samples_action: int = 0
     max_leaves: int | None = None
+
+    _words: ClassVar[Mapping[str, str]] = {
+        "depth": "max_depth",
+        "min_leaf_size": "min_samples_leaf",
+        "min_action_rows": "min_samples_action",
+    }
 
     @property
     def _counts_rows(self) -> bool:  # type: ignore[override]  # it depends on a parameter
@@ -84,6 +91,7 @@ class TreeSettings(PolicyEstimator):
         if self.min_samples_leaf > 1:
             limits["min_leaf_size"] = self.min_samples_leaf
         return _made(
+            self._words,
             "decision_trees",
             n_actions=n_actions,
             depth=self.max_depth,
@@ -113,7 +121,7 @@ class ThresholdSettings(PolicyEstimator):
 
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del rows
-        return _made("threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
+        return _made({}, "threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -136,7 +144,7 @@ class RuleListSettings(PolicyEstimator):
 
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del rows
-        return _made("rule_lists", n_actions=n_actions, max_rules=self.max_rules, thresholds=thresholds)
+        return _made({}, "rule_lists", n_actions=n_actions, max_rules=self.max_rules, thresholds=thresholds)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -159,6 +167,7 @@ class ScoringSettings(PolicyEstimator):
     max_tests: int | None = 3
     thresholds: Any = 3
 
+    _words: ClassVar[Mapping[str, str]] = {"max_features": "max_tests"}
     _adds_up = True
 
     def _order(self) -> int | None:
@@ -167,6 +176,7 @@ class ScoringSettings(PolicyEstimator):
     def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
         del thresholds, rows  # numbers are tests already
         return _made(
+            self._words,
             "linear_rules",
             n_actions=n_actions,
             max_weight=self.max_weight,
@@ -217,5 +227,6 @@ def _total(answer: Answer, rows: Rows, costs: Floats) -> float:
     return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
-def _made(name: str, **options: Any) -> PolicyClass:
-    return cast("PolicyClass", registry.load("policies", name)(**options))
+def _made(words: Mapping[str, str], name: str, **options: Any) -> PolicyClass:
+    with called(words):
+        return cast("PolicyClass", registry.load("policies", name)(**options))

@@ -1,10 +1,13 @@
-"""Docstrings of estimators, assembled from their base classes: all parameters in one place."""
+"""The parameters of estimators in words: docstrings assembled from base classes, and errors by the names given."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from inspect import cleandoc
+
+from milpcb.errors import MilpcbError
 
 SECTIONS = ("Parameters", "Attributes")
 
@@ -29,3 +32,16 @@ def _section(text: str, title: str) -> str:
     """Return the entries of a section of numpydoc, "" where there is none."""
     found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
     return found[1].strip("\n") if found else ""
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the parameters of an estimator, not those of its policy class, which ``names`` maps to them."""
+    try:
+        yield
+    except MilpcbError as error:
+        text = str(error)
+        for other, own in names.items():
+            text = re.sub(rf"\b{other}\b(?= must| =)", own, text)
+        error.args = (text,)
+        raise

@@ -60,9 +60,10 @@ def best_under(
             continue
     if not found:
         names = " and ".join(guard.name for guard in guards)
+        more = "rows" if all(guard.outcome.log.group is None for guard in guards) else "groups"
         raise InfeasibleError(
             f"no policy of the class is shown by these {len(contexts):,} rows to keep {names}; "
-            "allow a margin, ask for less confidence, or take more rows"
+            f"allow a margin, ask for less confidence, or take more {more}"
         )
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice
 from milpcb.data.actions import action_name
-from milpcb.errors import InputError
+from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
@@ -52,7 +52,8 @@ class FromLog(FromBatches):
         as their place in the alphabet and leave missing values missing
     cv : folds of the cross-fitting
     min_propensity : smaller propensities are raised to it
-    treatment_cost : what each action costs beside its outcome: a mapping from names of actions, or a table
+    treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
+        (n,) or names of columns of X, or a table (n, K)
     random_state : seed of the folds and of the models
     objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
         (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
@@ -106,7 +107,7 @@ class FromLog(FromBatches):
         X = checked(self, X, reset=True)
         features = read_features(self, X)
         weight = read_weights(sample_weight, len(features))
-        agreement, actions = read_targets(done, len(features), maximise=True)
+        agreement, actions = read_targets(done, len(features), maximise=True, log=True)
         number = agreement.argmax(axis=1)  # of what was done
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
@@ -161,7 +162,7 @@ class FromLog(FromBatches):
         policy = self._policy()
         labels = policy.predict(checked(self, X, reset=False))
         if reward is None and cost is None:
-            agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_)
+            agreement, _ = read_targets(done, len(labels), maximise=True, actions=self.actions_, log=True)
             weight = read_weights(sample_weight, len(labels))
             return float(np.average(agreement[np.arange(len(labels)), labels], weights=weight))
         found = self.evaluate(
@@ -202,16 +203,17 @@ class FromLog(FromBatches):
         return done.ravel() if done.ndim else done
 
     def _scores(self, X: Any, done: Any, reward: Any, cost: Any, propensity: Any, weight: Any) -> Scores:
+        features = read_features(self, X)
         own_models = self.model_outcome is not None or self.model_propensity is not None
         log = read_log(
-            X if own_models else read_features(self, X).numbers(),
+            X if own_models else features.numbers(),
             done,
             reward=reward,
             cost=cost,
             propensity=propensity,
             actions=self.actions_.tolist(),
         )
-        return self.estimate_scores(log, sample_weight=weight)
+        return self.estimate_scores(log, columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, *, guarded: bool = True) -> Problem:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
@@ -281,10 +283,11 @@ class FromLog(FromBatches):
         self.lower_ends_ = ends
         return summed(ends.costs, rows)
 
-    def estimate_scores(self, log: Log, **options: Any) -> Scores:
+    def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
         """Return the scores of a log by the parameters of this estimator.
 
-        ``options`` are further ones of milpcb.offline.scores, such as ``sample_weight``.
+        ``columns`` (n,) by name are those that ``treatment_cost`` may name, ``options`` further ones of
+        milpcb.offline.scores, such as ``sample_weight``.
         """
         return scores(
             log,
@@ -294,9 +297,20 @@ class FromLog(FromBatches):
             cv=self.cv,
             seed=self.random_state,
             min_propensity=self.min_propensity,
-            treatment_cost=self.treatment_cost,
+            treatment_cost=_charged(self.treatment_cost, columns or {}),
             **options,
         )
+
+
+def _charged(treatment_cost: Any, columns: Mapping[str, Any]) -> Any:
+    """Return what actions cost, with ``columns`` for their names; raises UnknownNameError."""
+    if not isinstance(treatment_cost, Mapping):
+        return treatment_cost
+    named = {price for price in treatment_cost.values() if isinstance(price, str)}
+    for name in named:
+        if name not in columns:
+            raise UnknownNameError("column of treatment_cost", name, columns)
+    return {action: columns[price] if isinstance(price, str) else price for action, price in treatment_cost.items()}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)

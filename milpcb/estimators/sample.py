@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
-from milpcb.data.actions import action_name
+from milpcb.data.actions import action_name, check_levels
 from milpcb.data.frames import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
@@ -139,6 +139,7 @@ class Sample:
             return tuple(map(action_name, given))
         column = self._nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
         found = column.drop_nulls().unique().to_list()
+        check_levels(found)
         order = sorted(
             found, key=lambda value: (isinstance(value, str), str(value) if isinstance(value, str) else value)
         )

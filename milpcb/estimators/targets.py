@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,14 @@ from milpcb.errors import InputError, shown
 from milpcb.types import Floats
 
 
-def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) -> tuple[Floats, Any]:
+def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, log: bool = False) -> tuple[Floats, Any]:
     """Return the table (n, K) of what each action costs or earns, and the names of the actions (K,).
 
     Parameters
     ----------
     y : (n, K) numbers, K >= 2; the columns of a data frame name the actions, else they are 0..K-1. Or labels, (n,) or
         (n, 1): then the actions are the distinct labels, and each costs 1 where it is not the label, or earns 1 where
-        it is
+        it is. Numbers that are not whole are labels only of a ``log``: else they are effects, and are refused
     actions : (K,) where they are known already; a data frame may have its columns in any order then
 
     """
@@ -32,7 +34,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
             f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {_size(array)}"
         )
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
-        return _of_labels(array.ravel(), maximise=maximise, actions=actions)
+        return _of_labels(array.ravel(), maximise=maximise, actions=actions, log=log)
     if names and actions is not None:
         columns = [action_name(name) for name in names]
         array = array[:, [place("action among the columns of costs: missing", each, columns) for each in actions]]
@@ -42,20 +44,24 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None) ->
         raise InputError(f"costs have shape {table.shape}; give a table with one row for each row of X and {wanted}")
     if not (np.abs(table) <= LARGEST).all():
         row, column = np.argwhere(~(np.abs(table) <= LARGEST))[0]
-        raise InputError(
-            f"costs[{row}, {column}] is {table[row, column]}; costs must be finite: Input y contains NaN or infinity"
-        )
+        number = table[row, column]
+        mend = f"give them in a larger unit: the most is {LARGEST:g}"
+        if not np.isfinite(number):
+            mend = "leave out the row, or fill it in: Input y contains NaN or infinity"
+        raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {mend}")
     if actions is not None:
         return table, actions
     texts = all(isinstance(name, str) for name in names)
     return table, np.array(names, dtype=object if texts else None) if names else np.arange(table.shape[1])
 
 
-def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, Any]:
+def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple[Floats, Any]:
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
     if any(map(is_missing, labels.tolist())):
         raise InputError("a label is missing; give one for each row, or a table of costs by action")
+    if not log:
+        _check_no_effects(labels.tolist())
     known = _distinct(labels) if actions is None else actions
     if len(known) < 2:
         raise InputError(
@@ -64,6 +70,17 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any) -> tuple[Floats, An
     names = [action_name(action) for action in known.tolist()]
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
+
+
+def _check_no_effects(labels: Sequence[Any]) -> None:
+    """Raise InputError where a column holds numbers that are not whole, so effects or costs, and no labels."""
+    numbers = [label for label in labels if isinstance(label, (float, Decimal)) and label % 1]
+    if numbers:
+        raise InputError(
+            f"y is one column of numbers such as {numbers[0]:.6g}, which are no labels of actions; give a table with a "
+            "column for each action. Of effects of a treatment that is (nothing, treatment): "
+            "np.column_stack([0 * effect, effect]) with maximise=True, or -effect as costs"
+        )
 
 
 def _names(table: Any) -> list[Any]:

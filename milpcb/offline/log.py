@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import LARGEST, ROUNDING, number_array
-from milpcb.data.actions import action_name, by_action, entries, is_missing, places
+from milpcb.data.actions import action_name, by_action, check_levels, entries, is_missing, places
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
@@ -168,6 +168,7 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
     missing = [row for row, value in enumerate(done) if is_missing(value)]
     if missing:
         raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")
+    check_levels(done)
     names = tuple(map(action_name, given)) if given is not None else tuple(dict.fromkeys(_sorted(done)))
     if len(set(names)) < len(names):
         raise InputError(f"actions {shown(list(names))} have a name twice; give each its own")

@@ -29,11 +29,12 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     members, first = log.members, np.unique(log.members, return_index=True)[1]
     counts = np.bincount(log.action, minlength=len(log.actions))
     if len(first) < cv:
-        what = "rows" if log.group is None else "groups of rows"
-        raise InputError(f"the log has {len(first)} {what} for {cv} folds; give more rows, or a smaller cv")
+        what = "rows" if log.group is None else "groups"
+        raise InputError(f"the log has {len(first)} {what} for {cv} folds; give more {what}, or a smaller cv")
     if counts.min() < 2:
         raise InputError(
-            f"action '{log.actions[counts.argmin()]}' is taken only {counts.min()} times; it must be in two folds"
+            f"action '{log.actions[counts.argmin()]}' is taken only {counts.min()} times; it must be in two folds: "
+            "merge rare actions, such as levels of a dose, or leave their rows out"
         )
     rng = child(seed, "offline", "folds")
     dealt = np.concatenate([rng.permutation(np.flatnonzero(log.action[first] == k)) for k in range(len(counts))])

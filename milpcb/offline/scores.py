@@ -20,7 +20,7 @@ import numpy as np
 
 from milpcb.core.checks import choice, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
@@ -135,7 +135,7 @@ def scores(
     min_propensity : smaller propensities are raised to it, and counted; those of a randomised trial are left as they
         are, as its rare actions have no rare rows
     treatment_cost : what an action costs beside its outcome, in the unit of the outcome: (K,), (n, K), or a mapping
-        from names of actions, 0 for those not named
+        from names of actions to numbers or columns (n,), 0 for those not named
     sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
         the Hajek means of "snips". Folds and models do not see them, so only where there are no models (ips and snips
         with propensities given or "randomised") is a weight of 2 the same as the row twice
@@ -242,10 +242,10 @@ def treatment_costs(treatment_cost: Any, actions: tuple[str, ...]) -> Floats:
     """Return what actions cost as an array, 0 where a mapping does not name them; raises InputError."""
     if isinstance(treatment_cost, Mapping):
         named = {place("action in treatment_cost", name, actions): price for name, price in treatment_cost.items()}
-        treatment_cost = [named.get(k, 0.0) for k in range(len(actions))]
+        treatment_cost = {name: named.get(k, 0.0) for k, name in enumerate(actions)}
     array = number_array("treatment_cost", by_action("treatment_cost", treatment_cost, actions))
     if not np.isfinite(array).all():
-        raise InputError(f"treatment_cost must be finite numbers, got {shown(treatment_cost)}")
+        raise InputError("treatment_cost must be finite numbers, for every row where they are columns")
     return array
 
 

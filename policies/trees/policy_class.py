@@ -36,7 +36,7 @@ class DecisionTrees(CuttingClass):
     Parameters
     ----------
     n_actions : K >= 2
-    depth : number of tests on the longest path, >= 1
+    depth : number of tests on the longest path; 0 is one action for all
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
         of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
         of literals, pairs of features, or root cuts with bounds between them, whichever is the least counted
@@ -63,7 +63,7 @@ class DecisionTrees(CuttingClass):
 
     def __post_init__(self) -> None:
         whole("n_actions", self.n_actions, 2)
-        if whole("depth", self.depth, 1) > MOST_DEPTH:
+        if whole("depth", self.depth, 0) > MOST_DEPTH:
             raise InputError(
                 f"depth must be at most {MOST_DEPTH}, 4096 leaves, got {self.depth}; no oracle can go deeper"
             )

@@ -104,7 +104,7 @@ MISTAKES = [
     wrong_config("horizon 0", "horizon = 30", "horizon = 0", "line 3", "horizon", "greater than 0"),
     wrong_config("horizon beyond numbers", "horizon = 30", f"horizon = {10**30}", "line 3", "less than or equal to"),
     wrong_config("depth is text", "depth = 1", 'depth = "two"', "line 10", "depth", "integer", "'two'"),
-    wrong_config("depth 0", "depth = 1", "depth = 0", "line 10", "depth", "at least 1"),
+    wrong_config("depth -1", "depth = 1", "depth = -1", "line 10", "depth", "at least 0"),
     wrong_config("one action", "n_contexts = 6", "n_actions = 1", "line 6", "n_actions", "at least 2"),
     wrong_config("a class of one action", "depth = 1", "n_actions = 1", "line 10", "n_actions", "at least 2"),
     wrong_config("NaN probability", "n_contexts = 6", "cost_right = nan", "line 6", "cost_right", "from 0 to 1"),

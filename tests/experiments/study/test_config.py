@@ -70,18 +70,18 @@ def test_n_actions_of_the_class_is_written_only_if_given(tiny):
 def test_a_config_without_text_is_refused_without_line(tiny):
     """Tables made by a program have no lines."""
     tables = tomllib.loads(tiny)
-    tables["policies"]["depth"] = 0
-    with pytest.raises(InputError, match=r"^config: depth must be an integer of at least 1, got 0$"):
+    tables["policies"]["depth"] = -1
+    with pytest.raises(InputError, match=r"^config: depth must be an integer of at least 0, got -1$"):
         parse_config(tables)
 
 
 LAYOUTS = {
-    "key after a comment that names it": ("depth = 1", "# depth = 2\ndepth = 0", "line 14: depth"),
-    "key with a comment behind it": ("depth = 1", "depth = 0  # no test", "line 13: depth"),
-    "quoted key": ("depth = 1", '"depth" = 0', "line 13: depth"),
+    "key after a comment that names it": ("depth = 1", "# depth = 2\ndepth = -1", "line 14: depth"),
+    "key with a comment behind it": ("depth = 1", "depth = -1  # no test", "line 13: depth"),
+    "quoted key": ("depth = 1", '"depth" = -1', "line 13: depth"),
     "key after a list over several lines": (
         "depth = 1",
-        "thresholds = [\n  [0.5],\n  [0.5],\n  [0.5]\n]\ndepth = 0",
+        "thresholds = [\n  [0.5],\n  [0.5],\n  [0.5]\n]\ndepth = -1",
         "line 18: depth",
     ),
     "key before a longer one": ("n_contexts = 8", "n_contexts_ = 8", "line 8: unknown key 'n_contexts_'"),

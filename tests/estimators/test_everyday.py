@@ -1,0 +1,236 @@
+"""Everyday inputs of estimators: effects, doses, prices by person, no test at all; each is read, or named."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators import (
+    LoggedPolicyTree,
+    OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
+    OptimalThresholdRule,
+    from_json,
+    never,
+    share_at_most,
+)
+from milpcb.offline import no_worse_than, read_log, scores
+
+N = 240
+
+
+@pytest.fixture(scope="module")
+def people():
+    """Return a table, costs of two actions, what was done and what came of it."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"age": rng.integers(18, 80, N), "region": rng.choice(["n", "s"], N), "price": rng.random(N)})
+    done = rng.choice(["wait", "treat"], N)
+    return X, rng.normal((0.3, 0.0), size=(N, 2)), done, rng.normal(size=N) + (done == "treat")
+
+
+# ------------------------------------------------------------------- no test at all
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"min_samples_leaf": 5},
+        {"max_leaves": 1},
+        {"thresholds": "all"},
+        {"constraints": [share_at_most(1, 0.4)]},
+        {"constraints": [never(1, "region = s")]},
+        {"monotone": {"age": "more"}},
+        {"kind": "milp"},
+    ],
+)
+def test_a_depth_of_0_is_the_best_constant(people, options):
+    """Of those that the constraints allow; it predicts, prints, is saved and exported as any tree."""
+    X, costs, _, _ = people
+    tree = OptimalPolicyTree(max_depth=0, **options).fit(X, costs)
+    best = 0 if "constraints" in options else int(costs.mean(axis=0).argmin())
+    assert str(tree.policy_) == f"play action {best}"
+    assert tree.predict(X).tolist() == [best] * N
+    assert tree.policy_value_ == pytest.approx(costs.mean(axis=0)[best]) == tree.constant_values_[best]
+    assert tree.optimal_
+    assert tree.decision_path(X).shape == (N, 1)
+    assert tree.to_sql() == str(best)
+    assert from_json(tree.to_json()).predict(X).tolist() == [best] * N
+
+
+def test_a_grid_of_depths_begins_with_the_constant(people):
+    """Where one action is better by as much for all, cross-validation chooses no test; its score is that action's."""
+    X, costs, _, _ = people
+    costs = 0.2 * costs + [[0.0, 1.0]]
+    search = GridSearchCV(OptimalPolicyTree(), {"max_depth": [0, 3]}, cv=3).fit(X, costs)
+    assert search.best_params_ == {"max_depth": 0}
+    assert search.cv_results_["mean_test_score"][0] == pytest.approx(-costs[:, 0].mean())
+
+
+def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
+    """The action of the best self-normalised mean, with limits on rows too."""
+    X, _, done, y = people
+    means = {name: y[done == name].mean() for name in ("treat", "wait")}
+    tree = LoggedPolicyTree(max_depth=0, method="snips", min_samples_action=3)
+    assert tree.fit(X, done, reward=y, propensity="randomised").policy_value_ == pytest.approx(means["treat"])
+    frame = X.assign(done=done, y=y)
+    tree = LoggedPolicyTree(max_depth=0, method="snips", thresholds=3)
+    tree.fit_batches([frame[:100], frame[100:]], action="done", reward="y", propensity="randomised")
+    assert str(tree.policy_) == "play treat"
+    assert tree.policy_value_ == pytest.approx(means["treat"])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (OptimalPolicyTree(max_depth=-1), "max_depth must be an integer of at least 0, got -1"),
+        (OptimalPolicyTree(max_depth=13), "max_depth must be at most 12"),
+        (OptimalPolicyTree(max_depth=0.5), "max_depth must be an integer of at least 0, got 0.5"),
+        (OptimalPolicyTree(min_samples_leaf=N + 1), f"min_samples_leaf = {N + 1}, but there are only {N} rows"),
+        (OptimalScoringRule(max_tests=0), "max_tests must be an integer of at least 1, got 0"),
+        (OptimalThresholdRule(max_cuts=0), "max_cuts must be an integer of at least 1, got 0"),
+        (OptimalRuleList(max_rules=0), "max_rules must be an integer of at least 1, got 0"),
+    ],
+)
+def test_errors_name_the_parameter_that_was_given(people, estimator, message):
+    """Not the one that the policy class has for it."""
+    with pytest.raises(InputError, match=f"^{message}"):
+        estimator.fit(people[0], people[1])
+
+
+# ------------------------------------------------------------------- targets
+
+
+def test_effects_are_no_labels(people):
+    """One column of real numbers, exact, rounded, as a frame or with few values, is refused by fit and score."""
+    X, costs, _, _ = people
+    effect = costs[:, 1] - costs[:, 0]
+    few = np.where(effect > 0, 0.5, -0.5)
+    frame = pd.DataFrame({"effect": effect})
+    for y in (effect, effect[:, None], np.round(effect, 1), few, frame["effect"], frame, [*few]):
+        with pytest.raises(InputError, match="no labels of actions; give a table with a column for each action"):
+            OptimalPolicyTree(max_depth=1).fit(X, y)
+    tree = OptimalPolicyTree(max_depth=1, maximise=True).fit(X, np.column_stack([0 * effect, effect]))
+    with pytest.raises(InputError, match="no labels of actions"):
+        tree.score(X, effect)
+    as_costs = OptimalPolicyTree(max_depth=1).fit(X, np.column_stack([0 * effect, -effect]))
+    assert tree.predict(X).tolist() == as_costs.predict(X).tolist()
+    assert tree.policy_value_ == -as_costs.policy_value_ > 0
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [1.0, 2.0], ["a", "b"], [True, False], [-1, 1]])
+def test_whole_numbers_strings_and_booleans_stay_labels(people, labels):
+    """Each wrong one costs 1."""
+    X = people[0]
+    y = np.array(labels)[(X["age"] > 50).astype(int)]
+    tree = OptimalPolicyTree(max_depth=1, thresholds=[[50], [0.5]], features=["age", "price"]).fit(X, y)
+    assert tree.policy_value_ == 0.0
+    assert tree.predict(X).tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        (lambda table: table * 1e200, r"costs\[0, 0\] is .*e\+\d+; give them in a larger unit: the most is 1e\+100"),
+        (
+            lambda table: pd.DataFrame(table).astype("Float64").mask(table > 2),
+            r"costs\[\d+, \d\] is missing; leave out",
+        ),
+        (lambda table: np.where(table > 2, np.nan, table), "is missing; leave out the row, or fill it in"),
+        (lambda table: np.where(table > 2, np.inf, table), "is inf; leave out the row"),
+    ],
+)
+def test_costs_that_are_no_numbers_are_named(people, costs, message):
+    """Too large, missing in pandas' or numpy's way, infinite."""
+    with pytest.raises(InputError, match=message):
+        OptimalPolicyTree().fit(people[0], costs(people[1]))
+
+
+def test_1200_postcodes_are_one_line_that_says_what_to_do():
+    """With the limit."""
+    codes = pd.DataFrame({"zip": [f"z{i % 1200:04d}" for i in range(2400)]})
+    with pytest.raises(InputError, match="1,200 different strings, and at most 100 are tested; group them, such as"):
+        OptimalPolicyTree().fit(codes, np.zeros((2400, 2)))
+
+
+# ------------------------------------------------------------------- logs
+
+
+def test_a_dose_is_no_action_and_levels_are(people):
+    """Real amounts are refused, in memory and in one pass; 0.5, 1 and 1.5 are three actions."""
+    X, _, _, y = people
+    dose = np.random.default_rng(1).gamma(2.0, 10.0, N).round(2)
+    with pytest.raises(InputError, match=r"different numbers, such as .* a dose is no list of actions"):
+        LoggedPolicyTree(method="snips").fit(X, dose, reward=y, propensity="randomised")
+    frame = X.assign(dose=dose, y=y)
+    with pytest.raises(InputError, match="a dose is no list of actions"):
+        LoggedPolicyTree(method="snips").fit_batches([frame], action="dose", reward="y", propensity="randomised")
+    levels = np.array([0.5, 1.0, 1.5])[np.arange(N) % 3]
+    tree = LoggedPolicyTree(method="snips", max_depth=1).fit(X, levels, reward=y, propensity="randomised")
+    assert tree.actions_.tolist() == [0.5, 1.0, 1.5]
+
+
+def test_treatment_cost_by_person(people):
+    """A column, an array by action, and a table are the same; one that is missing somewhere is refused."""
+    X, _, done, y = people
+    outcome = {"reward": y, "propensity": "randomised"}
+    table = np.column_stack([X["price"], np.zeros(N)])
+    costs = ({"treat": "price"}, {"treat": X["price"]}, {"treat": X["price"].tolist(), "wait": 0}, table)
+
+    def fitted(cost, table=X):
+        return LoggedPolicyTree(max_depth=1, method="snips", treatment_cost=cost).fit(table, done, **outcome)
+
+    first, plain = fitted(costs[0]), fitted(None)
+    for tree in (first, *map(fitted, costs[1:]), fitted(costs[0], pl.from_pandas(X))):
+        assert np.allclose(tree.scores_.table, plain.scores_.table - table)
+        assert tree.predict(X).tolist() == first.predict(X).tolist()
+    assert first.evaluate(X, done, **outcome).value.value == pytest.approx(first.policy_value_)
+
+
+@pytest.mark.parametrize(
+    ("cost", "message"),
+    [
+        ({"treat": "prise"}, "unknown column of treatment_cost 'prise'; did you mean 'price'"),
+        ({"treat": "region"}, "treatment_cost must be numbers"),
+        ({"treat": [1.0] * (N - 1)}, r"treatment_cost must be finite numbers, \(2,\) by action or \(240, 2\)"),
+        ({"treat": [np.nan] * N}, "treatment_cost must be finite numbers, for every row"),
+        ({"trea": 1.0}, "unknown action in treatment_cost 'trea'"),
+    ],
+)
+def test_treatment_costs_that_do_not_fit_are_one_line(people, cost, message):
+    """Columns that are not there, not numbers, too short or not known."""
+    X, _, done, y = people
+    with pytest.raises(InputError, match=message):
+        LoggedPolicyTree(method="snips", treatment_cost=cost).fit(X, done, reward=y, propensity="randomised")
+
+
+def test_treatment_cost_by_person_is_not_for_one_pass(people):
+    """The sums know no rows; the line says so."""
+    X, _, done, y = people
+    tree = LoggedPolicyTree(method="snips", treatment_cost={"treat": "price"})
+    with pytest.raises(InputError, match="treatment_cost by row needs the rows themselves"):
+        tree.fit_batches([X.assign(done=done, y=y)], action="done", reward="y", propensity="randomised")
+
+
+def test_too_few_groups_ask_for_groups():
+    """More rows of the same persons would not help."""
+    rng = np.random.default_rng(0)
+    X, done = rng.random((60, 1)), np.arange(60) % 2
+    log = read_log(X, done, cost=rng.normal(size=60), propensity="randomised", group=np.arange(60) // 20)
+    with pytest.raises(InputError, match="the log has 3 groups for 5 folds; give more groups, or a smaller cv"):
+        scores(log, "snips")
+    second = scores(log, "snips", cv=2)
+    tree = LoggedPolicyTree(method="snips", cv=2, constraints=[no_worse_than(-9.0, outcome=second, draws=20)])
+    with pytest.raises(Exception, match="or take more groups"):
+        tree.fit(X, done, reward=rng.random(60), propensity="randomised")
+
+
+def test_unknown_names_stay_unknown_name_errors(people):
+    """Errors that are said in other words keep their kind."""
+    with pytest.raises(UnknownNameError):
+        OptimalPolicyTree(kind="serach").fit(people[0], people[1])
