@@ -267,7 +267,7 @@ def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
         ({"cost": 1.5}, r"costs must be numbers in \[0, 1\]"),
         ({"cost": float("nan")}, r"costs must be numbers in \[0, 1\]"),
         ({"reward": 11}, "reward must be in the range 0 to 10, got 11"),
-        ({"reward": "much"}, "reward must be in the range 0 to 10"),
+        ({"reward": "much"}, "reward must be a number, got 'much'"),
     ],
 )
 def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any], message: str) -> None:

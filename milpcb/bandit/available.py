@@ -9,11 +9,15 @@ sums over contexts and actions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
+
+Offered = Sequence[int] | None  # numbers of actions in order, None for all
 
 
 class Availability:
@@ -38,20 +42,57 @@ class Availability:
         """Make an action available again."""
         self.retired.discard(self.number(action))
 
-    def offered(self, available: Iterable[Any] | None) -> list[int] | None:
-        """Return the numbers of the actions that a decision may take, in order; None for all of them.
+    def offered(self, available: Any, count: int) -> list[Offered]:
+        """Return what each of ``count`` decisions may take.
 
-        Raises InputError where there is none, UnknownNameError on a name that is none.
+        ``available`` is for all of them, or has a part for each: a data frame of booleans, a table of them (n, K), or a
+        list of lists. Each part names actions, or is a mask, True for those that are there: booleans in the order of
+        the class, or by name in a mapping, a row of a frame or a Series.
+
+        Raises InputError where there is none, or it can be read in two ways; UnknownNameError on a name that is none.
         """
+        parts = _by_row(available)
+        if parts is None:
+            return [self._offered(available)] * count
+        if len(parts) != count:
+            raise InputError(f"available has {len(parts)} rows for {count} contexts; give one for each")
+        return [self._offered(part) for part in parts]
+
+    def _offered(self, available: Any) -> Offered:
         if available is None and not self.retired:
             return None
-        if isinstance(available, (str, bytes)) or not isinstance(available, (Iterable, type(None))):
-            raise InputError(f"available must be a list of actions, got {shown(available)}")
-        listed = range(len(self._names)) if available is None else set(map(self.number, available))
+        listed = range(len(self._names)) if available is None else self._listed(available)
         found = sorted(set(listed) - self.retired)
         if not found:
             raise InputError("no action is available: give at least one that is not retired")
         return found
+
+    def _listed(self, available: Any) -> list[int]:
+        """Return the numbers of the actions that a list names, or a mask leaves."""
+        if isinstance(available, (str, bytes)) or not isinstance(available, Iterable):
+            raise InputError(f"available must be a list of actions, got {shown(available)}")
+        labels, entries = _labelled(available)
+        masks = [isinstance(entry, (bool, np.bool_)) for entry in entries]
+        if labels is None and not any(masks):
+            return self._distinct(entries)
+        if not all(masks):
+            raise InputError(f"available must be a list of actions or a mask of booleans, got {shown(available)}")
+        if isinstance(available, (set, frozenset)) or (labels is None and {"True", "False"} & set(self._names)):
+            raise InputError(f"available {shown(available)} can be read in two ways: give the names of the actions")
+        numbers = list(range(len(entries))) if labels is None else self._distinct(labels)
+        if len(numbers) != len(self._names):
+            raise InputError(f"available has {len(numbers)} booleans for the {len(self._names)} actions {self._names}")
+        return [number for number, there in zip(numbers, entries, strict=True) if there]
+
+    def _distinct(self, actions: Iterable[Any]) -> list[int]:
+        """Return the numbers of actions; raises InputError on one listed twice, as 1 is in a mask of 0 and 1."""
+        numbers = list(map(self.number, actions))
+        for i, number in enumerate(numbers):
+            if number in numbers[:i]:
+                raise InputError(
+                    f"available lists '{self._names[number]}' twice; give each action once, or a mask of True and False"
+                )
+        return numbers
 
     def restore(self, retired: Iterable[Any]) -> None:
         """Go on from saved numbers."""
@@ -67,3 +108,30 @@ def replaced(q: list[float], offered: Sequence[int]) -> list[float]:
         law[action] = q[action]
     law[offered[0]] += sum(p for action, p in enumerate(q) if action not in offered)
     return law
+
+
+def _by_row(available: Any) -> list[Any] | None:
+    """Return the parts of what is available row by row; None where it is the same for all decisions."""
+    if hasattr(available, "columns"):
+        records = available.to_dicts() if hasattr(available, "to_dicts") else available.to_dict("records")
+        return list(records)
+    if isinstance(available, np.ndarray) and available.ndim > 1:
+        return list(available)
+    if not isinstance(available, (list, tuple)):
+        return None
+    parts = [
+        entry is None or isinstance(entry, (list, tuple, set, frozenset, Mapping, np.ndarray)) for entry in available
+    ]
+    return list(available) if parts and all(parts) else None
+
+
+def _labelled(available: Any) -> tuple[list[Any] | None, list[Any]]:
+    """Return the actions that booleans stand at, None where they are in the order of the class, and the entries."""
+    if isinstance(available, Mapping):
+        return list(available), list(available.values())
+    entries = list(available)
+    if not (hasattr(available, "index") and hasattr(available, "items")):
+        return None, entries
+    labels = list(available.index)  # of a pandas Series; one that is only numbered has the order of the class
+    boolean = all(isinstance(entry, (bool, np.bool_)) for entry in entries)
+    return (labels if boolean and labels != list(range(len(labels))) else None), entries

@@ -52,10 +52,13 @@ class Decision:
         return json.dumps(asdict(self), allow_nan=False)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return the decision that ``to_json`` wrote; raises InputError on anything else."""
+    def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Self:
+        """Return the decision that ``to_json`` wrote, from the text or from the table that a database makes of it.
+
+        Raises InputError on anything else.
+        """
         try:
-            return cls.of_document(gate.read_json(text))
+            return cls.of_document(text if isinstance(text, Mapping) else gate.read_json(text))
         except (TypeError, ValueError, LookupError, AttributeError) as error:
             raise InputError(f"this is no decision as Decision.to_json wrote it: {clipped(str(error))}") from error
 
@@ -130,14 +133,18 @@ class Book:
         return made
 
     def find(self, given: object) -> Open | Decision:
-        """Return what is open under a decision or its id, or a whole decision that this book does not know.
+        """Return what is open under a decision, or its id, or a whole decision that this book does not know.
 
-        The latter is one of this bandit that was made after the book was saved: its seal shows that. Raises InputError
-        on everything else, with the reason.
+        The latter is one of this bandit that was made after the book was saved: its seal shows that. A decision may
+        come as it was stored: the text of ``to_json``, or what a database makes of it. Raises InputError on everything
+        else, with the reason.
         """
+        given = _as_stored(given)
         name = given.id if isinstance(given, Decision) else given
         if not isinstance(name, str):
-            raise InputError(f"learn takes a Decision, or its id as a string; got {shown(given)}")
+            raise InputError(
+                f"learn takes a Decision, or its id as a string, or the text of Decision.to_json; got {shown(given)}"
+            )
         known = self.open.get(name)
         if known is not None:
             if isinstance(given, Decision) and given is not known.decision and given != known.decision:
@@ -206,3 +213,12 @@ class Book:
             f"decision '{made.id}' was changed: its {different} was {shown(getattr(made, different))}, "
             f"not {shown(getattr(given, different))}"
         )
+
+
+def _as_stored(given: object) -> object:
+    """Return the decision of a text or a table that it was stored as; anything else as it is."""
+    if isinstance(given, (bytes, bytearray)):
+        given = bytes(given).decode(errors="replace")
+    if isinstance(given, Mapping) or (isinstance(given, str) and given.lstrip().startswith("{")):
+        return Decision.from_json(given)
+    return given

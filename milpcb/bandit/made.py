@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import is_dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from milpcb.bandit.contexts import ContextReader
 from milpcb.constraints import LabelConstraint
 from milpcb.contexts import FinitePool
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint, bind_to
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
@@ -23,6 +24,29 @@ def action_names(policies: PolicyClass) -> list[Any]:
     """Return the names of the actions, their numbers where they have none."""
     names = getattr(policies, "action_names", None)
     return list(map(str, names)) if names else list(range(policies.n_actions))
+
+
+def featureless(policies: PolicyClass) -> bool:
+    """Return whether a class has a list of cut points for each feature, and that of no features."""
+    cuts = getattr(policies, "thresholds", None)
+    return isinstance(cuts, (list, tuple)) and not cuts and is_dataclass(policies)
+
+
+def with_constant(policies: PolicyClass) -> PolicyClass:
+    """Return a class with one constant feature in the place of none; every other class as it is."""
+    changed: Any = policies
+    return (
+        cast("PolicyClass", replace(changed, thresholds=[[]], feature_names=None))
+        if featureless(policies)
+        else policies
+    )
+
+
+def constant(context: Any) -> list[float]:
+    """Return the constant feature for a context that has none; raises InputError on one that has some."""
+    if context is not None and not (isinstance(context, Sized) and not len(context)):
+        raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
+    return [0.0]
 
 
 def known(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from milpcb import rng
 from milpcb.bandit import budget, made
-from milpcb.bandit.available import Availability, replaced
+from milpcb.bandit.available import Availability, Offered, replaced
 from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
@@ -52,14 +52,14 @@ class DecisionRounds:
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, contexts: list[Context], available: Iterable[Any] | None) -> list[Decision]:
+    def act(self, contexts: list[Context], available: Any) -> list[Decision]:
         """Return a decision for each context, among the ``available`` actions; where one cannot be made, none is."""
         self._check_turn(len(contexts))
-        offered = self.availability.offered(available)
+        offered = self.availability.offered(available, len(contexts))
         found: list[Decision] = []
         before = self._so_far.copy() if self.changing and len(contexts) > 1 else self._so_far
         try:
-            found.extend(self._decide(context, offered) for context in contexts)
+            found.extend(map(self._decide, contexts, offered))
         except BaseException:
             for decision in reversed(found):
                 self._undo(decision)
@@ -137,7 +137,7 @@ class DecisionRounds:
         if count > 1:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
-    def _decide(self, context: Context, offered: Sequence[int] | None) -> Decision:
+    def _decide(self, context: Context, offered: Offered) -> Decision:
         row = self._row(context)
         tables, renewed = [], False
         if self._constraints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +15,7 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.locks import watch
+from milpcb.bandit.made import constant
 from milpcb.bandit.rewards import UNIT, cost_of
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import in_words, sentences
@@ -138,25 +139,29 @@ class Bandit:
 
     # ----------------------------------------------------------------- decisions
 
-    def act(self, context: Any, *, available: Iterable[Any] | None = None) -> Decision:
+    def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
-        Of the actions only those are played that are ``available``, all that are not retired where it is None. A policy
-        whose action is not available plays the first that is, in the order of the class: against such policies are
-        certificate, bound and guarantee.
+        A class without features, of ``thresholds=[]``, needs no context. Of the actions only those are played that are
+        ``available``, all that are not retired where it is None: a list of actions, or a mask of booleans, in the order
+        of the class or by name. A policy whose action is not available plays the first that is, in the order of the
+        class: against such policies are certificate, bound and guarantee.
 
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
         """
-        (decision,) = self._act([self._reader.read(context)], available)
+        (decision,) = self._act([self._reader.read(constant(context) if self._featureless else context)], available)
         return decision
 
-    def act_all(self, table: Any, *, available: Iterable[Any] | None = None) -> list[Decision]:
+    def act_all(self, table: Any, *, available: Any = None) -> list[Decision]:
         """Return a decision for each row of a data frame, an array (n, d), or a list of contexts; see ``act``.
 
-        For learners that take costs late. Raises what ``act`` raises; then no decision is made for any of the rows.
+        What is ``available`` is so for all rows, or is given row by row: a list of lists, or a table of booleans
+        (n, K), as a data frame by name. For learners that take costs late. Raises what ``act`` raises; then no decision
+        is made for any of the rows.
         """
-        return self._act(self._reader.read_all(table), available)
+        rows = [constant(context) for context in table] if self._featureless else table
+        return self._act(self._reader.read_all(rows), available)
 
     def retire(self, action: str | int) -> None:
         """Make an action unavailable from now on: for one that ends, or, called at once, one that is to come later.
@@ -171,7 +176,7 @@ class Bandit:
         with self.lock:
             self._rounds.availability.readmit(action)
 
-    def learn(self, decision: Decision | str, *, cost: float | None = None, reward: float | None = None) -> None:
+    def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
 
         ``decision`` is the decision or its id. After a crash, one that was made after the file was saved is taken if it
@@ -321,7 +326,8 @@ class Bandit:
         self._on_event = None
         self._policies, self._settings, self._constraints = policies, settings, constraints
         self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
-        self._reader = ContextReader(policies, values)
+        self._featureless = made.featureless(policies)
+        self._reader = ContextReader(made.with_constant(policies), values)
         self._names = made.action_names(policies)
         check_actions(constraints, self._names)
         self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
@@ -363,7 +369,7 @@ class Bandit:
 
     # ----------------------------------------------------------------- inside
 
-    def _act(self, contexts: list[Context], available: Iterable[Any] | None) -> list[Decision]:
+    def _act(self, contexts: list[Context], available: Any) -> list[Decision]:
         with self.lock:
             found = self._rounds.act(contexts, available)
             learnt = self._rounds.learner.played
