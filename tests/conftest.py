@@ -194,6 +194,12 @@ def sketches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(Figure, "savefig", sketch)
 
 
+@pytest.fixture
+def same_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a copy of a bandit go on with the draws of the original, so that the two can be compared."""
+    monkeypatch.setattr("milpcb.rng.parted", lambda state, _name: state)
+
+
 @pytest.fixture(scope="session")
 def draw_costs() -> Callable[..., Floats]:
     """Return ``draw_costs(data, m, K)``: whole or real costs of both signs."""

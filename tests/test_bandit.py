@@ -67,6 +67,7 @@ def test_it_plays_as_the_learner_on_the_known_pool(arrive: bool) -> None:
     assert (bandit.policy().predict(BITS) == learner.policy().predict(BITS)).all()
 
 
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("learner", ["epsilon_greedy", "epoch_greedy"])
 def test_contexts_may_arrive_at_learners_that_train(learner: str, tmp_path: Path) -> None:
     """They play as on contexts known from the start; a saved one knows its policy on contexts that come later."""
@@ -182,6 +183,7 @@ def test_rewards_are_costs_turned_round() -> None:
 # ------------------------------------------------------------------- files
 
 
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("contexts", [None, BITS])
 def test_a_saved_bandit_goes_on_as_if_nothing_had_happened(tmp_path: Path, contexts: Any) -> None:
     """With a decision open, in plain JSON."""

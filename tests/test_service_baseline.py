@@ -46,6 +46,7 @@ def today() -> Any:
     return bandit.policy()
 
 
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("baseline", ["call", today()], ids=["an action", "a policy"])
 def test_a_saved_bandit_keeps_its_promise_and_goes_on_alike(baseline: Any, tmp_path: Path) -> None:
     """With decisions open when it is saved; the baseline reads contexts as they come, not by the class's cut points."""

@@ -110,6 +110,7 @@ def test_a_share_is_kept_by_what_is_played_where_contexts_follow_one_law() -> No
     assert 0.25 < share < 0.4 + 3 * np.sqrt(0.24 / 500)
 
 
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("case", CASES)
 def test_a_saved_bandit_goes_on_under_its_constraints(case: str, tmp_path: Path) -> None:
     """With the same laws, also between two renewals."""

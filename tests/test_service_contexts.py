@@ -24,6 +24,7 @@ VALUES = {"region": ["north", "south", "west"], "age": [None]}
 # ------------------------------------------------------------------- strings and missing values
 
 
+@pytest.mark.usefixtures("same_draws")
 def test_texts_and_missing_values_are_tested_by_the_rules_found(tmp_path: Path) -> None:
     """The rule hidden in the costs is found, prints in words, and reads people as they come; a file keeps all of it."""
     bandit, draws = Bandit(TEXTS, seed=0, values=VALUES), np.random.default_rng(0)

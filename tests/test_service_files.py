@@ -144,6 +144,7 @@ def test_a_save_follows_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bandit.json", "bandit.json.part", "other"]
 
 
+@pytest.mark.usefixtures("same_draws")
 @pytest.mark.parametrize("made", [lambda b: pickle.loads(pickle.dumps(b)), copy.deepcopy, copy.copy])  # noqa: S301 - ours
 def test_a_copy_goes_on_as_the_bandit_would(made: Any) -> None:
     """With decisions of its own, and no function that is handed events."""

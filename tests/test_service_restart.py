@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import pickle
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, Decision
+from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
 from milpcb.errors import InputError
 from policies import DecisionTrees
 
@@ -73,19 +74,6 @@ def test_a_whole_decision_is_learnt_after_a_crash(tmp_path: Path, kept: Any) -> 
     for one in (bandit, Bandit.load(tmp_path / "bandit.json")):
         with pytest.raises(InputError, match="it was learnt already"):
             one.learn(kept(decision), cost=0.25)
-
-
-def test_what_is_drawn_after_such_a_decision_is_drawn_anew(tmp_path: Path) -> None:
-    """The lost decision's draw is made again by the next act; once it is learnt, it may decide nothing further."""
-    path = tmp_path / "bandit.json"
-    bandit, decision = lost(path)
-    untouched = Bandit.load(path)
-    assert untouched.act([1, 0]).action == decision.action  # the same draw
-    bandit.learn(decision, cost=0.0)
-    assert bandit._rounds._rng.random(4).tolist() != Bandit.load(path)._rounds._rng.random(4).tolist()
-    again = Bandit.load(path)
-    again.learn(decision, cost=0.0)
-    assert again.act([1, 0]).probability == bandit.act([1, 0]).probability
 
 
 def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> None:
@@ -189,3 +177,115 @@ def test_estimates_stay_right_on_average_when_lost_decisions_are_learnt() -> Non
         second = after.act([0])
         estimates.append((second.action == 1) / second.probability)
     assert np.mean(estimates) == pytest.approx(1.0, abs=0.2)  # 6 standard errors
+
+
+# ------------------------------------------------------------------- several at a time
+
+
+def again(bandit: Bandit, way: str, path: Path) -> Bandit:
+    """Return a bandit that goes on from where this one is."""
+    if way == "load":
+        bandit.save(path)
+        return Bandit.load(path)
+    return pickle.loads(pickle.dumps(bandit)) if way == "pickle" else copy.deepcopy(bandit)  # noqa: S301 - ours
+
+
+@pytest.mark.parametrize("way", ["load", "pickle", "copy"])
+@pytest.mark.parametrize("options", [{}, {"learner": "ftpl", "epsilon": "adaptive", "noise_on": "columns"}], ids=str)
+def test_bandits_that_go_on_from_one_draw_each_their_own(way: str, options: dict[str, Any], tmp_path: Path) -> None:
+    """All three, the original included: no two decide alike 60 times."""
+    bandit = Bandit(TREES, seed=1, **options)
+    others = [again(bandit, way, tmp_path / "b.json") for _ in range(2)]
+    made = []
+    for one in (bandit, *others):
+        decisions = []
+        for _ in range(60):
+            decisions.append(one.act([0, 0]))
+            one.learn(decisions[-1], cost=0.0)  # nothing is learnt of it: the laws stay even
+        made.append([decision.action for decision in decisions])
+    assert made[0] != made[1] != made[2] != made[0]
+
+
+def test_what_is_never_copied_follows_from_the_seed(tmp_path: Path) -> None:
+    """Bit by bit, also where it is saved, and copied by others."""
+    plain, watched = Bandit(TREES, seed=7), Bandit(TREES, seed=7)
+    for i in range(60):
+        first, second = plain.act([i % 2, 0]), watched.act([i % 2, 0])
+        assert (first.action, first.probabilities) == (second.action, second.probabilities)
+        plain.learn(first, cost=0.25 * (i % 3))
+        watched.learn(second, cost=0.25 * (i % 3))
+        watched.save(tmp_path / "b.json")
+        copy.deepcopy(watched).act([0, 0])
+
+
+@pytest.mark.parametrize("way", ["load", "pickle", "copy"])
+def test_certificates_hold_where_costs_react_to_the_other(way: str, tmp_path: Path) -> None:
+    """The copy pays whenever it plays what the original just played: with one draw for both it always would."""
+    trees = DecisionTrees(2, depth=1, thresholds=[[0.5]])
+    for seed in range(6):
+        bandit = Bandit(trees, seed=seed)
+        other, totals, paid = again(bandit, way, tmp_path / "b.json"), np.zeros(2), 0.0
+        for _ in range(300):
+            seen = int(bandit.act([0]).action)
+            decision = other.act([0])
+            costs = np.arange(2) == seen
+            other.learn(decision, cost=costs[int(decision.action)])
+            paid += costs[int(decision.action)]
+            totals += costs
+        assert paid - totals.min() <= other.certificate(confidence=0.999)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_draws_its_own() -> None:
+    """Parent and child decide 60 times from the same law, and not alike."""
+    bandit = Bandit(TREES, seed=1)
+    reader, writer = os.pipe()
+    child = os.fork()
+    made = str([bandit.act([0, 0]).action for _ in range(60)])
+    if child == 0:
+        os.write(writer, made.encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    assert os.read(reader, 10_000).decode() not in ("", made)
+
+
+# ------------------------------------------------------------------- constraints
+
+
+@pytest.mark.parametrize("beside", [{}, {"vip": 1}], ids=["features", "more"])
+def test_constraints_know_the_contexts_of_decisions_lost_in_a_crash(beside: dict[str, Any], tmp_path: Path) -> None:
+    """They enter as all others: a guard-rail holds there, and the share is of all decisions."""
+    where = "vip = 1" if beside else "young = 1"
+    bandit = Bandit(TREES, seed=0, constraints=[never("call", where), share_at_most("write", 0.2)])
+    bandit.learn(bandit.act({"young": 0, "member": 0, "vip": 0}), cost=1.0)
+    bandit.save(tmp_path / "b.json")
+    lost = [bandit.act({"young": i % 2, "member": i % 4 // 2, **(beside or {"vip": 0})}) for i in range(40)]
+    after = Bandit.load(tmp_path / "b.json")
+    for decision in lost:
+        after.learn(Decision.from_json(decision.to_json()), cost=float(decision.action == "wait"))
+    for one in (after, Bandit.load(again_saved(after, tmp_path))):
+        plays = one.policy().predict(np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]]))
+        counts = np.array([11, 10, 10, 10])
+        assert counts[plays == 1].sum() <= 0.2 * 41
+        assert (plays[[1, 3]] != 0).all()
+        assert one.act({"young": 1, "member": 0, "vip": beside.get("vip", 0)}).probabilities[0] == 0.0
+        assert one.certificate() >= after.certificate() - 1e-9
+
+
+def again_saved(bandit: Bandit, folder: Path) -> Path:
+    """Save a bandit; return the path."""
+    bandit.save(folder / "again.json")
+    return folder / "again.json"
+
+
+def test_a_decision_holds_what_constraints_read_and_no_more(tmp_path: Path) -> None:
+    """Of what came beside the features; it is sealed with the rest."""
+    bandit = Bandit(TREES, seed=0, constraints=mean_at_most({"call": "price"}, 5))
+    bandit.save(tmp_path / "b.json")
+    lost = bandit.act({"young": 0, "member": 1, "price": 4, "name": "somebody"})
+    assert lost.beside == (("price", 4.0),)
+    after = Bandit.load(tmp_path / "b.json")
+    with pytest.raises(InputError, match="was changed"):
+        after.learn(replace(lost, beside=(("price", 0.0),)), cost=0.5)
+    after.learn(lost, cost=0.5)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from math import isnan
 from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
+from milpcb.data.columns import Value, Values
 from milpcb.errors import InputError
 from milpcb.named_constraints import NamedConstraint, NamedRows, Never
 from milpcb.types import Bools, Floats
@@ -33,11 +35,16 @@ class ContextsSoFar:
         self._bound_at = 0  # decisions when the constraints were bound last
         self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
 
-    def tables(self, rows: NamedRows) -> Tables:
-        """Return the tables of each constraint at the first of ``rows``.
+    def tables(self, rows: NamedRows) -> tuple[Tables, dict[str, Value]]:
+        """Return the tables of each constraint at the first of ``rows``, and the values there that they read, by name.
 
         Raises InputError where a condition names a string that no row has: here a guard-rail would never hold.
         """
+        noted = _Noted(rows.values)
+        found = self._checked(NamedRows(noted, rows.actions))
+        return found, {name: _plain(noted[name][0]) for name in sorted(noted.read)}
+
+    def _checked(self, rows: NamedRows) -> Tables:
         if self._read:
             return self._tables(rows)
         with warnings.catch_warnings():
@@ -118,6 +125,23 @@ class ContextsSoFar:
         for own, entries in zip(self._sums, state["sums"], strict=True):
             for key, row, total in entries:
                 own.setdefault(key, {})[whole("row", row, 0)] = np.array(total, dtype=float).reshape(self._n_actions)
+
+
+class _Noted(dict[str, Values]):
+    """Columns by name; ``read`` names those that were looked at."""
+
+    def __init__(self, columns: Mapping[str, Values]) -> None:
+        super().__init__(columns)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Values:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+
+def _plain(value: Any) -> Value:
+    entry: Value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(entry, float) and isnan(entry) else entry
 
 
 def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:

@@ -36,6 +36,7 @@ class Decision:
     probability : with which it was drawn; 1 where the learner draws within ``act`` (Learner.hides_law)
     probabilities : of every action, in the order of the class
     context : the features as they came, in the order of the class
+    beside : names and values of what only constraints read
     seal : made with a key of the bandit, who can so recognise a decision that it does not remember
 
     """
@@ -45,6 +46,7 @@ class Decision:
     probability: float
     probabilities: tuple[float, ...]
     context: tuple[Value, ...]
+    beside: tuple[tuple[str, Value], ...] = ()
     seal: str = ""
 
     def to_json(self) -> str:
@@ -69,7 +71,7 @@ class Decision:
         if len(own) < len(document):
             raise ValueError("it has further keys")
         lists = {name: tuple(own[name]) for name in ("probabilities", "context")}
-        return cls(**own | lists)
+        return cls(**own | lists | {"beside": tuple((str(name), value) for name, value in own["beside"])})
 
 
 @dataclass
@@ -99,6 +101,7 @@ class Book:
     Attributes
     ----------
     open : by id, those whose cost is not known yet, in the order in which they were made
+    session : the name of the present one
 
     """
 
@@ -111,23 +114,27 @@ class Book:
 
     def begin_session(self) -> None:
         """Number decisions anew from here on; what was made before keeps its ids."""
-        self._session = secrets.token_hex(8)
+        self.session = secrets.token_hex(8)
 
     def enter(
         self,
         action: str | int,
-        probability: float,
         q: list[float],
         context: tuple[Value, ...],
+        beside: tuple[tuple[str, Value], ...],
         drawn: int,
         aside: Aside,
+        played: int,
     ) -> Decision:
-        """Return a new decision, which is open from now on; ``drawn`` is what the learner drew, in round ``aside``."""
-        number = self._counts.get(self._session, 0)
-        name, law = f"{self._session}-{number}-{secrets.token_hex(8)}", tuple(q)
-        content = (name, action, probability, law, context)
+        """Return a new decision, which is open from now on, of the law ``q`` at the place ``played`` of ``action``.
+
+        ``drawn`` is what the learner drew, in round ``aside``.
+        """
+        number = self._counts.get(self.session, 0)
+        name, law = f"{self.session}-{number}-{secrets.token_hex(8)}", tuple(q)
+        content = (name, action, q[played], law, context, beside)
         made = Decision(*content, self._seal(*content))
-        self._counts[self._session] = number + 1
+        self._counts[self.session] = number + 1
         own = None if aside.q == q else aside.q
         self.open[made.id] = Open(made, aside.row, drawn, aside.played, aside.note, own)
         return made
@@ -195,7 +202,7 @@ class Book:
 
     def _ours(self, decision: Decision) -> bool:
         try:
-            content = (decision.id, decision.action, decision.probability, decision.probabilities, decision.context)
+            content = [getattr(decision, field.name) for field in fields(decision) if field.name != "seal"]
             return hmac.compare_digest(decision.seal, self._seal(*content))
         except (TypeError, ValueError):  # it holds what no decision does
             return False

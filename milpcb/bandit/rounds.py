@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,13 @@ from milpcb.bandit.available import Availability, Offered, replaced
 from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.data.columns import Value
 from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
+
+Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context beside its features, by name
 
 
 class DecisionRounds:
@@ -118,10 +122,19 @@ class DecisionRounds:
             if self.rules:
                 self.oracle.hold(self.rules)
         self._so_far.restore(state["so_far"])
-        self.learner.restore(state["learner"])
-        rng.thaw(self._rng, state["actions"])
         self.book.restore(state["book"])
+        self.learner.restore(rng.parted(state["learner"], self.book.session))
+        rng.thaw(self._rng, rng.parted(state["actions"], self.book.session))
         self.availability.restore(state["retired"])
+
+    def part(self) -> None:
+        """Begin a session, with ids and draws of its own, in a process that goes on beside another."""
+        self.book.begin_session()
+        before = self.learner.state()
+        own = rng.parted(before, self.book.session)
+        if own != before:
+            self.learner.restore(own)
+        rng.thaw(self._rng, rng.parted(rng.freeze(self._rng), self.book.session))
 
     # ----------------------------------------------------------------- inside
 
@@ -139,9 +152,9 @@ class DecisionRounds:
 
     def _decide(self, context: Context, offered: Offered) -> Decision:
         row = self._row(context)
-        tables, renewed = [], False
+        tables, beside, renewed = [], (), False
         if self._constraints:
-            tables = self._tables(context)
+            tables, beside = self._tables(context)
             renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
@@ -156,7 +169,7 @@ class DecisionRounds:
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
         aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
-        return self.book.enter(self._names[action], law[action], law, context.features, drawn, aside)
+        return self.book.enter(self._names[action], law, context.features, beside, drawn, aside, action)
 
     def _row(self, context: Context) -> int:
         """Return the row of a context, at which the baseline is asked next."""
@@ -166,10 +179,14 @@ class DecisionRounds:
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
 
-    def _tables(self, context: Context) -> budget.Tables:
-        """Return what constraints need to know of a context; raises InputError where they cannot read it."""
+    def _tables(self, context: Context) -> tuple[budget.Tables, Beside]:
+        """Return what constraints need to know of a context, and what they read beside its features.
+
+        Raises InputError where they cannot read it.
+        """
         try:
-            return self._so_far.tables(self._reader.named_rows(context, self._names))
+            tables, read = self._so_far.tables(self._reader.named_rows(context, self._names))
+            return tables, tuple(item for item in read.items() if item[0] not in self._reader.names)
         except InputError as error:
             texts = self._reader.undeclared(context)
             if not texts:
@@ -200,15 +217,20 @@ class DecisionRounds:
     def _reopened(self, decision: Decision) -> Open:
         """Return a decision of ours that was made after this bandit was saved, with its round begun again.
 
-        Its action came from draws that this bandit makes again: from here on it draws others, so that no later draw
-        hangs on what is now learnt.
+        Its context enters the constraints, as all others do; they are bound anew with the next decision.
         """
         if not self.learner.delayed:
             raise InputError(
                 f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
                 "takes costs in order: it cannot be learnt any more"
             )
-        row = self._row(self._reader.read(decision.context))
+        context = self._reader.read(decision.context)
+        if decision.beside:
+            context = replace(context, came={**context.named, **dict(decision.beside)})
+        row = self._row(context)
+        tables, _ = self._tables(context) if self.changing else ([], ())
         self.learner.take_over(row, list(decision.probabilities))
-        self._rng = rng.child(self._settings["seed"], "actions", decision.id)
+        if self.changing:
+            self._so_far.enter(row, tables, bound=False)
+            self._so_far.bind_next()
         return Open(decision, row, self._names.index(decision.action), self.learner.played)

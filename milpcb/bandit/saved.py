@@ -13,7 +13,7 @@ from milpcb.errors import InputError, RunError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 
-FORMAT = 4
+FORMAT = 5
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

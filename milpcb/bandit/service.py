@@ -56,7 +56,9 @@ class Bandit:
     constraints: ``exp4`` and ``ftpl``.
 
     All methods may be called from several threads: one lock makes them take turns. A process that is forked goes on
-    with a bandit of its own; a copy and a pickle are bandits of their own too, without ``on_event``.
+    with a bandit of its own; a copy and a pickle are bandits of their own too, without ``on_event``. What is drawn
+    follows from ``seed`` and, once a bandit was loaded, copied or forked, from the random name of its session: so no
+    two of them draw alike, and certificates hold for each even where its costs react to what another does.
 
     Parameters
     ----------
@@ -179,10 +181,8 @@ class Bandit:
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
 
-        ``decision`` is the decision or its id. After a crash, one that was made after the file was saved is taken if it
-        is handed in whole and the learner takes costs late; what is drawn from then on is drawn anew, and is no longer
-        what the seed alone makes of it. Decisions between the loading and the first of these repeat the draws of the
-        lost ones: certificates with a confidence, and the promise of a baseline, then do not cover both. Raises
+        ``decision`` is the decision, its id, or what it was stored as. After a crash, one that was made after the file
+        was saved is taken if it is handed in whole and the learner takes costs late. Raises
         InputError on anything else; nothing is learnt then. Where the learner itself fails, as by OracleInexact if an
         oracle is stopped before its proof, the decision is given up.
         """
@@ -278,7 +278,7 @@ class Bandit:
     # ----------------------------------------------------------------- files and copies
 
     def save(self, path: str | Path) -> None:
-        """Write everything to a JSON file, from which ``load`` goes on as if nothing had happened; replaces an old one.
+        """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
 
         Readers see the old file or the new one, whole, whatever threads and processes save at the same time. The file
         holds the key by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot
@@ -308,9 +308,9 @@ class Bandit:
             raise InputError(f"{path} is no file that Bandit.save wrote: {error!r}") from error
 
     def forked(self) -> None:
-        """Go on in a child process: decisions of parent and child have ids of their own."""
+        """Go on in a child process: decisions of parent and child have ids and draws of their own."""
         self._saving = Lock()
-        self._rounds.book.begin_session()
+        self._rounds.part()
 
     # ----------------------------------------------------------------- making
 
