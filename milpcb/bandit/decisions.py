@@ -2,8 +2,8 @@
 
 An id is SESSION-NUMBER-TOKEN. A session is a random name; a new one begins when a bandit is made, loaded, copied or
 forked, and numbers its decisions. So no id is given twice, not even by two processes that loaded the same file, and the
-record need not list what was learnt: in a known session, every number below the count that is not open was learnt. A
-token makes ids unpredictable.
+record need not list what was learnt: in a known session, every number below the count that is not open was learnt, or
+given up. A token makes ids unpredictable.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
+from time import time
 from typing import Any, NoReturn, Self
 
 from milpcb.core import gate
@@ -76,7 +78,7 @@ class Decision:
 
 @dataclass
 class Open:
-    """A decision whose cost is not known yet: its row, and the round of its learner.
+    """A decision whose cost is not known yet: its row, the round of its learner, and when it was made (Unix time).
 
     ``action`` is the number of what the learner drew, from the law ``drawn`` where that is not the decision's own: what
     was not available is replaced (see milpcb.bandit.available).
@@ -86,6 +88,7 @@ class Open:
     row: int
     action: int
     played: int
+    made: float
     note: Any = None
     drawn: list[float] | None = None
 
@@ -101,6 +104,7 @@ class Book:
     Attributes
     ----------
     open : by id, those whose cost is not known yet, in the order in which they were made
+    given_up : how many ended without a cost
     session : the name of the present one
 
     """
@@ -110,6 +114,7 @@ class Book:
         self._counts: dict[str, int] = {}  # decisions made in each session
         self._strangers: set[str] = set()  # ids learnt that no session here counts
         self.open: dict[str, Open] = {}
+        self.given_up = 0
         self.begin_session()
 
     def begin_session(self) -> None:
@@ -136,7 +141,7 @@ class Book:
         made = Decision(*content, self._seal(*content))
         self._counts[self.session] = number + 1
         own = None if aside.q == q else aside.q
-        self.open[made.id] = Open(made, aside.row, drawn, aside.played, aside.note, own)
+        self.open[made.id] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
         return made
 
     def find(self, given: object) -> Open | Decision:
@@ -158,7 +163,7 @@ class Book:
                 self._changed(given, known.decision)
             return known
         if name in self._strangers or self._counted(name):
-            raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already")
+            raise InputError(f"decision '{clipped(name)}' is not open: it was learnt already, or given up")
         if not isinstance(given, Decision):
             raise InputError(
                 f"decision '{clipped(name)}' is not known here: it is another bandit's, or was made after this one "
@@ -168,10 +173,16 @@ class Book:
             raise InputError(f"decision '{clipped(name)}' is another bandit's, or was changed: its seal does not fit")
         return given
 
-    def close(self, name: str) -> None:
-        """Enter that a decision was learnt."""
+    def close(self, name: str, *, learnt: bool) -> None:
+        """Enter that a decision was learnt, or else given up."""
+        self.given_up += not learnt
         if self.open.pop(name, None) is None:
             self._strangers.add(name)
+
+    def older(self, age: timedelta) -> list[Open]:
+        """Return the open decisions that were made at least ``age`` ago."""
+        latest = time() - age.total_seconds()
+        return [known for known in self.open.values() if known.made <= latest]
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -179,6 +190,7 @@ class Book:
             "key": self._key.hex(),
             "sessions": self._counts,
             "strangers": sorted(self._strangers),
+            "given_up": self.given_up,
             "open": [asdict(known) for known in self.open.values()],
         }
 
@@ -187,6 +199,7 @@ class Book:
         self._key = bytes.fromhex(state["key"])
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
+        self.given_up = whole("given_up", state["given_up"], 0)
         for entry in state["open"]:
             known = Open(**entry | {"decision": Decision.of_document(entry["decision"])})
             if not self._ours(known.decision):

@@ -77,13 +77,20 @@ class DecisionRounds:
 
         What the learner raises in the middle, as where an oracle stops early, ends its round, and so the decision.
         """
-        found = self.book.find(given)
-        known = self._reopened(found) if isinstance(found, Decision) else self._taken_up(found)
+        known = self._taken_up(given)
         try:
             self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
-        finally:
-            self.book.close(known.decision.id)
+        except BaseException:
+            self.book.close(known.decision.id, learnt=False)
+            raise
+        self.book.close(known.decision.id, learnt=True)
         return known
+
+    def give_up(self, given: object) -> None:
+        """End a decision whose cost will never be known."""
+        known = self._taken_up(given)
+        self.learner.give_up(played=True)
+        self.book.close(known.decision.id, learnt=False)
 
     def allowed(self) -> Any:
         """Return the oracle of the policies that keep the constraints on all contexts so far."""
@@ -145,7 +152,7 @@ class DecisionRounds:
         if self.book.open:
             raise InputError(
                 f"decision '{next(iter(self.book.open))}' is not learnt, and {name} takes costs in order: "
-                "call learn(decision, cost=...) before the next act"
+                "call learn(decision, cost=...) before the next act, or give_up(decision) if no cost will come"
             )
         if count > 1:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
@@ -209,10 +216,14 @@ class DecisionRounds:
         self.learner.take_up(self.book.open.pop(decision.id).aside())
         self.learner.give_up()
 
-    def _taken_up(self, known: Open) -> Open:
+    def _taken_up(self, given: object) -> Open:
+        """Return a decision whose cost is not known yet, with its round begun again."""
+        found = self.book.find(given)
+        if isinstance(found, Decision):
+            return self._reopened(found)
         if self.learner.delayed:
-            self.learner.take_up(known.aside())
-        return known
+            self.learner.take_up(found.aside())
+        return found
 
     def _reopened(self, decision: Decision) -> Open:
         """Return a decision of ours that was made after this bandit was saved, with its round begun again.
@@ -222,7 +233,7 @@ class DecisionRounds:
         if not self.learner.delayed:
             raise InputError(
                 f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
-                "takes costs in order: it cannot be learnt any more"
+                "takes costs in order: it cannot be learnt any more, and need not be given up"
             )
         context = self._reader.read(decision.context)
         if decision.beside:
@@ -233,4 +244,4 @@ class DecisionRounds:
         if self.changing:
             self._so_far.enter(row, tables, bound=False)
             self._so_far.bind_next()
-        return Open(decision, row, self._names.index(decision.action), self.learner.played)
+        return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -198,6 +199,33 @@ class Bandit:
             learnt = self._rounds.learner.played
         if self._on_event is not None:
             send(self._on_event, [Event("cost", made, paid, learnt)])
+
+    def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
+        """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.
+
+        A decision is given as ``learn`` takes it; the age is a ``datetime.timedelta``. Returns how many are given up.
+        Nothing is learnt of them, they are open no longer, and learners that take costs in order go on.
+
+        Certificates, bounds and guarantees are over the decisions learnt. They hold if whether a decision is given up
+        depends neither on what it cost nor on its action: an outcome that comes just when it is good makes them wrong,
+        and so does giving up those alone that an action brings to nothing. By age it depends on neither, as long as
+        outcomes of all actions come within that time. The promise of a baseline is over all decisions: one that is
+        given up counts as if it had cost 1, but where the baseline alone decided. Its context stays in constraints.
+
+        Raises InputError on what ``learn`` refuses, and unless one of the two is given.
+        """
+        if (decision is None) == (older_than is None):
+            raise InputError(
+                "give up a decision, or those older_than=..., as in give_up(older_than=timedelta(days=30))"
+            )
+        if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta(0)):
+            raise InputError(f"older_than must be a timedelta, such as timedelta(days=30), got {shown(older_than)}")
+        with self.lock:
+            book = self._rounds.book
+            lost = [decision] if older_than is None else [known.decision for known in book.older(older_than)]
+            for each in lost:
+                self._rounds.give_up(each)
+        return len(lost)
 
     # ----------------------------------------------------------------- what can be asked
 

@@ -36,7 +36,8 @@ class Conservative(Learner):
     * else the baseline's action. Its cost enters both sides alike.
 
     Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
-    learnt late, and whatever is never learnt is paid for. One of the baseline alone enters both sides with its cost.
+    learnt late, and whatever is never learnt is paid for, given up or not. One of the baseline alone enters both sides
+    with its cost.
 
     The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
     known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns
@@ -155,6 +156,14 @@ class Conservative(Learner):
         self.inner.give_up()
         self._own -= 1
         self._unknown -= 1
+
+    def _lose(self) -> None:
+        """Give up the round of the learner inside; it goes on counting as 1, unless it was the baseline's alone."""
+        if self.note is None:  # it was taken over: whether the baseline alone played is not known
+            self._unknown += 1
+        elif self.note[2] is not None:
+            self._begun(self.note[2])
+            self.inner.give_up()
 
     def _begun(self, aside: Sequence[Any]) -> Aside:
         """Return the round of the learner inside, which goes on with it."""

@@ -116,6 +116,10 @@ class Learner(Certified, ABC):
     def _give_up(self) -> None:
         """Take in that the round which ``_act`` began is given up; for learners that count rounds begun."""
 
+    def _lose(self) -> None:
+        """Take in that the round was played, and its cost will never be known; for learners that count what is paid."""
+        self._give_up()
+
     def _state(self) -> dict[str, Any]:
         """Return everything that ``_restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         return state_of(self, self._declared())
@@ -184,8 +188,10 @@ class Learner(Certified, ABC):
         else:
             self.played += 1
 
-    def give_up(self) -> None:
+    def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
+
+        ``played`` is whether its action was played all the same, and only its cost will never be known.
 
         Certificates and bounds are over the rounds that are learnt, and hold if actions have the law q there. So
         whether a round is given up must not depend on its cost, and on its action only where that makes q the law of
@@ -193,8 +199,8 @@ class Learner(Certified, ABC):
         """
         if self._turn is None or self._learnt is not None:
             raise InputError(f"{self._round()} has not begun, or was learnt already: give_up() comes after act(row)")
-        self._turn = None
-        self._give_up()
+        self._turn, self.late = None, False
+        (self._lose if played else self._give_up)()
         self.note = None
 
     def learn_all(self, row: int, costs: Floats) -> None:
