@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
 from threading import Event as Signal
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit
+from milpcb.bandit import saved
 from milpcb.core import files
 from milpcb.errors import InputError
 from policies import DecisionTrees
@@ -126,12 +128,33 @@ def test_files_follow_each_other_in_the_order_of_their_states(tmp_path: Path) ->
     assert Bandit.load(path)._rounds.learner.played == 40
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there are neither links nor pipes here")
+@pytest.mark.parametrize("kind", ["link", "dead link", "pipe", "folder", "device"])
+def test_only_a_plain_file_is_replaced(tmp_path: Path, kind: str) -> None:
+    """Whatever else is there stays as it is, and so does what it points to."""
+    path, other = tmp_path / "bandit.json", tmp_path / "other"
+    if kind == "link":
+        other.write_text("mine")
+    if kind.endswith("link"):
+        path.symlink_to(other)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    path = Path(os.devnull) if kind == "device" else path
+    before = path.lstat()
+    with pytest.raises(InputError, match="give the path of a plain file, or a new one") as caught:
+        played().save(path)
+    assert "\n" not in str(caught.value)
+    assert path.lstat() == before
+    assert other.exists() == (kind == "link")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="there are neither links nor modes here")
-def test_a_save_follows_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
-    """What a link points to stays as it is, be it the file or one where a temporary file was; 077 means private."""
+def test_a_save_writes_through_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
+    """A link where a temporary file was is left alone; 077 means private."""
     path, other = tmp_path / "bandit.json", tmp_path / "other"
     other.write_text("mine")
-    path.symlink_to(other)
     (tmp_path / "bandit.json.part").symlink_to(other)
     old = os.umask(0o077)
     try:
@@ -139,9 +162,94 @@ def test_a_save_follows_no_link_and_obeys_the_umask(tmp_path: Path) -> None:
     finally:
         os.umask(old)
     assert other.read_text() == "mine"
-    assert not path.is_symlink()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bandit.json", "bandit.json.part", "other"]
+
+
+@pytest.mark.parametrize("name", ["b" * 300, "b\0.json", "none/b.json"])
+def test_a_path_that_no_file_can_have_is_named(tmp_path: Path, name: str) -> None:
+    """In one line, by save and by load."""
+    for call in (played().save, Bandit.load):
+        with pytest.raises(InputError, match=r"cannot (write|read)") as caught:
+            call(tmp_path / name)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_load_would_refuse_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old one stays; once what is lost is given up there is room again."""
+    bandit, path = played(), tmp_path / "bandit.json"
+    bandit.save(path)
+    before = path.read_bytes()
+    monkeypatch.setattr("milpcb.core.gate.MOST_BYTES", len(before) + 1000)
+    for _ in range(10):
+        bandit.act([0, 0])
+    with pytest.raises(InputError, match=r"and load reads at most .*; give up decisions"):
+        bandit.save(path)
+    assert path.read_bytes() == before
+    bandit.give_up(older_than=timedelta(0))
+    bandit.save(path)
+    assert Bandit.load(path)._rounds.learner.played == 3
+
+
+STOPPED = """
+import os, signal, sys
+from milpcb import Bandit
+from milpcb.core import files
+from policies import DecisionTrees
+
+files._replace = lambda *_given, **_named: os.kill(os.getpid(), signal.Signals[sys.argv[2]])
+Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).save(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no such signals here")
+def test_what_a_stopped_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    """Of the same path, whatever stopped it; what another path's left, and what is being written, stays."""
+    path = tmp_path / "bandit.json"
+
+    def stop(name: str, how: str) -> set[Path]:
+        script = [sys.executable, "-c", STOPPED, str(tmp_path / name), how]
+        assert subprocess.run(script, check=False, timeout=600).returncode < 0
+        return set(tmp_path.iterdir())
+
+    others = stop("other.json", "SIGKILL")
+    assert len(others) == 1
+    for how in ("SIGHUP", "SIGKILL"):
+        (left,) = stop("bandit.json", how) - others - {path}
+        with left.open("wb") as part:
+            files._lock(part, wait=True)
+            played().save(path)
+            assert set(tmp_path.iterdir()) == {*others, path, left}
+        played().save(path)
+        assert set(tmp_path.iterdir()) == {*others, path}
+
+
+def test_a_forged_log_is_refused(tmp_path: Path) -> None:
+    """When the file is loaded, and not when the log is asked for."""
+    path, bandit = tmp_path / "b.json", Bandit(TREES, keep_log=True)
+    for _ in range(20):
+        bandit.learn(bandit.act([0, 1]), cost=0.5)
+    bandit.save(path)
+    good = files.unsealed(path.read_bytes()) or {}
+    for place, wrong in [
+        (0, [1]),
+        (0, "x"),
+        (1, 7),
+        (1, "a"),
+        (2, 2.0),
+        (2, None),
+        (3, [1]),
+        (3, [0.5, 0.6]),
+        (3, "ab"),
+    ]:
+        state = json.loads(json.dumps(good))
+        state["log"][4][place] = wrong
+        path.write_bytes(files.sealed(state))
+        with pytest.raises(InputError, match="is no file that Bandit") as caught:
+            Bandit.load(path)
+        assert "\n" not in str(caught.value)
+    path.write_bytes(files.sealed(good))
+    assert len(Bandit.load(path).log()) == 20
 
 
 @pytest.mark.usefixtures("same_draws")
@@ -223,20 +331,23 @@ def test_a_fork_while_other_threads_act_and_save_goes_on(tmp_path: Path) -> None
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-def test_nobody_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a file is written, decisions are made."""
-    bandit, writing, acted = played(), Signal(), Signal()
+@pytest.mark.parametrize("part", ["sealed", "write"])
+def test_nobody_waits_for_a_save(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """While a state is made text, and while that is written, decisions are made; they are not in the file."""
+    bandit, working, acted, real = played(), Signal(), Signal(), getattr(saved, part)
+    bandit.act([0, 1])
 
-    def slow(path: Path, content: bytes) -> None:
-        writing.set()
+    def slow(*given: Any) -> Any:
+        working.set()
         assert acted.wait(600)
-        path.write_bytes(content)
+        return real(*given)
 
-    monkeypatch.setattr("milpcb.bandit.saved.write", slow)
+    monkeypatch.setattr(saved, part, slow)
     thread = Thread(target=bandit.save, args=(tmp_path / "bandit.json",))
     thread.start()
-    assert writing.wait(600)
+    assert working.wait(600)
     bandit.act([0, 0])
     acted.set()
     thread.join()
-    assert json.loads((tmp_path / "bandit.json").read_text())["book"]["open"] == []
+    kept = json.loads((tmp_path / "bandit.json").read_text())["book"]
+    assert [len(kept["open"]), *kept["sessions"].values()] == [1, 4]

@@ -308,14 +308,13 @@ class Bandit:
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
 
-        Readers see the old file or the new one, whole, whatever threads and processes save at the same time. The file
-        holds the key by which decisions are recognised: who reads it can forge them. Raises InputError where it cannot
-        be written.
+        Readers see the old file or the new one, whole, whatever threads and processes save at the same time; while it
+        is written, decisions are made. The file holds the key by which decisions are recognised: who reads it can forge
+        them. Raises InputError where it cannot be written, as where the path is that of a pipe, a device or a link, and
+        where it would be larger than ``load`` reads (1 GB).
         """
         with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
-            with self.lock:
-                content = self._content()
-            saved.write(Path(path), content)
+            saved.write(Path(path), self._content())
 
     @classmethod
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
@@ -366,8 +365,10 @@ class Bandit:
         watch(self)  # not before: a fork asks for all of it
 
     def _content(self) -> bytes:
+        with self.lock:
+            state = self._state()
         try:
-            return saved.sealed(self._state())
+            return saved.sealed(state)  # which takes long where much is open, and nobody waits for it
         except TypeError as error:
             raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
 
@@ -378,13 +379,12 @@ class Bandit:
             "rewards": self._rewards,
             "values": self._reader.declared,
             "constraints": as_documents(self._constraints),
-            "log": self._log,
+            "log": None if self._log is None else list(self._log),
             **self._rounds.state(),
         }
 
     def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
-        with self.lock:
-            return self._policies, files.unsealed(self._content()) or {}
+        return self._policies, files.unsealed(self._content()) or {}
 
     def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
         """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
@@ -393,7 +393,7 @@ class Bandit:
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
         self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
-        self._log = state["log"]
+        self._log = saved.checked_log(state["log"], len(self._names))
 
     # ----------------------------------------------------------------- inside
 

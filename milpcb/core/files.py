@@ -9,7 +9,8 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,9 +21,12 @@ TEMPORARY = re.compile(r"\.milpcb-[a-z0-9_]{8}\.tmp")  # exactly what write_file
 _SEAL = re.compile(rb'\{"checksum": "([0-9a-f]{64})",')
 
 
-def sealed(body: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """Return ``body`` as JSON whose first key, ``checksum``, is the SHA-256 of the text without it."""
-    text = json.dumps(body, indent=indent).encode()
+def sealed(body: Mapping[str, Any], indent: int | None = None, default: Callable[[Any], Any] | None = None) -> bytes:
+    """Return ``body`` as JSON whose first key, ``checksum``, is the SHA-256 of the text without it.
+
+    ``default`` makes plain data of what is none, as in json.dumps.
+    """
+    text = json.dumps(body, indent=indent, default=default).encode()
     return b'{"checksum": "' + digest(text).encode() + b'",' + text[1:]
 
 
@@ -68,23 +72,65 @@ def is_temporary(path: Path) -> bool:
     return TEMPORARY.fullmatch(path.name) is not None and (path.is_symlink() or path.is_file())
 
 
-def write_file(target: Path, content: bytes, *, durable: bool = True) -> Path:
+def write_file(target: Path, content: bytes, *, durable: bool = True, temporary: Path | None = None) -> Path:
     """Write a file so that a reader sees the old one or the new one; raises RunError when the disk refuses.
 
     A link of that name is replaced, and what it points to is left as it is. Who may read the file is up to the umask.
     Any number of threads and processes may write it at the same time: each writes a temporary file of its own. Without
-    ``durable`` all this holds when processes die, but a power cut may leave a file that is cut short.
+    ``durable`` all this holds when processes die, but a power cut may leave a file that is cut short. ``temporary`` is
+    the name of that file, in the same folder, where the caller has one.
     """
     make_folder(target.parent)
-    temporary = target.with_name(f".milpcb-{secrets.token_hex(4)}.tmp")
+    temporary = temporary or target.with_name(f".milpcb-{secrets.token_hex(4)}.tmp")
     try:
         with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as part:
+            _lock(part, wait=True)
+            if not temporary.exists():  # another save took it for one that was stopped, before it was locked
+                return write_file(target, content, durable=durable, temporary=temporary)
             _replace(temporary, target, part, content, durable=durable)
     except OSError as error:
         raise RunError(
             f"cannot write {target}: {error.strerror}; what was finished before is kept, fix that and run again"
         ) from error
     return target
+
+
+def write_over(target: Path, content: bytes) -> Path:
+    """Write a file as ``write_file`` does; remove what earlier calls for it left whose process was stopped.
+
+    A temporary file has the target in its name, and whoever writes it holds a lock on it: none is removed that is still
+    written. Raises RunError.
+    """
+    start = f".milpcb-{digest(target.name.encode())[:16]}-"
+    for left in target.parent.glob(f"{start}*.tmp"):
+        _remove_stopped(left)
+    return write_file(target, content, temporary=target.with_name(f"{start}{secrets.token_hex(4)}.tmp"))
+
+
+def _remove_stopped(temporary: Path) -> None:
+    """Remove a temporary file, unless somebody writes it, or it cannot be opened."""
+    try:
+        if sys.platform == "win32":
+            temporary.unlink()  # which fails while somebody has it open
+            return
+        with os.fdopen(os.open(temporary, os.O_RDWR | os.O_NOFOLLOW), "rb") as part:
+            if _lock(part, wait=False):
+                temporary.unlink(missing_ok=True)
+    except OSError:  # it is another user's, or was finished meanwhile
+        return
+
+
+def _lock(part: IO[bytes], *, wait: bool) -> bool:
+    """Return whether a file is now locked, until it is closed; on Windows that it is open is enough."""
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(part, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except OSError:  # somebody else has it, or the disk knows no locks
+        return False
+    return True
 
 
 def check_sole(path: Path) -> None:
