@@ -4,34 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
-import numpy as np
-
-from milpcb.bandit import made, saved
+from milpcb.bandit import made
+from milpcb.bandit.asked import Asked
 from milpcb.bandit.baseline import as_document
-from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.contexts import Context
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
-from milpcb.bandit.locks import watch
 from milpcb.bandit.made import constant
 from milpcb.bandit.rewards import UNIT, cost_of
-from milpcb.bandit.rounds import DecisionRounds
-from milpcb.bandit.statement import in_words, sentences
-from milpcb.core import files, gate
-from milpcb.core.checks import check_confidence, check_range
-from milpcb.errors import InputError, MilpcbError, shown
-from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, listed, of_document
-from milpcb.protocols import FoundPolicy, PolicyClass
-from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.offline import Log
+from milpcb.errors import InputError, shown
+from milpcb.named_constraints import NamedConstraint, listed
+from milpcb.protocols import PolicyClass
 
 
-class Bandit:
+class Bandit(Asked):
     """A learner that is asked for one decision at a time, and later handed what it cost.
 
     Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of
@@ -90,10 +78,6 @@ class Bandit:
     InputError, UnknownNameError (learner, oracle, options), and what opening the oracle raises
 
     """
-
-    lock: Any  # of all that may change; see milpcb.bandit.locks
-    _on_event: Callable[[Event], object] | None
-    _rewards: Sequence[float] | None
 
     def __init__(
         self,
@@ -226,174 +210,6 @@ class Bandit:
             for each in lost:
                 self._rounds.give_up(each)
         return len(lost)
-
-    # ----------------------------------------------------------------- what can be asked
-
-    def policy(self) -> FoundPolicy:
-        """Return the best policy so far: of least total estimated cost; see Learner.policy."""
-        with self.lock:
-            best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
-            return best
-
-    def certificate(self, *, confidence: float | None = None) -> float:
-        """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
-
-        With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
-        at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
-        """
-        with self.lock:
-            return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence)
-
-    def certificate_error(self) -> float:
-        """Return the standard error of ``certificate()``."""
-        with self.lock:
-            return self._rounds.learner.certificate_error(self._rounds.allowed())
-
-    def guarantee(self) -> float:
-        """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
-
-        Infinite where the learner has none, and under constraints on contexts that arrive. Learners that must know the
-        law of contexts (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``:
-        theirs is for contexts drawn like that.
-        """
-        with self.lock:
-            return np.inf if self._rounds.changing else self._rounds.learner.guarantee()
-
-    def bound(self, confidence: float | None = None) -> float:
-        """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
-
-        NaN where the learner has none, and under constraints on contexts that arrive.
-        """
-        with self.lock:
-            return np.nan if self._rounds.changing else self._rounds.learner.bound(confidence)
-
-    def statement(self, confidence: float = 0.95) -> str:
-        """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
-
-        What was paid; how much more, at most, that is than the best policy of the class would have paid; with a
-        baseline the promise that is kept, and what the baseline would have cost at least. Rewards are stated as
-        rewards. Raises what ``certificate`` raises.
-        """
-        confidence = check_confidence(confidence)
-        with self.lock:
-            rounds = self._rounds
-            most = rounds.learner.certificate(rounds.allowed(), confidence=confidence) if rounds.learner.played else 0.0
-            compared = in_words(self._policies, constrained=bool(self._constraints))
-            n_open = len(rounds.book.open)
-            return sentences(rounds.learner, most, confidence, self._settings, self._rewards, compared, n_open)
-
-    def log(self) -> Log:
-        """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
-
-        It is what milpcb.offline reads. Learners that draw within ``act``, such as ``ftpl``, leave nobody a probability
-        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. An action
-        that was not available, or had no chance, has the probability 0 in its row: there the method "ips" counts it as
-        0, and knows of no replacement. Raises InputError unless the bandit was made with ``keep_log=True``, and while
-        some action has never been played.
-        """
-        from milpcb.offline import read_log  # it needs more than a service does
-
-        with self.lock:
-            if not self._log:
-                reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
-                raise InputError(f"there is no log: {reason}")
-            features, played, costs, chances = zip(*self._log, strict=True)
-            law = None if self._rounds.learner.hides_law else np.array(chances)
-        taken = [self._names[action] for action in played]
-        table = np.array(features, dtype=object if self._reader.declared else float)
-        return read_log(table, taken, cost=costs, propensity=law, actions=self._names)
-
-    # ----------------------------------------------------------------- files and copies
-
-    def save(self, path: str | Path) -> None:
-        """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
-
-        Readers see the old file or the new one, whole, whatever threads and processes save at the same time; while it
-        is written, decisions are made. The file holds the key by which decisions are recognised: who reads it can forge
-        them. Raises InputError where it cannot be written, as where the path is that of a pipe, a device or a link, and
-        where it would be larger than ``load`` reads (1 GB).
-        """
-        with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
-            saved.write(Path(path), self._content())
-
-    @classmethod
-    def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
-        """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
-
-        Raises InputError on any other file, on one that was damaged, and on one that names what is not registered: a
-        file of somebody else's runs no code.
-        """
-        state = saved.read(Path(path))
-        try:
-            with gate.registered_only(f"the file {path}"):
-                bandit = cls.__new__(cls)
-                bandit.__setstate__((policies or saved.written_class(state["policies"]), state))
-                return bandit
-        except MilpcbError as error:
-            raise InputError(f"{path} is no file that Bandit.save wrote: {error}") from error
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise InputError(f"{path} is no file that Bandit.save wrote: {error!r}") from error
-
-    def forked(self) -> None:
-        """Go on in a child process: decisions of parent and child have ids and draws of their own."""
-        self._saving = Lock()
-        self._rounds.part()
-
-    # ----------------------------------------------------------------- making
-
-    def _set_up(
-        self,
-        policies: PolicyClass,
-        settings: dict[str, Any],
-        reward_range: Any,
-        values: Any,
-        constraints: list[NamedConstraint],
-    ) -> None:
-        self._saving = Lock()
-        self._on_event = None
-        self._policies, self._settings, self._constraints = policies, settings, constraints
-        self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
-        self._featureless = made.featureless(policies)
-        self._reader = ContextReader(made.with_constant(policies), values)
-        self._names = made.action_names(policies)
-        check_actions(constraints, self._names)
-        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
-
-    def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
-        """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
-        self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
-        watch(self)  # not before: a fork asks for all of it
-
-    def _content(self) -> bytes:
-        with self.lock:
-            state = self._state()
-        try:
-            return saved.sealed(state)  # which takes long where much is open, and nobody waits for it
-        except TypeError as error:
-            raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
-
-    def _state(self) -> dict[str, Any]:
-        return {
-            "policies": saved.as_written(self._policies),
-            "settings": self._settings,
-            "rewards": self._rewards,
-            "values": self._reader.declared,
-            "constraints": as_documents(self._constraints),
-            "log": None if self._log is None else list(self._log),
-            **self._rounds.state(),
-        }
-
-    def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
-        return self._policies, files.unsealed(self._content()) or {}
-
-    def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
-        """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
-        policies, state = kept
-        constraints = [of_document(document) for document in state["constraints"]]
-        self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
-        self._begin(DecisionRounds.known(state))
-        self._rounds.restore(state)
-        self._log = saved.checked_log(state["log"], len(self._names))
 
     # ----------------------------------------------------------------- inside
 

@@ -1,0 +1,94 @@
+"""What can be asked of a bandit: its policy, what is certain of it, its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from milpcb.bandit.kept import Kept
+from milpcb.bandit.statement import in_words, sentences
+from milpcb.core.checks import check_confidence
+from milpcb.errors import InputError
+from milpcb.protocols import FoundPolicy
+
+if TYPE_CHECKING:
+    from milpcb.offline import Log
+
+
+class Asked(Kept):
+    """The questions that a bandit answers, in any thread, without changing what it does."""
+
+    def policy(self) -> FoundPolicy:
+        """Return the best policy so far: of least total estimated cost; see Learner.policy."""
+        with self.lock:
+            best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
+            return best
+
+    def certificate(self, *, confidence: float | None = None) -> float:
+        """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
+
+        With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
+        at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
+        """
+        with self.lock:
+            return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence)
+
+    def certificate_error(self) -> float:
+        """Return the standard error of ``certificate()``."""
+        with self.lock:
+            return self._rounds.learner.certificate_error(self._rounds.allowed())
+
+    def guarantee(self) -> float:
+        """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
+
+        Infinite where the learner has none, and under constraints on contexts that arrive. Learners that must know the
+        law of contexts (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``:
+        theirs is for contexts drawn like that.
+        """
+        with self.lock:
+            return np.inf if self._rounds.changing else self._rounds.learner.guarantee()
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
+
+        NaN where the learner has none, and under constraints on contexts that arrive.
+        """
+        with self.lock:
+            return np.nan if self._rounds.changing else self._rounds.learner.bound(confidence)
+
+    def statement(self, confidence: float = 0.95) -> str:
+        """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
+
+        What was paid; how much more, at most, that is than the best policy of the class would have paid; with a
+        baseline the promise that is kept, and what the baseline would have cost at least. Rewards are stated as
+        rewards. Raises what ``certificate`` raises.
+        """
+        confidence = check_confidence(confidence)
+        with self.lock:
+            rounds = self._rounds
+            most = rounds.learner.certificate(rounds.allowed(), confidence=confidence) if rounds.learner.played else 0.0
+            compared = in_words(self._policies, constrained=bool(self._constraints))
+            n_open = len(rounds.book.open)
+            return sentences(rounds.learner, most, confidence, self._settings, self._rewards, compared, n_open)
+
+    def log(self) -> Log:
+        """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
+
+        It is what milpcb.offline reads. Learners that draw within ``act``, such as ``ftpl``, leave nobody a probability
+        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. An action
+        that was not available, or had no chance, has the probability 0 in its row: there the method "ips" counts it as
+        0, and knows of no replacement. Raises InputError unless the bandit was made with ``keep_log=True``, and while
+        some action has never been played.
+        """
+        from milpcb.offline import read_log  # it needs more than a service does
+
+        with self.lock:
+            if not self._log:
+                reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
+                raise InputError(f"there is no log: {reason}")
+            features, played, costs, chances = zip(*self._log, strict=True)
+            law = None if self._rounds.learner.hides_law else np.array(chances)
+        taken = [self._names[action] for action in played]
+        table = np.array(features, dtype=object if self._reader.declared else float)
+        return read_log(table, taken, cost=costs, propensity=law, actions=self._names)

@@ -1,0 +1,116 @@
+"""What a bandit consists of, and how it is kept: files, copies, forks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, Self
+
+from milpcb.bandit import made, saved
+from milpcb.bandit.contexts import ContextReader
+from milpcb.bandit.events import Event
+from milpcb.bandit.locks import watch
+from milpcb.bandit.rounds import DecisionRounds
+from milpcb.core import files, gate
+from milpcb.core.checks import check_range
+from milpcb.errors import InputError, MilpcbError
+from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, of_document
+from milpcb.protocols import PolicyClass
+from milpcb.types import Floats
+
+
+class Kept:
+    """The parts of a bandit, under one lock, which a file or a copy holds."""
+
+    lock: Any  # of all that may change; see milpcb.bandit.locks
+    _on_event: Callable[[Event], object] | None
+    _rewards: Sequence[float] | None
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
+
+        Readers see the old file or the new one, whole, whatever threads and processes save at the same time; while it
+        is written, decisions are made. The file holds the key by which decisions are recognised: who reads it can forge
+        them. Raises InputError where it cannot be written, as where the path is that of a pipe, a device or a link, and
+        where it would be larger than ``load`` reads (1 GB).
+        """
+        with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
+            saved.write(Path(path), self._content())
+
+    @classmethod
+    def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
+        """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
+
+        Raises InputError on any other file, on one that was damaged, and on one that names what is not registered: a
+        file of somebody else's runs no code.
+        """
+        state = saved.read(Path(path))
+        try:
+            with gate.registered_only(f"the file {path}"):
+                bandit = cls.__new__(cls)
+                bandit.__setstate__((policies or saved.written_class(state["policies"]), state))
+                return bandit
+        except MilpcbError as error:
+            raise InputError(f"{path} is no file that Bandit.save wrote: {error}") from error
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise InputError(f"{path} is no file that Bandit.save wrote: {error!r}") from error
+
+    def forked(self) -> None:
+        """Go on in a child process: decisions of parent and child have ids and draws of their own."""
+        self._saving = Lock()
+        self._rounds.part()
+
+    def _set_up(
+        self,
+        policies: PolicyClass,
+        settings: dict[str, Any],
+        reward_range: Any,
+        values: Any,
+        constraints: list[NamedConstraint],
+    ) -> None:
+        self._saving = Lock()
+        self._on_event = None
+        self._policies, self._settings, self._constraints = policies, settings, constraints
+        self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
+        self._featureless = made.featureless(policies)
+        self._reader = ContextReader(made.with_constant(policies), values)
+        self._names = made.action_names(policies)
+        check_actions(constraints, self._names)
+        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
+
+    def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
+        """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
+        self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
+        watch(self)  # not before: a fork asks for all of it
+
+    def _content(self) -> bytes:
+        with self.lock:
+            state = self._state()
+        try:
+            return saved.sealed(state)  # which takes long where much is open, and nobody waits for it
+        except TypeError as error:
+            raise InputError(f"this bandit cannot be saved, as its options are no plain data: {error}") from error
+
+    def _state(self) -> dict[str, Any]:
+        return {
+            "policies": saved.as_written(self._policies),
+            "settings": self._settings,
+            "rewards": self._rewards,
+            "values": self._reader.declared,
+            "constraints": as_documents(self._constraints),
+            "log": None if self._log is None else list(self._log),
+            **self._rounds.state(),
+        }
+
+    def __getstate__(self) -> tuple[PolicyClass, dict[str, Any]]:
+        return self._policies, files.unsealed(self._content()) or {}
+
+    def __setstate__(self, kept: tuple[PolicyClass, Mapping[str, Any]]) -> None:
+        """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
+        policies, state = kept
+        constraints = [of_document(document) for document in state["constraints"]]
+        self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
+        self._begin(DecisionRounds.known(state))
+        self._rounds.restore(state)
+        self._log = saved.checked_log(state["log"], len(self._names))
