@@ -102,6 +102,18 @@ class Ledger:
             cell[place] += cost + log1p(stake * more) * inverse
             place += 1
 
+    def go_on(self, before: Ledger, added: Iterable[int]) -> None:
+        """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0.
+
+        A stake that it did not bet has proved nothing so far.
+        """
+        self.cost, self.last = before.cost, before.last
+        known = {stake: OWN + place for place, stake in enumerate(before.stakes)}
+        for (row, action), cell in before._cells.items():
+            proved = [cell[known[stake]] if stake in known else 0.0 for stake in self.stakes]
+            for other in (action, *added) if action == 0 else (action,):
+                self._cells[row, other] = [*cell[:OWN], *proved]
+
     def totals(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the sums of estimates (n_contexts, n_actions), cut off where an oracle would.
 

@@ -292,11 +292,14 @@ def listed(constraints: Any) -> list[NamedConstraint]:
 
 def check_actions(constraints: Iterable[NamedConstraint], actions: Sequence[Any]) -> None:
     """Raise UnknownNameError where a constraint names an action that is none of ``actions``."""
-    rows = NamedRows({}, actions)
     for constraint in constraints:
-        named = constraint.amounts if isinstance(constraint, MeanAtMost) else [getattr(constraint, "action", None)]
-        for action in named:
-            rows.number(action)
+        named_actions(constraint, actions)
+
+
+def named_actions(constraint: NamedConstraint, actions: Sequence[Any]) -> set[int]:
+    """Return the numbers of the actions that a constraint names; raises UnknownNameError."""
+    named = constraint.amounts if isinstance(constraint, MeanAtMost) else [getattr(constraint, "action", None)]
+    return {NamedRows({}, actions).number(action) for action in named}
 
 
 def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:

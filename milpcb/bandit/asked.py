@@ -42,20 +42,22 @@ class Asked(Kept):
     def guarantee(self) -> float:
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
-        Infinite where the learner has none, and under constraints on contexts that arrive. Learners that must know the
+        Infinite where the learner has none, under constraints on contexts that arrive, once an action was added, and
+        where the bandit began with a log. Learners that must know the
         law of contexts (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``:
         theirs is for contexts drawn like that.
         """
         with self.lock:
-            return np.inf if self._rounds.changing else self._rounds.learner.guarantee()
+            others = self._rounds.changing or self._added or self._logged
+            return np.inf if others else self._rounds.learner.guarantee()
 
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
 
-        NaN where the learner has none, and under constraints on contexts that arrive.
+        NaN where the learner has none, under constraints on contexts that arrive, and once an action was added.
         """
         with self.lock:
-            return np.nan if self._rounds.changing else self._rounds.learner.bound(confidence)
+            return np.nan if self._rounds.changing or self._added else self._rounds.learner.bound(confidence)
 
     def statement(self, confidence: float = 0.95) -> str:
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
@@ -88,7 +90,8 @@ class Asked(Kept):
                 reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
                 raise InputError(f"there is no log: {reason}")
             features, played, costs, chances = zip(*self._log, strict=True)
-            law = None if self._rounds.learner.hides_law else np.array(chances)
+            full = [[*law, *[0.0] * (len(self._names) - len(law))] for law in chances]  # of actions that came later
+            law = None if self._rounds.learner.hides_law else np.array(full)
         taken = [self._names[action] for action in played]
         table = np.array(features, dtype=object if self._reader.declared else float)
         return read_log(table, taken, cost=costs, propensity=law, actions=self._names)

@@ -14,7 +14,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
 from milpcb.data.columns import Value, Values
 from milpcb.errors import InputError
-from milpcb.named_constraints import NamedConstraint, NamedRows, Never
+from milpcb.named_constraints import NamedConstraint, NamedRows, Never, named_actions
 from milpcb.types import Bools, Floats
 
 GROWTH = 1.1  # constraints are bound anew when there are so many times the decisions of the last time
@@ -98,6 +98,16 @@ class ContextsSoFar:
                 sums = own.setdefault(key, {})
                 sums[row] = sums[row] + table if row in sums else table.copy()
 
+    def with_actions(self, names: Sequence[Any]) -> ContextsSoFar:
+        """Return the sums for more actions, the last of ``names``: a new one counts as any that is not named does."""
+        made = ContextsSoFar(self._constraints, len(names))
+        made._decisions, made._read = self._decisions, self._read
+        for constraint, own, sums in zip(self._constraints, self._sums, made._sums, strict=True):
+            others = sorted(set(range(self._n_actions)) - named_actions(constraint, names))
+            for key, by_row in own.items():
+                sums[key] = {row: _wider(total, others, len(names)) for row, total in by_row.items()}
+        return made
+
     def bind_next(self) -> None:
         """Have the constraints bound anew with the next decision."""
         self._bound_at = 0
@@ -142,6 +152,12 @@ class _Noted(dict[str, Values]):
 def _plain(value: Any) -> Value:
     entry: Value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(entry, float) and isnan(entry) else entry
+
+
+def _wider(total: Floats, others: Sequence[int], n_actions: int) -> Floats:
+    """Return sums (K,) for more actions, which count as the ``others``, the first of them."""
+    more = np.full(n_actions - len(total), total[others[0]] if others else 0.0)
+    return np.concatenate([total, more])
 
 
 def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:

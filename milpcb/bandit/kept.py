@@ -13,7 +13,7 @@ from milpcb.bandit.events import Event
 from milpcb.bandit.locks import watch
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.core import files, gate
-from milpcb.core.checks import check_range
+from milpcb.core.checks import check_range, whole
 from milpcb.errors import InputError, MilpcbError
 from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, of_document
 from milpcb.protocols import PolicyClass
@@ -77,6 +77,8 @@ class Kept:
         self._reader = ContextReader(made.with_constant(policies), values)
         self._names = made.action_names(policies)
         check_actions(constraints, self._names)
+        self._added: list[str] = []  # actions that came later
+        self._logged = 0  # rounds of the log that it began with
         self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
 
     def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
@@ -99,6 +101,8 @@ class Kept:
             "rewards": self._rewards,
             "values": self._reader.declared,
             "constraints": as_documents(self._constraints),
+            "added": list(self._added),
+            "logged": self._logged,
             "log": None if self._log is None else list(self._log),
             **self._rounds.state(),
         }
@@ -113,4 +117,5 @@ class Kept:
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
         self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
+        self._added, self._logged = list(map(str, state["added"])), whole("logged", state["logged"], 0)
         self._log = saved.checked_log(state["log"], len(self._names))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence, Sized
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -47,6 +47,22 @@ def constant(context: Any) -> list[float]:
     if context is not None and not (isinstance(context, Sized) and not len(context)):
         raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
     return [0.0]
+
+
+def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
+    """Return the class with one action more, the last one; raises InputError where it cannot have it."""
+    own = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
+    if "n_actions" not in own:
+        raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
+    names = action_names(policies)
+    if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name) in map(str, names):
+        raise InputError(f"add_action takes the name of an action that there is not yet, got {shown(name)}")
+    changed: Any = policies
+    if getattr(policies, "action_names", None):
+        return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, action_names=[*names, str(name)]))
+    if str(name) != str(len(names)):
+        raise InputError(f"the actions of the class have no names: the next is {len(names)}, got {shown(name)}")
+    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1))
 
 
 def known(

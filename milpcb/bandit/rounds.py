@@ -92,6 +92,32 @@ class DecisionRounds:
         self.learner.give_up(played=True)
         self.book.close(known.decision.id, learnt=False)
 
+    def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
+        """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
+        row = self._row(context)
+        tables, _ = self._tables(context) if self.changing else ([], ())
+        self.learner.take_over(row, law)
+        self.learner.learn(row, action, cost, law[action])
+        self._enter_unbound(row, tables)
+
+    def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
+        """Return the rounds of a class with more actions, which go on from here; these are of no use any more.
+
+        Raises InputError where constraints on contexts known in advance do not say what they are of a new action, and
+        where the learner cannot go on.
+        """
+        if self.rules and not self._arrive:
+            raise InputError("constraints are on contexts given in advance, so no action can be added")
+        known = (None if self._arrive else self.oracle.contexts, ())
+        made = DecisionRounds(self._settings, reader, names, self._constraints, known)
+        if self._arrive and self.oracle.n_contexts:
+            made.oracle.rows(self.oracle.contexts)
+        made.learner.go_on(self.learner)
+        made._so_far = self._so_far.with_actions(names)
+        made.book, made._rng = self.book, self._rng
+        made.availability.restore(self.availability.retired)
+        return made
+
     def allowed(self) -> Any:
         """Return the oracle of the policies that keep the constraints on all contexts so far."""
         if not self.changing or not self.oracle.n_contexts:
@@ -241,7 +267,11 @@ class DecisionRounds:
         row = self._row(context)
         tables, _ = self._tables(context) if self.changing else ([], ())
         self.learner.take_over(row, list(decision.probabilities))
+        self._enter_unbound(row, tables)
+        return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)
+
+    def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
+        """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""
         if self.changing:
             self._so_far.enter(row, tables, bound=False)
             self._so_far.bind_next()
-        return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from milpcb.bandit import made
 from milpcb.bandit.asked import Asked
 from milpcb.bandit.baseline import as_document
-from milpcb.bandit.contexts import Context
+from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.made import constant
 from milpcb.bandit.rewards import UNIT, cost_of
+from milpcb.bandit.warm_start import logged_rounds
 from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint, listed
 from milpcb.protocols import PolicyClass
+
+if TYPE_CHECKING:
+    from milpcb.offline import Log
 
 
 class Bandit(Asked):
@@ -124,6 +128,23 @@ class Bandit(Asked):
         learner = self._rounds.learner
         return f"<Bandit: {learner!r}, {learner.played} decisions learnt, {len(self._rounds.book.open)} open>"
 
+    @classmethod
+    def from_log(cls, policies: PolicyClass, log: Log, learner: str = "exp4", **options: Any) -> Self:
+        """Return a bandit that begins with the rounds of a log (milpcb.offline.read_log); ``options`` as for any other.
+
+        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives, in its order:
+        in ``policy()``, certificates, ``bound()`` and a horizon. Certificates then hold if these are the probabilities
+        with which actions were drawn given all rows before; so a log without them, and one whose probabilities are
+        estimated from itself ("randomised"), is refused. There is no ``guarantee()``, as the learner did not play
+        these rounds. Their contexts enter constraints. Rows without the known probability of every action will do.
+
+        Raises InputError where the learner takes costs in order, and with a baseline, which promises nothing of others'
+        decisions; what reading contexts raises; UnknownNameError on an action that the class has not.
+        """
+        bandit = cls(policies, learner, **options)
+        bandit._begin_with(log)
+        return bandit
+
     # ----------------------------------------------------------------- decisions
 
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
@@ -162,6 +183,29 @@ class Bandit(Asked):
         """Make a retired action available again; raises UnknownNameError."""
         with self.lock:
             self._rounds.availability.readmit(action)
+
+    def add_action(self, name: str | int) -> None:
+        """Add an action that the class had not so far, as its last one; all that is known is kept.
+
+        It is as if the action had been named from the start, and been retired until now: in the decisions so far it
+        stands for the first action, or what replaced that one. So certificates compare with the policies of the larger
+        class under this replacement, over all decisions, and hold; with a confidence, those against one class hold at
+        once with that chance. There is no ``bound()`` and no ``guarantee()`` any more. The learner takes the new action
+        at first for as good as the best one at a context, so that it is tried; nothing is learnt of it from decisions
+        that are open now. Constraints treat it as they treat actions that they do not name: ``mean_at_most`` takes it
+        to take nothing, and ``always`` forbids it.
+
+        A class whose actions have no names gets the next number. Raises InputError on a name that there is, for classes
+        without ``n_actions``, for learners other than ``exp4`` and ``uniform``, and where constraints are on contexts
+        given in advance. Nothing is changed then.
+        """
+        with self.lock:
+            policies = made.with_action(self._policies, name)
+            reader = ContextReader(made.with_constant(policies), self._reader.declared)
+            names = made.action_names(policies)
+            self._rounds = self._rounds.with_actions(reader, names)
+            self._policies, self._reader, self._names = policies, reader, names
+            self._added.append(str(name))
 
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
@@ -220,3 +264,14 @@ class Bandit(Asked):
         if self._on_event is not None:
             send(self._on_event, [Event("decision", decision, None, learnt) for decision in found])
         return found
+
+    def _begin_with(self, log: Log) -> None:
+        learner = self._rounds.learner
+        if not learner.delayed or self._settings["baseline"] is not None:
+            raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
+        rounds = list(logged_rounds(log, self._names, self._rewards))
+        rows = [[0.0]] * len(rounds) if self._featureless else log.features
+        for context, (action, cost, law) in zip(self._reader.read_all(rows), rounds, strict=True):
+            self._rounds.replay(context, action, cost, law)
+        self._rewards = self._rewards or (UNIT if log.maximise else None)
+        self._logged = len(rounds)

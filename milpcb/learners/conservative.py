@@ -184,6 +184,12 @@ class Conservative(Learner):
         """Return those of the learner inside."""
         return self.inner.estimates()
 
+    def _go_on(self, before: Conservative) -> None:
+        """Take over floor, counts and coins; the learner inside goes on likewise."""
+        self.inner.go_on(before.inner)
+        self._floor, self._elsewhere, self._rng = before._floor, before._elsewhere, before._rng
+        self._own, self._unknown, self._alone = before._own, before._unknown, before._alone
+
     def _state(self) -> dict[str, Any]:
         """Return the sums, the counts, the coins, and the state of the learner inside."""
         return {

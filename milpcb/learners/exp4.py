@@ -11,6 +11,7 @@ from milpcb.core.checks import check_confidence, choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
+from milpcb.ledger import OWN
 from milpcb.protocols import Learner, ValueOracle
 from milpcb.protocols.tables import table_for
 from milpcb.types import Floats
@@ -200,6 +201,27 @@ class Exp4(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
         return None if self._optimism is not None else self.ledger.totals(self.oracle.n_contexts, self.n_actions)
+
+    def _go_on(self, before: Exp4) -> None:
+        """Take over totals and rate; a new action is at first as good as the best of the old ones at a context.
+
+        Totals are those of the ledger: of optimistic estimates the sums of its largest stake that is not above theirs.
+        """
+        rows, old = before.oracle.n_contexts, before.n_actions
+        totals = before.ledger.sums(before._place(), rows, self.n_actions)
+        totals[:, old:] = totals[:, :old].min(axis=1, keepdims=True)
+        for row, action in np.argwhere(totals).tolist():
+            self._table.add(row, action, float(totals[row, action]))
+        self._squares, self._gaps, self._last_rate = before._squares, before._gaps, before._last_rate
+        self.rate = self._next_rate(self.played)
+
+    def _place(self) -> int:
+        """Return the place in the ledger's cells of the sum that is nearest to the estimates."""
+        if self._optimism is None:
+            return 0
+        most = self._optimism.stake(self.played + 1)
+        below = [stake for stake in self.ledger.stakes if stake <= most] or [min(self.ledger.stakes)]
+        return OWN + self.ledger.stakes.index(max(below))
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""

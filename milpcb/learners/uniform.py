@@ -32,3 +32,7 @@ class Uniform(Learner):
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Do nothing: no cost changes what is played."""
+
+    def _go_on(self, before: Learner) -> None:
+        """Do nothing."""
+        del before

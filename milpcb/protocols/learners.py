@@ -120,6 +120,11 @@ class Learner(Certified, ABC):
         """Take in that the round was played, and its cost will never be known; for learners that count what is paid."""
         self._give_up()
 
+    def _go_on(self, before: Self) -> None:
+        """Take in what ``before`` knew, of the same options but fewer actions; the ledger has it already."""
+        del before
+        raise InputError(f"{type(self).__name__} cannot go on with another action; take 'exp4', or 'uniform'")
+
     def _state(self) -> dict[str, Any]:
         """Return everything that ``_restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         return state_of(self, self._declared())
@@ -266,6 +271,16 @@ class Learner(Certified, ABC):
         if self.horizon is not None and self.played + self._aside >= self.horizon:
             raise InputError(f"{self._round()} is past the horizon of {self.horizon}; no other can be taken over")
         self._turn, self.late = (row, q), True
+
+    def go_on(self, before: Self) -> None:
+        """Go on from a learner of the same options and rows, whose actions are the first of this one's.
+
+        In all rounds so far the others stand for action 0, as what is not available does: certificates are against
+        policies that play it then. Rounds that are aside may be taken up. Raises InputError where the algorithm cannot.
+        """
+        self.played, self._aside = before.played, before._aside
+        self.ledger.go_on(before.ledger, range(before.n_actions, self.n_actions))
+        self._go_on(before)
 
     # ----------------------------------------------------------------- saved and restored
 
