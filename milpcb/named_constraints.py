@@ -31,7 +31,8 @@ from milpcb.core.checks import real
 from milpcb.data.actions import action_name, place
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
-from milpcb.data.frames import frame_names, read_columns
+from milpcb.data.frames import table_names
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Bools, Floats
 
@@ -270,7 +271,7 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
     ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own, and so have contexts
     that are mappings by names; what one of these has not is missing there.
     """
-    known = frame_names(contexts)
+    known = table_names(contexts)
     as_it_is = bool(known) or (isinstance(contexts, np.ndarray) and contexts.dtype.kind == "f")
     if not as_it_is and all(hasattr(row, "keys") for row in contexts):
         known = tuple(dict.fromkeys(chain.from_iterable(row.keys() for row in contexts)))

@@ -12,7 +12,8 @@ from milpcb.core.checks import context_array
 from milpcb.core.decimals import written
 from milpcb.core.text import escaped, quoted
 from milpcb.data.columns import Column, Membership, Number, encoded
-from milpcb.data.frames import frame_names, read_columns
+from milpcb.data.frames import table_names
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.types import Floats
 
@@ -40,7 +41,7 @@ class Names:
         A data frame brings the names of its features, unless there are some already: then its columns of these names
         are taken. Raises InputError where the numbers of names, features and actions differ.
         """
-        columns = frame_names(contexts)
+        columns = table_names(contexts)
         named = Names(self.features or columns, self.actions)
         array = named.table(contexts) if columns else context_array(contexts)
         _check_count("feature_names", named.features, array.shape[1], "features")
@@ -58,7 +59,7 @@ class Names:
             read = range(len(self.columns)) if tested is None else tested
             wanted = {self.columns[i].name for i in read} or {self.features[0]}  # of a constant, to count the rows
             return encoded(self.columns, read_columns(contexts, self.features, wanted), read)
-        columns = frame_names(contexts)
+        columns = table_names(contexts)
         if not (columns and self.features):
             return self._by_position(context_array(contexts, least_columns))
         for name in self.features:

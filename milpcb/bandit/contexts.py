@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST
 from milpcb.data.columns import Column, Number, Value, Values, encoded
-from milpcb.data.frames import read_columns
 from milpcb.data.made_columns import make_columns
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.named_constraints import NamedRows
 from milpcb.protocols import PolicyClass

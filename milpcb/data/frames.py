@@ -1,95 +1,228 @@
-"""User tables, column by column: numbers, or strings and booleans, with missing values."""
+"""Tables and rows in every way in which they are handed over: what stands in which column, before it is read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from math import isnan
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
 from milpcb.core.extras import needs
-from milpcb.data.columns import Value, Values
-from milpcb.errors import InputError, clipped, did_you_mean, shown
+from milpcb.errors import InputError, clipped, shown
+from milpcb.types import Floats
+
+NO_ROWS = (str, bytes, bytearray, memoryview, set, frozenset, type)  # their entries have no places, or are no values
 
 
-def frame_names(table: Any) -> tuple[str, ...]:
-    """Return the names of a data frame's columns; () for arrays, lists, and frames whose columns are only numbered."""
-    columns = getattr(table, "columns", ())
-    return tuple(columns) if len(columns) and all(isinstance(name, str) for name in columns) else ()
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A column as it was handed in.
+
+    Attributes
+    ----------
+    entries : (n,) floats, NaN being missing, where the type of the column says so; else a list of whatever it holds
+    categories : what a column of a type of categories may hold, in its order; None for all other types
+    ordered : whether that order means something
+
+    """
+
+    entries: Floats | list[Any]
+    categories: tuple[Any, ...] | None = None
+    ordered: bool = False
 
 
-def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:
-    """Return some columns of a table by name.
+def names_of(labels: Iterable[Any]) -> tuple[str, ...]:
+    """Return labels of columns as names; () where they are only numbered 0, 1, ..."""
+    listed = list(labels)
+    numbered = all(type(label) is not str for label in listed) and listed == list(range(len(listed)))
+    return () if numbered else tuple(map(str, listed))
+
+
+def table_names(table: Any) -> tuple[str, ...]:
+    """Return the names of the columns of a data frame or of numpy's records; () of tables without names."""
+    if is_frame(table):
+        return names_of(table.columns)
+    return getattr(getattr(table, "dtype", None), "names", None) or ()
+
+
+def is_frame(table: Any) -> bool:
+    """Return whether a table is a data frame, with or without names."""
+    return hasattr(table, "columns")
+
+
+def n_rows(table: Any) -> int:
+    """Return the number of rows of a table; raises InputError on what is none."""
+    try:
+        return len(table)
+    except TypeError as error:
+        raise InputError(f"a table of rows is wanted, got {shown(table)}") from error
+
+
+def columns_of(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, Given]:
+    """Return some columns of a table.
 
     Parameters
     ----------
-    table : pandas or polars frame, or an array (n, d) whose columns are ``features`` in this order
-    features : names of the columns
-    wanted : names of those to be read
-
-    Returns
-    -------
-    name to (n,) : floats, NaN being missing; or objects, which are strings, booleans and numbers, None being missing
+    table : by name: a data frame of pandas or polars, numpy's records, or a list of rows that carry names (see
+        ``named``); by position: an array (n, d), rows without names, or a data frame whose columns are numbered
+    names : of the columns of a table without names, in this order
+    wanted : names of those to be returned
 
     Raises
     ------
-    InputError (no such column, dates, other objects), ExtraMissingError (narwhals, for a data frame)
+    InputError (no such column, dates, no table), ExtraMissingError (narwhals, for a data frame)
 
     """
-    names = frame_names(table)
-    if names:
-        return {name: _of_frame(table, name, names) for name in wanted}
-    array = np.asarray(table)
-    if array.ndim != 2 or array.shape[1] != len(features):
+    if is_frame(table):
+        labels, found = list(table.columns), table_names(table) or _positions(len(table.columns), n_rows(table), names)
+        return {name: _of_frame(table, labels[_place(name, found)], name) for name in wanted}
+    if found := table_names(table):
+        return {name: _of_array(table[found[_place(name, found)]], name) for name in wanted}
+    if not isinstance(table, np.ndarray) and (rows := _named_rows(table)):
+        return {name: Given([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
+    array = _array(table)
+    if array.ndim != 2:
+        raise InputError(f"a table of rows and columns is wanted, got shape {array.shape}: give a list of rows")
+    found = _positions(array.shape[1], len(array), names)
+    return {name: _of_array(array[:, found.index(name)], name) for name in wanted}
+
+
+def named(row: Any) -> Mapping[str, Any] | None:
+    """Return the values of a row by name; None of a row that carries no names, which goes by position.
+
+    Names are carried by mappings, rows of databases, pandas' Series, namedtuples, numpy's records and dataclasses,
+    unless their columns are only numbered 0, 1, ...
+    """
+    if type(row) is list or type(row) is tuple:
+        return None
+    if isinstance(row, Mapping) and all(type(key) is str for key in row):
+        return row
+    if hasattr(row, "_fields"):
+        pairs = list(zip(row._fields, row, strict=True))
+    elif getattr(getattr(row, "dtype", None), "names", None):
+        pairs = [(name, row[name]) for name in row.dtype.names]
+    elif hasattr(row, "keys"):
+        pairs = [(key, row[key]) for key in row.keys()]  # noqa: SIM118 - a row of sqlite3 lists its values otherwise
+    elif is_dataclass(row) and not isinstance(row, type):
+        pairs = [(field.name, getattr(row, field.name)) for field in fields(row)]
+    else:
+        return None
+    names = names_of(key for key, _ in pairs)
+    return dict(zip(names, (value for _, value in pairs), strict=True)) if names else None
+
+
+def in_order(row: Any) -> list[Any]:
+    """Return the values of a row without names; raises InputError on sets, text and all else that has no order."""
+    if hasattr(row, "keys"):
+        return [row[key] for key in row.keys()]  # noqa: SIM118 - of a Series whose values are only numbered
+    if isinstance(row, NO_ROWS) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
         raise InputError(
-            f"a table of shape {array.shape} was given, but the policy reads {len(features)} columns: "
-            f"{clipped(', '.join(features))}; give these in this order, or a data frame"
+            f"a context is a list of values, a mapping by names, or a row of a data frame; got {shown(row)}"
         )
-    return {name: _of_array(array[:, list(features).index(name)], name) for name in wanted}
+    try:
+        return list(row)
+    except TypeError as error:  # an array without dimensions
+        raise InputError(f"a context is a list of values, got {shown(row)}") from error
 
 
-def _of_frame(table: Any, name: str, names: tuple[str, ...]) -> Values:
+def records(table: Any) -> list[Any]:
+    """Return the rows of a data frame, each by name; raises InputError where two columns have one name."""
+    labels = list(table.columns)
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InputError(f"the data frame has several columns named '{clipped(str(twice))}'")
+    found: list[Any] = table.to_dicts() if hasattr(table, "to_dicts") else table.to_dict("records")
+    return found
+
+
+def no_such(what: str, name: str, there: Iterable[str], found: str = "has no column") -> InputError:
+    """Return the error that something has not what is wanted: what it has is listed, and nothing of it is guessed."""
+    return InputError(
+        f"{what} {found} named '{clipped(name)}'; it has {clipped(', '.join(map(str, there)), 200) or 'none'}: "
+        f"call the right one of these '{clipped(name)}'"
+    )
+
+
+def _place(name: str, there: Sequence[str]) -> int:
+    if name not in there:
+        raise no_such("the table", name, there)
+    if there.count(name) > 1:
+        raise InputError(f"the table has {there.count(name)} columns named '{clipped(name)}'")
+    return there.index(name)
+
+
+def _positions(width: int, rows: int, names: Sequence[str]) -> Sequence[str]:
+    if width != len(names):
+        raise InputError(
+            f"a table of shape {(rows, width)} was given, but the policy reads {len(names)} columns: "
+            f"{clipped(', '.join(names))}; give these in this order, or a data frame"
+        )
+    return list(names)
+
+
+def _named_rows(table: Any) -> list[Mapping[str, Any]]:
+    """Return rows that all carry names; none where the first carries none. Raises InputError where only some do."""
+    if hasattr(table, "keys") or isinstance(table, NO_ROWS) or not isinstance(table, Iterable):
+        raise InputError(f"a table is a data frame, an array (n, d), or a list of rows; got {shown(table)}")
+    rows = list(table)
+    if not rows or named(rows[0]) is None:
+        return []
+    return list(_all_named(rows))
+
+
+def _all_named(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
+    for i, row in enumerate(rows):
+        found = named(row)
+        if found is None:
+            raise InputError(f"row {i} carries no names, and row 0 does: give them to all rows, or to none")
+        yield found
+
+
+def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
+    if name not in row:
+        raise no_such(f"row {i}", name, row)
+    return row[name]
+
+
+def _array(table: Any) -> Any:
+    """Return a table without names as an array whose entries are what they were in lists: 12 beside "a" is no "12"."""
+    try:
+        array = np.asarray(table)
+        if array.dtype.kind in "US" and not isinstance(table, np.ndarray):
+            array = np.array(table, dtype=object)
+    except ValueError as error:
+        raise InputError(f"a table must have rows of one length: {error}") from error
+    return array
+
+
+def _of_array(column: Any, name: str) -> Given:
+    if column.dtype.kind in "Mm":
+        raise _no_dates(name)
+    if column.dtype.kind in "biuf":  # an array has one type: its booleans are 0 and 1
+        return Given(np.asarray(column, dtype=float))
+    return Given(column.tolist())
+
+
+def _of_frame(table: Any, label: Any, name: str) -> Given:
     with needs("learn", "reading a data frame with strings or missing values"):
         import narwhals as nw
-    if names.count(name) != 1:
-        problem = f"has {names.count(name)} columns" if name in names else "has no column"
-        hint = "" if name in names else did_you_mean(name, names)
-        raise InputError(f"the data frame {problem} named '{clipped(name)}'{hint}")
-    series = nw.from_native(table, eager_only=True).get_column(name)
-    if series.dtype.is_numeric():
-        return np.array(series.cast(nw.Float64).to_numpy(), dtype=float)
+    if hasattr(table, "collect"):
+        raise InputError("a lazy data frame was given: collect() it first")
+    series = nw.from_native(table[label], series_only=True)
     if series.dtype.is_temporal():
-        raise InputError(f"column '{clipped(name)}' holds dates or times; turn them into numbers, such as days")
+        raise _no_dates(name)
+    if series.dtype.is_numeric():
+        return Given(np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
     missing = series.is_null().to_list()
-    listed = [None if lost else value for lost, value in zip(missing, series.to_list(), strict=True)]
-    return _objects(listed, name)
+    entries = [None if lost else value for lost, value in zip(missing, series.to_list(), strict=True)]
+    if series.dtype not in (nw.Categorical, nw.Enum):
+        return Given(entries)
+    of_pandas = getattr(getattr(series.to_native(), "cat", None), "categories", None)
+    if of_pandas is None:
+        return Given(entries, tuple(series.cat.get_categories().to_list()), series.dtype == nw.Enum)
+    return Given(entries, tuple(of_pandas.tolist()), bool(series.to_native().cat.ordered))
 
 
-def _of_array(column: Any, name: str) -> Values:
-    if column.dtype.kind == "b":
-        return np.asarray(column, dtype=float)  # an array has one type: its booleans are 0 and 1
-    if column.dtype.kind in "iuf":
-        return np.asarray(column, dtype=float)
-    return _objects([None if _lost(value) else value for value in column.tolist()], name)
-
-
-def _lost(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or (isinstance(value, float) and isnan(value))
-
-
-def _objects(values: list[Any], name: str) -> Values:
-    """Return numbers where all are numbers, else objects: strings, numbers and booleans; InputError on others."""
-    plain = [_plain(value, name) for value in values]
-    if all(value is None or type(value) in (int, float) for value in plain):
-        return np.array([np.nan if value is None else float(value) for value in plain])
-    column = np.empty(len(plain), dtype=object)
-    column[:] = plain
-    return column
-
-
-def _plain(value: Any, name: str) -> Value:
-    entry = value.item() if isinstance(value, np.generic) else value
-    if entry is None or isinstance(entry, (bool, int, float, str)):
-        return entry if not isinstance(entry, str) else str(entry)
-    raise InputError(f"column '{clipped(name)}' holds {shown(value)}; give numbers, strings, booleans, or nothing")
+def _no_dates(name: str) -> InputError:
+    return InputError(f"column '{clipped(name)}' holds dates or times; turn them into numbers, such as days")

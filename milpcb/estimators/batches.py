@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.core.checks import choice, real
-from milpcb.data.frames import read_columns
 from milpcb.data.made_columns import chosen_features
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from milpcb.data.columns import Value, Values
-from milpcb.data.frames import frame_names, read_columns
+from milpcb.data.frames import table_names
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
@@ -43,7 +44,7 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
 
     ``reset`` takes number and names of its columns down; otherwise they must be those. Raises ValueError.
     """
-    if not frame_names(X):
+    if not table_names(X):
         return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not len(X):

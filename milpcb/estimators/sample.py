@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name, check_levels
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
 from milpcb.offline.log import RANDOMISED, check_sums

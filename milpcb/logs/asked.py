@@ -14,7 +14,7 @@ from milpcb.core.decimals import fixed, number
 from milpcb.data.actions import places
 from milpcb.data.columns import Values
 from milpcb.data.conditions import holds
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.named_constraints import Always, Never, RateParity, ShareAtMost, groups
 from milpcb.offline import NoWorseThan
 from milpcb.types import Bools, Floats

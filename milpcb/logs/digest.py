@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.data.columns import Values
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.logs.source import Source
 from milpcb.offline.by_place import Words, mixed
 

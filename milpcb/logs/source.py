@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.data.csv_pieces import CODE, Tick
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.features import chances, coded, usable, words

@@ -22,7 +22,7 @@ import polars as pl
 
 from milpcb.data.actions import place
 from milpcb.data.conditions import holds
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.rising import joints_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
-from milpcb.data.frames import frame_names
+from milpcb.data.frames import table_names
 from milpcb.errors import InputError, shown
 from milpcb.protocols import Opened, PolicyClass, ValueOracle
 from milpcb.types import Floats
@@ -43,13 +43,13 @@ class Opening:
 
     def names(self) -> list[str]:
         """Return the names of the columns: x0, x1, ... where there are none."""
-        names = getattr(self.policies, "feature_names", None) or frame_names(self.table)
+        names = getattr(self.policies, "feature_names", None) or table_names(self.table)
         return list(names) or [f"x{i}" for i in range(self.contexts.shape[1])]
 
     def pickled(self) -> tuple[Callable[[Any, Any], ValueOracle], tuple[Any, Any]]:
         """Return what makes the oracle anew: ``again``, and the class and the contexts, with their names, for it."""
         policies: Any = self.opened if self.policies is None else self.policies
-        return self.again, (policies, self.table if frame_names(self.table) else self.contexts)
+        return self.again, (policies, self.table if table_names(self.table) else self.contexts)
 
     def without(self, columns: Collection[int]) -> ValueOracle:
         """Return the oracle of the policies that do not read ``columns``.

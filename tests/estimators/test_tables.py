@@ -138,7 +138,7 @@ def test_a_column_that_does_not_vary():
     ("table", "message"),
     [
         (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x' holds dates or times"),
-        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1]; give numbers, strings"),
+        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1] in row 0; give numbers, strings"),
         (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' of X contains infinity"),
         (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
         (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "column 'x' has 101 different strings, and at most 100 are tested"),

@@ -12,7 +12,7 @@ import pytest
 from milpcb.data import csv_pieces
 from milpcb.data.columns import Membership
 from milpcb.data.conditions import holds
-from milpcb.data.frames import read_columns
+from milpcb.data.schema import read_columns
 from milpcb.data.tables import read_table
 from milpcb.errors import InputError
 from milpcb.logs.read import read_frame

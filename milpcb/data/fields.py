@@ -1,0 +1,171 @@
+"""A value of any origin as plain data, and these as values of a column: the one place where each is decided.
+
+What fits a column is read; what can be read in two ways is refused, in one line that names the column, the value and
+the mend.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isnan
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+
+from milpcb.core.checks import LARGEST
+from milpcb.core.text import escaped
+from milpcb.data.columns import Value, Values, as_number, in_words
+from milpcb.data.frames import Given
+from milpcb.errors import InputError, UnknownNameError, clipped, shown
+from milpcb.types import Floats
+
+ROLES = ("feature", "action", "outcome", "propensity", "group", "weight", "identifier", "time", "row number")
+KINDS = ("number", "category", "ordered category", "boolean")
+NOTHING = ("NAType", "NaTType")  # the types of pandas' missing values, which need not be installed
+LEARNT = "when the policy was learnt"
+
+
+def plain(value: Any) -> Value:
+    """Return a value of any origin as plain data, None where it is missing; raises TypeError on what is no value.
+
+    Numbers of numpy, decimals, fractions and arrays without dimensions are numbers; None, NaN, NaT and NA are missing.
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if value is None or type(value) in (bool, int, str):
+        return cast("Value", value)
+    if isinstance(value, str):
+        return str.__str__(value)
+    if type(value).__name__ in NOTHING or (isinstance(value, (np.datetime64, np.timedelta64)) and np.isnat(value)):
+        return None
+    if isinstance(value, (bool, int, np.bool_, np.integer)) and not isinstance(value, np.timedelta64):
+        return bool(value) if isinstance(value, np.bool_) else int(value)
+    if not isinstance(value, (Real, Decimal)):
+        raise TypeError("no value")
+    return None if isnan(value) else float(value)
+
+
+class UnfitError(InputError):
+    """A value does not fit its column: ``what`` it is, and how to ``mend`` it."""
+
+    def __init__(self, name: str, what: str, mend: str, column: str = "column") -> None:
+        super().__init__(f"{column} '{clipped(escaped(name))}' {what}: {mend}")
+        self.name, self.what, self.mend = name, what, mend
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column.
+
+    Parameters
+    ----------
+    name : of the column
+    kind : "number", "category", "ordered category" or "boolean"
+    values : of categories, in order; of numbers the least and the greatest, where they are known
+    missing : whether a value may be missing
+    role : what the column is for, one of ROLES
+    missing_as : the strings that were read as missing
+
+    """
+
+    name: str
+    kind: str = "number"
+    values: tuple[Value, ...] = ()
+    missing: bool = False
+    role: str = "feature"
+    missing_as: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS or self.role not in ROLES:
+            raise UnknownNameError("kind or role of a column", f"{self.kind}, {self.role}", (*KINDS, *ROLES))
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are compared with numbers, and not looked up."""
+        return self.kind == "number"
+
+    @property
+    def texts(self) -> bool:
+        """Whether the categories are strings."""
+        return any(isinstance(value, str) for value in self.values)
+
+    def read(self, given: Given) -> Values:
+        """Return a column (n,): floats, NaN being missing, of numbers; else objects, None being missing.
+
+        Raises UnfitError on the first value that does not fit.
+        """
+        if self.is_number and isinstance(given.entries, np.ndarray):
+            return self._numbers(given.entries)
+        entries = given.entries.tolist() if isinstance(given.entries, np.ndarray) else given.entries
+        found = [self.one(value, row) for row, value in enumerate(entries)]
+        if self.is_number:
+            return np.array([np.nan if value is None else float(value) for value in found])
+        column = np.empty(len(found), dtype=object)
+        column[:] = found
+        return column
+
+    def one(self, value: Any, row: int | None = None) -> Value:
+        """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError."""
+        try:
+            entry = plain(value)
+        except (TypeError, ValueError, OverflowError):
+            raise self._unfit(value, row, "which is no value", "give a number, a string, a boolean, or None") from None
+        if entry is None:
+            if not self.missing:
+                raise self._lost(row)
+            return None
+        if self.is_number:
+            return self._number(entry, row)
+        if self.kind == "boolean":
+            if isinstance(entry, str) or entry not in (0, 1):
+                raise self._unfit(entry, row, _which(entry, f"and was true or false {LEARNT}"), "give True or False")
+            return bool(entry)
+        if self.texts != isinstance(entry, str) or isinstance(entry, bool):
+            raise self._no_category(entry, row)
+        return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+
+    def _number(self, entry: Value, row: int | None) -> Value:
+        if isinstance(entry, str):
+            if as_number(entry) is not None:
+                raise self._unfit(entry, row, "which is text, not a number", "convert it")
+            raise self._unfit(entry, row, f"and must hold numbers, as it did {LEARNT}", "give a number")
+        if not abs(cast("float", entry)) <= LARGEST:
+            raise self._unfit(entry, row, "which is infinite, or too large", f"give a number of at most {LARGEST:g}")
+        return int(entry) if isinstance(entry, bool) else entry
+
+    def _numbers(self, entries: Floats) -> Floats:
+        """Return floats as they are, without a copy."""
+        lost = np.isnan(entries)
+        if not self.missing and lost.any():
+            raise self._lost(int(lost.argmax()))
+        wrong = np.abs(entries) > LARGEST
+        if wrong.any():
+            row = int(wrong.argmax())
+            self._number(float(entries[row]), row)
+        return entries
+
+    def _lost(self, row: int | None) -> UnfitError:
+        where = "" if row is None else f" in row {row}"
+        return UnfitError(
+            self.name,
+            f"is missing{where}, which it never was {LEARNT}",
+            "fill it in, leave the row out, or learn from rows in which it is missing",
+        )
+
+    def _no_category(self, entry: Value, row: int | None) -> UnfitError:
+        example = clipped(in_words(next((value for value in self.values if value is not None), None)))
+        if self.texts:
+            what = f"and held strings such as {example} {LEARNT}"
+            return self._unfit(entry, row, what, "turn it into the string that it was written as")
+        what = f"and held codes such as {example} {LEARNT}"
+        return self._unfit(entry, row, _which(entry, what), "turn it into the number that it was")
+
+    def _unfit(self, value: Any, row: int | None, what: str, mend: str) -> UnfitError:
+        where = "" if row is None else f" in row {row}"
+        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", mend)
+
+
+def _which(entry: Value, what: str) -> str:
+    return f"which is text, {what}" if isinstance(entry, str) else what

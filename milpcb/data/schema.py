@@ -1,0 +1,192 @@
+"""A schema of columns: what each column of a table is, made once, and applied by name to all that comes later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
+
+import numpy as np
+
+from milpcb.core.decimals import written
+from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
+from milpcb.data.fields import Field, plain
+from milpcb.data.frames import Given, columns_of, table_names
+from milpcb.errors import InputError, UnknownNameError, clipped, shown
+
+# How people write that a value is missing: such a string is none, but it is said where it is kept as a string.
+MARKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", ".", "missing", "unknown")
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns in their order, each with its own name; see Field."""
+
+    fields: tuple[Field, ...] = ()
+
+    @classmethod
+    def infer(cls, table: Any, names: Sequence[str] = ()) -> Self:
+        """Return the schema of a table; ``names`` are those of the columns of a table without names.
+
+        A column of booleans, of strings, or of a type of categories (also of numbers) is what its type says; a column
+        of objects is what all of them are. Raises InputError where one column holds values of several kinds.
+        """
+        names = table_names(table) or names
+        return cls(tuple(inferred(name, given) for name, given in columns_of(table, names, names).items()))
+
+    @classmethod
+    def of_numbers(cls, names: Iterable[str]) -> Self:
+        """Return the schema of columns of numbers that are never missing."""
+        return cls(tuple(map(Field, names)))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(field.name for field in self.fields)
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def __getitem__(self, name: str) -> Field:
+        for field in self.fields:
+            if field.name == name:
+                return field
+        raise UnknownNameError("column", name, self.names)
+
+    def read(self, table: Any, wanted: Iterable[str] | None = None) -> dict[str, Values]:
+        """Return columns (n,) by name, ``wanted`` or all; by name where the table has names, else by position.
+
+        Numbers are floats, NaN being missing; all else objects, None being missing. Other columns of the table are not
+        looked at. Raises InputError where a column is not there, UnfitError where a value does not fit.
+        """
+        wanted = self.names if wanted is None else tuple(wanted)
+        given = columns_of(table, self.names, wanted)
+        return {name: self[name].read(given[name]) for name in wanted}
+
+    def allowing_missing(self) -> Schema:
+        """Return the schema in which every value may be missing."""
+        return Schema(tuple(replace(field, missing=True) for field in self.fields))
+
+    def lines(self) -> list[str]:
+        """Return a line for each decision that somebody might not expect."""
+        return [line for field in self.fields for line in _noted(field)]
+
+    def differences(self, other: Schema) -> list[str]:
+        """Return a line for each column of this schema that another one has not, or has as another kind."""
+        there = {field.name: field for field in other.fields}
+        found = []
+        for field in self.fields:
+            now = there.get(field.name)
+            if now is None:
+                found.append(f"'{clipped(field.name)}' is not there")
+            elif (now.kind, now.texts) != (field.kind, field.texts):
+                found.append(f"'{clipped(field.name)}' is {_kind(now)}, and was {_kind(field)}")
+        return found
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return the schema as plain data, which ``of_document`` reads."""
+        return [
+            {**vars(field), "values": list(field.values), "missing_as": list(field.missing_as)} for field in self.fields
+        ]
+
+    @classmethod
+    def of_document(cls, document: Iterable[Mapping[str, Any]]) -> Self:
+        """Return the schema of ``document``; raises TypeError, ValueError on other data."""
+        listed = (
+            {**entry, "values": tuple(entry["values"]), "missing_as": tuple(entry["missing_as"])} for entry in document
+        )
+        return cls(tuple(Field(**entry) for entry in listed))
+
+    def __str__(self) -> str:
+        """Return a table with a line for each column."""
+        rows = [("column", "role", "kind", "values", "missing"), *map(_row, self.fields)]
+        widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def inferred(name: str, given: Given, role: str = "feature") -> Field:
+    """Return what a column is; raises InputError where it holds values of several kinds, or no values at all."""
+    if isinstance(given.entries, np.ndarray):
+        known = given.entries[np.isfinite(given.entries)]
+        ends = (float(known.min()), float(known.max())) if len(known) else ()
+        return Field(name, "number", ends, bool(np.isnan(given.entries).any()), role)
+    entries = _all_plain(name, given.entries)
+    values, missing = {value for value in entries if value is not None}, None in entries
+    kinds = {_kind_of(value) for value in entries} - {"missing"}
+    if kinds <= {"boolean"} or (kinds == {"boolean", "number"} and values <= {0, 1}):
+        return Field(name, "boolean" if kinds else "number", (False, True) if kinds else (), missing, role)
+    if len(kinds) > 1:
+        first, other = (next(v for v in entries if v is not None and _kind_of(v) == kind) for kind in sorted(kinds)[:2])
+        raise InputError(
+            f"column '{clipped(name)}' holds values of several kinds, such as {shown(first)} and {shown(other)}: "
+            "convert all to numbers, or all to text"
+        )
+    if given.categories is None and kinds == {"number"}:
+        return inferred(name, Given(np.array([np.nan if v is None else float(v) for v in entries])), role)
+    if given.categories is None:
+        return Field(name, "category", tuple(sorted(values)), missing, role)
+    there = tuple(value for value in map(plain, given.categories) if value in values)
+    return Field(name, "ordered category" if given.ordered else "category", there, missing, role)
+
+
+def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:
+    """Return some columns (n,) of a table whose schema nobody knows yet, each as what it is inferred to be.
+
+    ``features`` are the names of the columns of a table without names. See ``Schema``.
+    """
+    given = columns_of(table, features, wanted)
+    return {name: inferred(name, column).read(column) for name, column in given.items()}
+
+
+def _all_plain(name: str, entries: list[Any]) -> list[Value]:
+    if set(map(type, entries)) <= {str, bool, int, type(None)}:
+        return entries
+    found = []
+    for row, value in enumerate(entries):
+        try:
+            found.append(plain(value))
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(
+                f"column '{clipped(name)}' holds {shown(value)} in row {row}; "
+                "give numbers, strings, booleans, or nothing"
+            ) from error
+    return found
+
+
+def _kind_of(value: Value) -> str:
+    if value is None:
+        return "missing"
+    return "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+
+
+def _kind(field: Field) -> str:
+    if field.is_number or field.kind == "boolean":
+        return f"a {field.kind}"
+    return f"a {field.kind} of {'strings' if field.texts else 'numbers'}"
+
+
+def _noted(field: Field) -> Iterator[str]:
+    name = shown(field.name)
+    if field.name != field.name.strip():
+        yield f"{name} has a blank before or after its name, which belongs to it"
+    if field.missing_as:
+        yield f"{name}: {', '.join(map(shown, field.missing_as))} is read as missing"
+    if field.is_number or field.kind == "boolean":
+        return
+    texts = [value for value in field.values if isinstance(value, str)]
+    if not texts and field.values:
+        yield f"{name} is a {field.kind} of numbers: its values are looked up, and not compared"
+    if texts and all(as_number(text) is not None for text in texts):
+        yield f"{name} holds text that spells numbers, such as {shown(texts[0])}: it is looked up, and not compared"
+    marks = [text for text in texts if text.strip().lower() in MARKS]
+    if marks:
+        yield f"{name} has the value {shown(marks[0])}, which is kept as a string, and not read as missing"
+
+
+def _row(field: Field) -> tuple[str, ...]:
+    values = [clipped(in_words(value), 20) for value in field.values[:6]]
+    if field.is_number:
+        words = " to ".join(written(cast("float", value)) for value in field.values)
+    else:
+        words = ", ".join(values) + (f", ... ({len(field.values)})" if len(field.values) > len(values) else "")
+    return name_in_words(clipped(field.name)), field.role, field.kind, words, "may be" if field.missing else "never"
