@@ -10,10 +10,10 @@ import pytest
 
 from milpcb.data.tables import DAMAGED, read_table
 from milpcb.errors import InputError
-from milpcb.logs.read import read_frame
+from milpcb.logs.read import read_file
 
 
-@pytest.mark.parametrize("read", [read_table, read_frame])
+@pytest.mark.parametrize("read", [read_table, read_file])
 def test_no_damage_shows_the_words_of_the_reader(read, tmp_path, capfd):
     """Lost, changed and cut bytes: neither the message nor standard error has words of polars, or of its panics."""
     rng, path = np.random.default_rng(5), tmp_path / "t.parquet"

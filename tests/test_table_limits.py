@@ -13,7 +13,7 @@ import pytest
 from milpcb.data import tables
 from milpcb.data.tables import read_table
 from milpcb.errors import InputError
-from milpcb.logs.source import read_frame
+from milpcb.logs.read import read_file
 
 TEXT = b"x,action,y\n" + b"0,1,0.5\n" * 500
 PACKED = {
@@ -26,7 +26,7 @@ PACKED = {
 }
 
 
-@pytest.mark.parametrize("read", [read_table, read_frame])
+@pytest.mark.parametrize("read", [read_table, read_file])
 @pytest.mark.parametrize("packed", PACKED)
 def test_a_compressed_file_is_refused(packed, read, tmp_path):
     """Whatever it is called: 400 kB may unpack to 400 MB."""
@@ -39,11 +39,11 @@ def test_a_compressed_file_is_refused(packed, read, tmp_path):
 def test_a_header_that_begins_alike_is_text(name, tmp_path):
     """Only what no string begins with is taken for compressed."""
     (tmp_path / "log.csv").write_text(f"{name},y\n1,2\n")
-    assert read_frame(tmp_path / "log.csv").columns == [name, "y"]
+    assert read_file(tmp_path / "log.csv").frame.columns == [name, "y"]
     assert read_table(tmp_path / "log.csv")[0] == (name, "y")
 
 
-@pytest.mark.parametrize("read", [read_table, read_frame])
+@pytest.mark.parametrize("read", [read_table, read_file])
 def test_a_small_file_of_many_rows_is_refused(read, tmp_path, monkeypatch):
     """A Parquet file keeps a value that repeats once; its values are counted before they are read."""
     pl.DataFrame({"x": pl.zeros(5000, eager=True), "y": pl.zeros(5000, eager=True)}).write_parquet(
@@ -60,10 +60,10 @@ def test_a_long_text_is_refused(tmp_path):
     """One text that stands in each row takes no room in the file, and would in memory."""
     pl.DataFrame({"x": ["a" * 10_001] * 50}).write_parquet(tmp_path / "a.parquet")
     with pytest.raises(InputError, match=r"column 'x' has a string of 10,001 bytes"):
-        read_frame(tmp_path / "a.parquet")
+        read_file(tmp_path / "a.parquet")
 
 
-@pytest.mark.parametrize("read", [read_table, read_frame])
+@pytest.mark.parametrize("read", [read_table, read_file])
 def test_a_file_of_too_many_columns_is_refused(read, tmp_path):
     """A header of two bytes a column would take minutes."""
     (tmp_path / "a.csv").write_text("," * 10_000 + "\n")

@@ -18,6 +18,8 @@ READABLE = {
     "with a mark before the header": ("\ufeffage,insured\n20,0\n30.5,1\n", ("age", "insured")),
     "with carriage returns": ("age,insured\r\n20,0\r\n30.5,1\r\n", ("age", "insured")),
     "in scientific notation": ("2e1,0\n3.05E+1,1e0\n", ()),
+    "with semicolons": ("age;insured\n20;0\n30.5;1\n", ("age", "insured")),
+    "with tabs": ("age\tinsured\n20\t0\n30.5\t1\n", ("age", "insured")),
     "without an end of line": ("20,0\n30.5,1", ()),
 }
 
@@ -57,7 +59,11 @@ UNREADABLE = {
     "digits with an underscore": ("a,b\n1,1_2\n", "line 2, column 2: '1_2' is not a number"),
     "an empty value": ("1,2\n3,\n", "line 2, column 2: '' is not a number"),
     "half a header": ("1,x\n3,4\n", "line 1, column 2: 'x' is not a number"),
-    "semicolons": ("a;b\n1;2\n", "line 2, column 1: '1;2' is not a number; write numbers with commas"),
+    "decimal commas": ('a,b\n1,"2,5"\n', "line 2, column 2: '2,5' has a comma where a number has a point"),
+    "two separators": ("a,b;c\n1,2;3\n", "can be read as separated by ',' and by ';'"),
+    "pandas' index": (",a\n0,5\n1,7\n", "column 1 is called '', as pandas calls row numbers: take it out"),
+    "its index read again": ("Unnamed: 0,a\n0,5\n", "column 1 is called 'Unnamed: 0', as pandas calls row numbers"),
+    "its index in Parquet": ("__index_level_0__,a\n0,5\n", "'__index_level_0__', as pandas calls row numbers"),
 }
 
 

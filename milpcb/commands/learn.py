@@ -28,7 +28,10 @@ ESTIMATORS = {
     "rule_lists": "LoggedRuleList",
     "linear_rules": "LoggedScoringRule",
 }
-HERE = ("constraints", "monotone", "treatment_cost", "random_state", "policies", "model_outcome", "model_propensity")
+HERE = (
+    "constraints", "monotone", "missing", "treatment_cost", "random_state", "policies", "model_outcome",
+    "model_propensity",
+)  # fmt: skip
 
 
 SHOWN = 12  # lines of a table of values
@@ -77,6 +80,12 @@ NOTED = 1e9  # bytes
     type=float,
     metavar="AMOUNT",
     help="Count the rules that look at most so much worse  [default: by the band].",
+)
+@click.option(
+    "--missing-side",
+    default="either",
+    show_default=True,
+    help="Of a comparison such as age <= 40 for a missing number: yes, no, or either as the search finds best.",
 )
 @click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
@@ -170,6 +179,7 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
     rules = list(_constraints(given, source))
     order = dict(_ways(given["monotone"], source)) or None
     costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
+    costs_of["missing"] = given["missing_side"]
     return cls(**options, **costs_of, constraints=rules, monotone=order)
 
 

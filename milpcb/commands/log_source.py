@@ -26,10 +26,20 @@ OPTIONS = (
         help="Column of the probability of what was done; or K of them, one an action [default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
-    click.option("--features", help="Columns that the policy may read, with commas between [default: all others]."),
+    click.option(
+        "--features", multiple=True, help="Columns that the policy may read, with commas between [default: all others]."
+    ),
     click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
     click.option("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
-    click.option("--actions", help="Names of the actions in order, with commas between [default: sorted]."),
+    click.option(
+        "--actions", multiple=True, help="Names of the actions in order, with commas between [default: sorted]."
+    ),
+    click.option(
+        "--missing",
+        multiple=True,
+        metavar="MARKS",
+        help='What stands where nothing is known, as in "NA,-999", beside the usual marks among numbers.',
+    ),
     click.option("--learner", help="Of a run directory: the label of the learner."),
     click.option("--seed-of-run", type=int, help="Of a run directory: the seed of the play."),
     click.option("--trust", is_flag=True, help="Run classes and read files that the config of a run directory names."),
@@ -84,7 +94,7 @@ PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log wri
 
 
 def _common(given: dict[str, Any]) -> dict[str, Any]:
-    listed = {name: _listed(given[name]) for name in ("features", "actions")}
+    listed = {name: _listed(given[name]) for name in ("features", "actions", "missing")}
     return {**listed, "leave_out": given["leave_out"], "group": given["group"] or ""}
 
 
@@ -105,5 +115,6 @@ def _rounds(directory: Path, given: dict[str, Any]) -> Any:
     return frame
 
 
-def _listed(text: str | None) -> tuple[str, ...]:
-    return () if text is None else tuple(part.strip() for part in text.split(","))
+def _listed(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names in all texts, which have commas between them."""
+    return tuple(part.strip() for text in texts for part in text.split(","))

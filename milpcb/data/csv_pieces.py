@@ -1,7 +1,8 @@
 """CSV files read in chunks of whole rows, each checked: an error names its line, and nothing is guessed.
 
 Readers of tables disagree on what they forgive: a row with too few values, a quote that is not closed, a quote inside a
-value. So it is decided here, for all of them, before a value is read.
+value. So it is decided here, for all of them, before a value is read. Spreadsheets separate values by commas,
+semicolons or tabs, by the language they speak: the separator is the sign that cuts all rows into as many values.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ FIRST_BYTES = {
 }
 MARK = b"\xef\xbb\xbf"  # spreadsheets put it first
 BLOCK = 2**24  # bytes that are looked at together; no row is longer
+SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
 
 Tick = Callable[[int, int], None]  # tick(done, total), in bytes
@@ -45,10 +47,12 @@ class Piece:
 
     content: bytes
     lines: Ints
+    separator: bytes
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of the line in which a row begins, and its values."""
-        yield from zip(self.lines.tolist(), csv.reader(io.StringIO(self.content.decode(), newline="")), strict=True)
+        text = io.StringIO(self.content.decode(), newline="")
+        yield from zip(self.lines.tolist(), csv.reader(text, delimiter=self.separator.decode()), strict=True)
 
 
 def disguised(path: Path) -> str:
@@ -62,13 +66,16 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
     """Yield the rows of a CSV file in pieces, the header being the first row of the first piece.
 
     Raises InputError, with the line: a row with more or fewer values than the first, a quote that is not closed at the
-    end of its value, a quote inside a value, bytes that are not text. OSError where the file cannot be read.
+    end of its value, a quote inside a value, bytes that are not text, two signs that may separate its values. OSError
+    where the file cannot be read.
     """
     line, width, done, size = 1, 0, 0, path.stat().st_size
+    separator = b""
     with path.open("rb") as file:
         rest = file.read(len(MARK)).removeprefix(MARK)
         while content := rest + (block := file.read(BLOCK)):
-            scan = _Scan(content, path, line)
+            separator = separator or _separator(content, path)
+            scan = _Scan(content, path, line, separator)
             end = scan.end if block else len(content)
             if not end and len(content) > BLOCK:
                 scan.check_quotes(len(content))
@@ -82,11 +89,24 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
             tick(done, size)
 
 
+def _separator(content: bytes, path: Path) -> bytes:
+    """Return the sign between the values of the first rows; raises InputError where two signs cut them all alike."""
+    widths = {sign: _Scan(content, path, 1, sign).widths() for sign in SEPARATORS}
+    cuts = [sign for sign, found in widths.items() if len(found) and found[0] > 1]
+    alike = [sign for sign in cuts if (widths[sign] == widths[sign][0]).all()]
+    if len(alike) > 1:
+        one, other = (SEPARATORS[sign] for sign in alike[:2])
+        raise InputError(
+            f"{path} can be read as separated by {one} and by {other}: put values that hold one of them in quotes"
+        )
+    return next(iter([*alike, *cuts]), b",")
+
+
 class _Scan:
     """Where rows and values end in the bytes of some lines, of which the first is number ``line`` of a file."""
 
-    def __init__(self, content: bytes, path: Path, line: int) -> None:
-        self._content, self._path, self._line = content, path, line
+    def __init__(self, content: bytes, path: Path, line: int, separator: bytes) -> None:
+        self._content, self._path, self._line, self._separator = content, path, line, separator
         self._signs = np.frombuffer(content, dtype=np.uint8)
         self._quotes = self._where(b'"')
         feeds = self._where(b"\n")
@@ -97,23 +117,35 @@ class _Scan:
         """Return the rows before ``end`` and how many values each has; ``width``, unless that is 0, is what must be."""
         self._check_text(end)
         self.check_quotes(end)
-        ends = self._ends if end == self.end else np.append(self._ends, end)
-        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
-        blank = (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
-        commas = self._where(b",")
-        values = 1 + np.diff(np.searchsorted(commas[~self._inside(commas)], np.append(starts, end)))
-        lines = self._line_of(starts)
-        values, lines = values[~blank], lines[~blank]
+        starts, ends, blank = self._rows(end)
+        values, lines = self._values(starts, end)[~blank], self._line_of(starts)[~blank]
         width = width or (int(values[0]) if len(values) else 0)
         self._check_width(values, lines, width)
-        return Piece(self._without(blank, starts, ends, end), lines), width
+        return Piece(self._without(blank, starts, ends, end), lines, self._separator), width
+
+    def widths(self) -> Ints:
+        """Return how many values each row has, blank ones left out; a row that is cut off counts if it is alone."""
+        end = self.end or len(self._content)
+        starts, _, blank = self._rows(end)
+        return self._values(starts, end)[~blank]
+
+    def _rows(self, end: int) -> tuple[Ints, Ints, Bools]:
+        """Return where each row before ``end`` starts and ends, and which are blank."""
+        ends = self._ends if end == self.end else np.append(self._ends, end)
+        starts = np.append(0, ends[:-1] + 1)[: len(ends)]
+        return starts, ends, (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
+
+    def _values(self, starts: Ints, end: int) -> Ints:
+        """Return how many values the row has that begins at each of ``starts``."""
+        signs = self._where(self._separator)
+        return np.asarray(1 + np.diff(np.searchsorted(signs[~self._inside(signs)], np.append(starts, end))))
 
     def check_quotes(self, end: int) -> None:
         """Raise InputError on the first quote before ``end`` that neither begins nor ends a value."""
         quotes = self._quotes[: np.searchsorted(self._quotes, end)]
         opening, closing = quotes[0::2], quotes[1::2]
-        stray = opening[~np.isin(self._signs[opening - 1], list(b',\n"')) & (opening > 0)]
-        closes = np.isin(self._after(closing), list(b',\r\n"'))
+        stray = opening[~np.isin(self._signs[opening - 1], list(self._separator + b'\n"')) & (opening > 0)]
+        closes = np.isin(self._after(closing), list(self._separator + b'\r\n"'))
         unclosed = np.append(opening[: len(closing)][~closes], opening[len(closing) :])
         if len(unclosed) and not (len(stray) and stray[0] <= unclosed[0]):
             line = self._line_of(unclosed[:1])[0]
@@ -148,7 +180,9 @@ class _Scan:
         if not len(wrong):
             return
         count = int(values[wrong[0]])
-        fix = "put a value that holds a comma in quotes" if count > width else "write a comma for each empty value too"
+        sign = "comma" if self._separator == b"," else "separator"
+        more, fewer = f"put a value that holds a {sign} in quotes", f"write a {sign} for each empty value too"
+        fix = more if count > width else fewer
         raise InputError(
             f"{self._path}, line {lines[wrong[0]]} has {count} value{'s' * (count > 1)} where the first line has "
             f"{width}; {fix}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,8 @@ import numpy as np
 
 from milpcb.core.checks import check_file
 from milpcb.core.extras import needs
-from milpcb.data.csv_pieces import CODE, disguised, pieces
+from milpcb.data.actions import action_name
+from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
@@ -26,6 +28,16 @@ MOST_COLUMNS = 10_000
 MOST_VALUES = 500_000_000  # of a Parquet file: 4 GB as numbers; a small file may hold any number of equal ones
 DAMAGED = "is no Parquet file, or a damaged one; write it anew"
 STDERR = 2  # the file descriptor: readers that are not Python write there
+ROW_NUMBERS = re.compile(r"\s*|Unnamed: [\d.]+|__index_level_\d+__")  # how pandas writes an index without a name
+OTHERS = {
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "JSON"),
+    **dict.fromkeys((".xls", ".xlsx", ".xlsm", ".ods"), "a spreadsheet"),
+    **dict.fromkeys((".sav", ".dta", ".sas7bdat", ".rds", ".rdata"), "a file of statistics software"),
+    **dict.fromkeys((".feather", ".arrow", ".orc", ".avro", ".h5", ".hdf", ".pkl", ".pickle"), "a binary file"),
+    ".arff": "ARFF",
+    ".vw": "Vowpal Wabbit's text",
+}
+COMMA = re.compile(r"[-+]?\d+,\d+")  # a number as it is written where the comma is the decimal point
 LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
 
 
@@ -36,6 +48,8 @@ def check_table(path: Path) -> None:
     Parquet file, whose format compresses, the number of values is looked at before they are read.
     """
     check_file(path)
+    if kind := OTHERS.get(path.suffix.lower()):
+        raise InputError(f"{path} is {kind} by its ending, and only CSV and Parquet are read; save the table as CSV")
     try:
         with path.open("rb") as file:
             first = file.readline(2**24)
@@ -46,7 +60,7 @@ def check_table(path: Path) -> None:
         return
     if other := disguised(path):
         raise InputError(f"{path} {other}")
-    if first.count(b",") >= MOST_COLUMNS:
+    if max(map(first.count, SEPARATORS)) >= MOST_COLUMNS:
         raise InputError(f"{path} has more than {MOST_COLUMNS:,} columns; leave some out")
 
 
@@ -79,10 +93,31 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Return column names (empty without a header) and numbers (rows, columns); raises InputError with the place."""
     check_table(path)
     names, numbers = _numbers_of_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
+    return _checked(path, names), numbers
+
+
+def read_labelled(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
+    """Return what ``read_table`` does, and the entries of the column at a place (-1 is the last) as strings.
+
+    Among the numbers the column is left out; among the names it is there. Raises InputError.
+    """
+    check_table(path)
+    names, numbers, labels = _labelled_parquet(path, place) if path.suffix == ".parquet" else _labelled_csv(path, place)
+    return _checked(path, names), numbers, labels
+
+
+def _checked(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of columns; raises InputError on two that are alike, and on row numbers."""
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
         raise InputError(f"{path} has two columns called '{clipped(twice)}'; give each its own name")
-    return names, numbers
+    for place, name in enumerate(names, 1):
+        if ROW_NUMBERS.fullmatch(name):
+            raise InputError(
+                f"{path}, column {place} is called '{clipped(name)}', as pandas calls row numbers: take it out "
+                "(index=False), or give it a name"
+            )
+    return names
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
@@ -176,10 +211,22 @@ def _held_back() -> Iterator[None]:
             os.close(shown)
 
 
+def _labelled_parquet(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
+    frame = read_parquet(path)
+    if len(frame.columns) < abs(place):
+        return (*_numbers_of(path, frame), [])
+    label = frame.columns[place]
+    labels = ["" if entry is None else action_name(entry) for entry in frame[label].to_list()]
+    return tuple(frame.columns), _numbers_of(path, frame.drop(label))[1], labels
+
+
 def _numbers_of_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
+    return _numbers_of(path, read_parquet(path))
+
+
+def _numbers_of(path: Path, frame: pl.DataFrame) -> tuple[tuple[str, ...], Floats]:
     import polars as pl
 
-    frame = read_parquet(path)
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == pl.Boolean):
             raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
@@ -189,7 +236,21 @@ def _numbers_of_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
 
 
 def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
-    """Read CSV; a first line without any number is the header."""
+    header, body = _rows_of_csv(path)
+    return header, np.array([_numbers(path, line, values) for line, values in body])
+
+
+def _labelled_csv(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
+    header, body = _rows_of_csv(path)
+    if len(body[0][1]) < abs(place):
+        return header, np.array([_numbers(path, line, values) for line, values in body]), []
+    at = len(body[0][1]) + place
+    numbers = np.array([_numbers(path, line, values, skipped=at) for line, values in body])
+    return header, numbers, [values[at].strip() for _, values in body]
+
+
+def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
+    """Return the header, () where there is none, and each row with its line; a first line without numbers is one."""
     try:
         rows = [row for piece in pieces(path) for row in piece.rows()]
     except OSError as error:
@@ -203,20 +264,24 @@ def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header but no rows; write one line per context")
-    return header, np.array([_numbers(path, line, values) for line, values in body])
+    return header, body
 
 
-def _numbers(path: Path, line: int, values: list[str]) -> list[float]:
-    for column, value in enumerate(values):
+def _numbers(path: Path, line: int, values: list[str], skipped: int = -1) -> list[float]:
+    read = [(column, value) for column, value in enumerate(values) if column != skipped]
+    for column, value in read:
         if not _is_number(value):
-            place = f"{path}, line {line}, column {column + 1}: '{clipped(value)}'"
-            if CODE.match(value.strip()):
-                raise InputError(
-                    f"{place} begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 "
-                    "for each"
-                )
-            raise InputError(f"{place} is not a number; write numbers with commas between")
-    return [float(value) for value in values]
+            raise InputError(f"{path}, line {line}, column {column + 1}: '{clipped(value)}' {_why_none(value.strip())}")
+    return [float(value) for _, value in read]
+
+
+def _why_none(value: str) -> str:
+    """Return why a value is no number, and what to do."""
+    if CODE.match(value):
+        return "begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 for each"
+    if COMMA.fullmatch(value):
+        return "has a comma where a number has a point; write it with a point"
+    return "is not a number; write numbers with commas between"
 
 
 def _is_number(value: str) -> bool:

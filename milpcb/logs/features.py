@@ -1,7 +1,7 @@
 """Which columns of a log a policy may read.
 
-Identifiers and dates are recognised and left out, as a rule on them means nothing for the next person; a column that no
-rule can read for another reason is an error, and all such columns are named at once.
+Row numbers, identifiers and dates are recognised and left out, as a rule on them means nothing for the next person; a
+column that no rule can read for another reason is an error, and all such columns are named at once.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ import polars as pl
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
+from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
+from milpcb.logs.kinds import DATE
 
-DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
-CALLED_ID = re.compile(r"(^|[\W_])id$|[a-z]I[dD]$", re.IGNORECASE)
+PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words of a name: patient_id, patientID
+IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
 CALLED_CHANCE = re.compile(r"propensit|probabilit", re.IGNORECASE)
 MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
+SCALE = 10  # different numbers from which a column is taken for a measurement, whatever else it holds
+FEW = 5  # other strings in such a column, up to which they are no categories
+GROUPED = r"^[-+]?\d{1,3}([.,' ]?\d{3})*([.,]\d+)?$"  # a number with a sign behind its thousands
 
 
 @dataclass(frozen=True)
@@ -47,7 +52,7 @@ def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tu
     kept = tuple(name for name in columns if name not in {each.name for each in left})
     wrong = [f"'{clipped(name)}' ({why})" for name in kept if (why := _unreadable(frame[name]))]
     if wrong:
-        names = " ".join(f"--leave-out {_quoted(name)}" for name in kept if _unreadable(frame[name]))
+        names = " ".join(f"--leave-out {in_command(name)}" for name in kept if _unreadable(frame[name]))
         raise InputError(
             f"no rule can read {listed(wrong)}: turn each into numbers or into at most {MOST_CATEGORIES} "
             f"different strings, or add {names}"
@@ -64,53 +69,62 @@ def words(left: Sequence[LeftOut], grouped: bool) -> Iterator[str]:
     if shared and not grouped:
         yield (
             f"Several rows have the same '{clipped(shared[0])}': if they belong together, such as the visits of one "
-            f"person, add --group {_quoted(shared[0])}, or intervals are too narrow."
+            f"person, add --group {in_command(shared[0])}, or intervals are too narrow."
         )
-
-
-def coded(frame: pl.DataFrame) -> Iterator[str]:
-    """Yield which columns would be numbers if they were not written as codes."""
-    for column in frame.get_columns():
-        if column.dtype != pl.String:
-            continue
-        known = column.drop_nulls()
-        codes = known.filter(known.str.contains(f"^{CODE.pattern}"))
-        if len(codes) and not known.cast(pl.Float64, strict=False).null_count():
-            yield (
-                f"'{clipped(column.name)}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins "
-                "with 0: rules test which string it is."
-            )
 
 
 def chances(table: pl.DataFrame) -> Iterator[str]:
     """Yield which features look like the probability of what was done, where no column was named to be it."""
     for column in table.get_columns():
         if CALLED_CHANCE.search(column.name) and column.dtype.is_numeric() and column.is_between(0, 1).all():
-            name = _quoted(column.name)
+            name = in_command(column.name)
             yield (
                 f"'{clipped(column.name)}' is taken for a feature that a rule may read: if it is the probability of "
                 f"what was done, name it by --propensity {name}, without --randomised, or add --leave-out {name}."
             )
 
 
+def in_command(name: str) -> str:
+    """Return a name as it is written behind an option."""
+    return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'
+
+
 def _no_trait(column: pl.Series) -> LeftOut | None:
-    """Return why a column is an identifier or a date; None where it is neither."""
+    """Return why a column is row numbers, an identifier or a date; None where it is none of these."""
+    if ROW_NUMBERS.fullmatch(column.name):
+        return LeftOut(column.name, "row numbers")
     if _dated(column):
         return LeftOut(column.name, "dates")
     known = column.drop_nulls()
-    if not len(known) or not (column.dtype == pl.String or column.dtype.is_integer()):
+    if not len(known) or not (column.dtype == pl.String or _whole(known)):
         return None
     different = known.n_unique()
-    named = bool(CALLED_ID.search(column.name)) and different > MOST_CATEGORIES
+    named = different > MOST_CATEGORIES and _called_identifier(column.name)
     if column.dtype == pl.String:
-        numbered = different > MOST_CATEGORIES and different >= MOSTLY * len(known)
+        many = different > MOST_CATEGORIES and different >= MOSTLY * len(known)
+        numbered = many and not _nearly_numbers(column)
     else:
-        numbered = len(known) >= MANY and different == len(known) == _span(known)
+        numbered = len(known) >= MANY and different == len(known) and (_span(known) == different or _grows(known))
     return LeftOut(column.name, "an identifier", different < len(known)) if named or numbered else None
 
 
-def _span(known: pl.Series) -> int:
-    return int(known.max()) - int(known.min()) + 1  # type: ignore[arg-type]
+def _called_identifier(name: str) -> bool:
+    """Return whether the first or the last word of a name says that it is an identifier: not "bid", nor "paid"."""
+    parts = [part.lower() for part in PARTS.split(name) if part]
+    return bool(parts) and not IDENTIFIERS.isdisjoint((parts[0], parts[-1]))
+
+
+def _whole(known: pl.Series) -> bool:
+    return known.dtype.is_integer() or (known.dtype.is_float() and bool((known == known.round()).all()))
+
+
+def _span(known: pl.Series) -> float:
+    return float(known.max()) - float(known.min()) + 1  # type: ignore[arg-type]
+
+
+def _grows(known: pl.Series) -> bool:
+    """Return whether numbers, all different, grow from row to row: row numbers of which some are missing."""
+    return known.is_sorted()
 
 
 def _dated(column: pl.Series) -> bool:
@@ -133,8 +147,25 @@ def _unreadable(column: pl.Series) -> str:
         return ""
     if kind in (pl.String, pl.Categorical, pl.Enum):
         different = column.n_unique()
-        return f"{different:,} different strings" if different > MOST_CATEGORIES else ""
+        return _nearly_numbers(column) or (f"{different:,} different strings" if different > MOST_CATEGORIES else "")
     return f"{str(kind).partition('(')[0].lower()} values"
+
+
+def _nearly_numbers(column: pl.Series) -> str:
+    """Return which values of a column of strings are no numbers where it seems to be one of numbers, else ""."""
+    known = column.drop_nulls().cast(pl.String).value_counts(sort=True)
+    values, counts = known[column.name].str.strip_chars(), known["count"]
+    numbers = values.cast(pl.Float64, strict=False).is_not_null()
+    if values.str.contains(f"^{CODE.pattern}").any() or numbers.all():
+        return ""
+    if len(values) > 1 and values.str.contains(GROUPED).all():
+        shown = values.filter(~numbers)[0]
+        return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
+    others = values.filter(~numbers).to_list()
+    if numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
+        return ""
+    named = [f"'{clipped(each)}' ({rows:,} rows)" for each, rows in zip(others, counts.filter(~numbers), strict=True)]
+    return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
 def _infinite(column: pl.Series) -> str:
@@ -142,7 +173,3 @@ def _infinite(column: pl.Series) -> str:
         return ""
     found = column.is_infinite().arg_max()
     return f"infinite in row {found + 1}" if found is not None and column.is_infinite().any() else ""
-
-
-def _quoted(name: str) -> str:
-    return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'

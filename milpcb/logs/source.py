@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,12 @@ from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.logs.features import chances, coded, usable, words
-from milpcb.logs.read import read_frame
+from milpcb.logs.doubts import doubts, leaks, missing_words
+from milpcb.logs.features import chances, usable, words
+from milpcb.logs.kinds import EMPTY, Counts, cleaned
+from milpcb.logs.read import read_file
 from milpcb.offline import Log, read_log
 from milpcb.types import Floats, Ints
-
-ALIKE = 0.999  # correlation from which a feature is taken for the outcome under another name
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class Columns:
     group : name of the column whose values mark rows that belong together, such as the person; "" where rows are
         independent. It is no feature unless it is named as one
     actions : names of the actions in order; () for those of the log, sorted
+    missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.kinds
 
     """
 
@@ -52,6 +52,7 @@ class Columns:
     leave_out: tuple[str, ...] = ()
     group: str = ""
     actions: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,11 +85,18 @@ def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, text
 
     Raises InputError with what is wrong in which column or row, UnknownNameError on a missing column.
     """
-    return make_source(path.name, read_frame(path, tick, texts), columns)
+    read = read_file(path, tick, texts, columns.missing)
+    return make_source(path.name, read.frame, columns, read.missing, read.notes)
 
 
-def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
-    """Return a checked log of a frame; raises InputError, UnknownNameError."""
+def make_source(
+    name: str, frame: pl.DataFrame, columns: Columns, missing: Counts | None = None, notes: Sequence[str] = ()
+) -> Source:
+    """Return a checked log of a frame; raises InputError, UnknownNameError.
+
+    ``missing`` is how often which mark was read as missing already, and ``notes`` are what else was decided.
+    """
+    frame, lost = cleaned(frame, columns.missing)
     candidates = _candidates(name, frame, columns)
     outcome = _numbers(name, frame, columns.outcome)
     done = _present(name, frame, columns.action).to_numpy()
@@ -105,15 +113,29 @@ def make_source(name: str, frame: pl.DataFrame, columns: Columns) -> Source:
         actions=columns.actions or None,
         group=_groups(name, frame, columns.group),
     )
+    counts = {feature: found for feature in features if (found := _counted(missing, lost, feature))}
     return Source(
         name,
         columns,
         frame,
         table,
         log,
-        (*coded(table), *words(left, grouped=bool(columns.group)), *(() if columns.propensity else chances(table))),
-        tuple(_leaks(table, columns.outcome, log)),
+        (
+            *notes,
+            *missing_words(counts),
+            *doubts(table),
+            *words(left, grouped=bool(columns.group)),
+            *(() if columns.propensity else chances(table)),
+        ),
+        tuple(leaks(table, columns.outcome, log.outcome)),
     )
+
+
+def _counted(missing: Counts | None, lost: Counts, feature: str) -> dict[str, int]:
+    """Return how often which mark was missing; where that was counted, what is missing is no longer ``lost``."""
+    if missing is None:
+        return dict(lost.get(feature, {}))
+    return {**missing.get(feature, {}), **{m: rows for m, rows in lost.get(feature, {}).items() if m != EMPTY}}
 
 
 def numbers_of(source: Source, column: str) -> Floats:
@@ -131,10 +153,10 @@ def numbered(log: Log) -> Log:
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:
     """Return the columns that may be features; raises InputError, UnknownNameError on those that are not there."""
-    taken = (columns.action, columns.outcome, *columns.propensity)
-    aside = {*taken, *columns.leave_out, columns.group}
+    taken, group = (columns.action, columns.outcome, *columns.propensity), tuple(filter(None, [columns.group]))
+    aside = {*taken, *columns.leave_out, *group}
     found = columns.features or tuple(column for column in frame.columns if column not in aside)
-    for column in (*taken, *found, *columns.leave_out, *filter(None, [columns.group])):
+    for column in (*taken, *found, *columns.leave_out, *group):
         if column not in frame.columns:
             raise UnknownNameError(f"column of {name}", column, frame.columns)
     for column in found:
@@ -210,22 +232,3 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns) -> Any:
     if not read:
         return None
     return read[0] if len(read) == 1 else np.column_stack(read)
-
-
-def _leaks(frame: pl.DataFrame, outcome: str, log: Log) -> Iterator[str]:
-    """Yield a warning for each feature that is hardly anything but the outcome."""
-    for column in frame.columns:
-        if frame[column].dtype.is_numeric() and _correlation(frame[column], log.outcome) > ALIKE:
-            yield (
-                f"'{column}' goes with '{outcome}' almost exactly (correlation above {ALIKE:g}): if it is known only "
-                "afterwards, no policy can read it; leave it out by --leave-out"
-            )
-
-
-def _correlation(feature: pl.Series, outcome: Sequence[float] | Floats) -> float:
-    """Return the absolute correlation of feature and outcome where both are known, 0 where one is constant."""
-    values, other = feature.cast(pl.Float64).fill_null(math.nan).to_numpy(), np.asarray(outcome, dtype=float)
-    there = np.isfinite(values)
-    if there.sum() < 3 or np.ptp(values[there]) == 0 or np.ptp(other[there]) == 0:
-        return 0.0
-    return float(abs(np.corrcoef(values[there], other[there])[0, 1]))

@@ -147,7 +147,7 @@ BAD = [
     (nothing, (*TRIAL, "--holdout", "1.5"), "holdout must be"),
     (nothing, (*TRIAL, "--leave-out", "aeg"), "did you mean 'age'"),
     (nothing, (*TRIAL, "--group", "sx"), "did you mean 'sex'"),
-    (nothing, (*TRIAL, "--missing", "mean"), "missing"),
+    (nothing, (*TRIAL, "--missing-side", "mean"), "missing"),
     (nothing, (*TRIAL, "--learner", "exp4", "--solver", "nope", "--kind", "milp"), "nope"),
     # features
     (

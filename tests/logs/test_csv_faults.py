@@ -7,7 +7,7 @@ import gzip
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.logs.source import read_frame
+from milpcb.logs.read import read_file
 
 FOREIGN = ("Schema", "null_values", "truncate_ragged_lines", "dtype", "ignore_errors", "polars", "parse")
 BAD = {
@@ -37,7 +37,7 @@ def test_a_file_that_is_no_table_is_explained(what, tmp_path):
     path = tmp_path / "log.csv"
     path.write_bytes(content)
     with pytest.raises(InputError) as refused:
-        read_frame(path)
+        read_file(path)
     assert fragment in str(refused.value)
     assert not [word for word in FOREIGN if word in str(refused.value)]
 
@@ -46,12 +46,12 @@ def test_a_damaged_parquet_file_is_explained(tmp_path):
     """The same for Parquet."""
     (tmp_path / "log.parquet").write_bytes(b"PAR1....PAR1")
     with pytest.raises(InputError, match="is no Parquet file, or a damaged one"):
-        read_frame(tmp_path / "log.parquet")
+        read_file(tmp_path / "log.parquet")
 
 
 def test_a_good_file_is_read(tmp_path):
     """A byte order mark, quotes, values of two lines and missing ones are no faults."""
     path = tmp_path / "log.csv"
     path.write_bytes('\ufeffa,b\n"x, ""y""\nz",2\n,3\n'.encode())
-    frame = read_frame(path)
+    frame = read_file(path).frame
     assert frame.to_dict(as_series=False) == {"a": ['x, "y"\nz', None], "b": [2, 3]}

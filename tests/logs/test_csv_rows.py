@@ -15,11 +15,11 @@ from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.data.tables import read_table
 from milpcb.errors import InputError
-from milpcb.logs.read import read_frame
+from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source
 from policies.names import Names
 
-READERS = [read_table, read_frame]
+READERS = [read_table, read_file]
 WRONG = {
     "too few values": (b"a,b,c\n1,2,3\n4,5\n", "t.csv, line 3 has 2 values where the first line has 3; write a comma"),
     "one value": (b"a,b,c\n1,2,3\n4\n", "line 3 has 1 value where the first line has 3"),
@@ -61,7 +61,7 @@ NUMBERS = {"0": 0, "10": 10, "0.5": 0.5, "-0.25": -0.25, "1e05": 1e5, "100": 100
 def test_a_column_with_a_leading_zero_is_texts(values, tmp_path):
     """Areas, wards and items are written so, numbers are not: 02 and 2 are two of them."""
     (tmp_path / "t.csv").write_text("code,b\n" + "".join(f"{value},1\n" for value in values))
-    frame = read_frame(tmp_path / "t.csv")
+    frame = read_file(tmp_path / "t.csv").frame
     assert frame["code"].to_list() == [value or None for value in values]
     assert frame["b"].dtype == pl.Int64
 
@@ -69,7 +69,7 @@ def test_a_column_with_a_leading_zero_is_texts(values, tmp_path):
 def test_numbers_that_begin_with_zero_are_numbers(tmp_path):
     """A zero alone, before a point, or in an exponent says nothing."""
     (tmp_path / "t.csv").write_text("a,b\n" + "".join(f"{value},1\n" for value in NUMBERS))
-    assert read_frame(tmp_path / "t.csv")["a"].to_list() == list(NUMBERS.values())
+    assert read_file(tmp_path / "t.csv").frame["a"].to_list() == list(NUMBERS.values())
     assert read_table(tmp_path / "t.csv")[1][:, 0].tolist() == list(NUMBERS.values())
 
 
@@ -87,7 +87,7 @@ def test_codes_are_actions_groups_and_categories(tmp_path):
     rows = [f"{ward},{treat},{y},{person}" for ward, treat, y, person in _log()]
     (tmp_path / "log.csv").write_text("\n".join(["ward,treat,y,person", *rows]) + "\n")
     columns = Columns("treat", "y", maximise=True, randomised=True, group="person")
-    source = make_source("log.csv", read_frame(tmp_path / "log.csv"), columns)
+    source = make_source("log.csv", read_file(tmp_path / "log.csv").frame, columns)
     assert source.log.actions == ("02", "1", "2")
     assert set(source.frame["ward"]) == {"1", "02", "2"}
     assert len(set(source.log.members.tolist())) == 4
@@ -105,13 +105,13 @@ def test_an_outcome_that_is_a_code_is_explained(tmp_path):
     """Where a number must be, the line says which value is none, and why."""
     (tmp_path / "log.csv").write_text("x,treat,y\n1,a,3\n2,b,04\n")
     with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
-        make_source("log.csv", read_frame(tmp_path / "log.csv"), Columns("treat", "y", maximise=True))
+        make_source("log.csv", read_file(tmp_path / "log.csv").frame, Columns("treat", "y", maximise=True))
 
 
 def test_blank_lines_are_no_rows(tmp_path):
     """Editors leave them at the end; they are no rows of missing values."""
     (tmp_path / "t.csv").write_bytes(b"\n\na,b\n1,2\n\r\n3,4\n\n\n")
-    assert read_frame(tmp_path / "t.csv").rows() == [(1, 2), (3, 4)]
+    assert read_file(tmp_path / "t.csv").frame.rows() == [(1, 2), (3, 4)]
 
 
 ALPHABET = ["a", "7", "ü", ",", '"', "\n", "\r\n", " ", "x^", ""]
@@ -166,10 +166,10 @@ def test_a_large_file_is_read_by_pieces_with_its_progress(tmp_path, monkeypatch)
     """The same table comes out however it is cut, and what is done grows to all there is."""
     table = pl.DataFrame({"x": range(500), "s": [f'"{i}", {i}' for i in range(500)], "y": [i / 7 for i in range(500)]})
     table.write_csv(tmp_path / "t.csv")
-    assert read_frame(tmp_path / "t.csv").equals(table)
+    assert read_file(tmp_path / "t.csv").frame.equals(table)
     monkeypatch.setattr(csv_pieces, "BLOCK", 1000)
     ticks = []
-    assert read_frame(tmp_path / "t.csv", lambda *tick: ticks.append(tick)).equals(table)
+    assert read_file(tmp_path / "t.csv", lambda *tick: ticks.append(tick)).frame.equals(table)
     assert len(ticks) > 10
     assert ticks == sorted(ticks)
     assert ticks[-1][0] == ticks[-1][1]
@@ -180,10 +180,10 @@ def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(csv_pieces, "BLOCK", 100)
     (tmp_path / "t.csv").write_text('a,b\n1,"2\n' + "3,4\n" * 1000)
     with pytest.raises(InputError, match="opens in line 2 is not closed"):
-        read_frame(tmp_path / "t.csv")
+        read_file(tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("a,b\n1," + "2" * 1000 + "\n")
     with pytest.raises(InputError, match="line 2 is longer than"):
-        read_frame(tmp_path / "t.csv")
+        read_file(tmp_path / "t.csv")
 
 
 WARD = Membership("ward", ("1", "2"), 1)
@@ -192,7 +192,7 @@ WARD = Membership("ward", ("1", "2"), 1)
 def test_a_rule_by_codes_takes_no_numbers(tmp_path):
     """Rows to evaluate on may hold no leading zero: their wards are the strings that the rule knows all the same."""
     (tmp_path / "t.csv").write_text("ward,x\n1,1\n2,2\n3,3\n")
-    frame = read_frame(tmp_path / "t.csv", texts=Names((), (), (WARD, Membership("x", (1, None)))).texts)
+    frame = read_file(tmp_path / "t.csv", texts=Names((), (), (WARD, Membership("x", (1, None)))).texts).frame
     assert frame["x"].dtype == pl.Int64
     assert WARD.read(read_columns(frame, ("ward", "x"), ["ward"])["ward"]).tolist() == [1, 1, 0]
     with pytest.raises(InputError, match="'ward' holds numbers, but held strings such as \"1\" when the policy was"):

@@ -19,6 +19,7 @@ from milpcb.data.tables import parquet_pieces
 from milpcb.errors import InputError
 from milpcb.estimators.row_counter import RowCounter
 from milpcb.experiments.run.backends import Backend
+from milpcb.logs.kinds import cleaned
 from milpcb.logs.one_pass.files import PIECE, LogFiles, Tick, placed
 from milpcb.offline.by_place import uniforms
 from milpcb.offline.moments import Moments
@@ -34,13 +35,14 @@ class Counter:
     """What is counted of a file.
 
     ``starts`` are the numbers in the log of the first rows of the files. ``aside`` is the share of rows that are kept
-    aside, by their place in the log and the ``seed``.
+    aside, by their place in the log and the ``seed``. ``missing`` are the marks of a missing value.
     """
 
     rows: RowCounter
     starts: tuple[int, ...]
     aside: float
     seed: int
+    missing: tuple[str, ...]
 
     def empty(self) -> Parts:
         """Return the sums over no rows."""
@@ -50,7 +52,8 @@ class Counter:
         """Return the sums over the rows of a file, which has a number; raises InputError with its name."""
         number, path = file
         (learnt, other), start = self.empty(), 0
-        for piece in parquet_pieces(path, list(self.rows.names), PIECE):
+        for whole in parquet_pieces(path, list(self.rows.names), PIECE):
+            piece, _ = cleaned(whole, self.missing)
             with placed(path, start):
                 codes, known = self.rows.read(piece, self.starts[number] + start)
             aside = self.is_aside(number, start + np.arange(len(piece)))

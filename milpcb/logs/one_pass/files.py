@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
 from milpcb.experiments.results.layout import INDEX
+from milpcb.logs.kinds import Counts, cleaned
 from milpcb.logs.source import Columns
 
 Tick = Callable[[int, int], None]
@@ -93,19 +95,23 @@ def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
     )
 
 
-def sampled(files: LogFiles, columns: Columns, tick: Tick) -> Sample:
-    """Return a sample of the rows of all files; errors name the file."""
+def sampled(files: LogFiles, columns: Columns, tick: Tick) -> tuple[Sample, Counts]:
+    """Return a sample of the rows of all files, and how often which mark is missing in all; errors name the file."""
+    missing: dict[str, dict[str, int]] = {}
     sample, total = Sample(named_columns(columns)), sum(files.rows)
     while sample.step * MOST_ROWS < total:
         sample.step *= 2
     names = wanted(files, columns)
     for path in files.paths:
         start = sample.n
-        for piece in parquet_pieces(path, names, PIECE):
+        for whole in parquet_pieces(path, names, PIECE):
+            piece, lost = cleaned(whole, columns.missing)
             with placed(path, sample.n - start):
                 sample.add(piece)
+            for name, counts in lost.items():
+                missing[name] = dict(Counter(missing.get(name, {})) + Counter(counts))
             tick(sample.n, total)
-    return sample
+    return sample, missing
 
 
 @contextmanager

@@ -57,8 +57,8 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
     """Return a sample of the rows of a log, checked; raises InputError, UnknownNameError."""
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
-    sample = sampled(files, columns, tick)
-    return SampledLog(sample, make_source(files.name, sample.table, columns))
+    sample, missing = sampled(files, columns, tick)
+    return SampledLog(sample, make_source(files.name, sample.table, columns, missing))
 
 
 def learn_in_one_pass(
@@ -97,7 +97,8 @@ def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: An
     """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
     starts = (0, *accumulate(files.rows[:-1]))
     columns = named_columns(found.source.columns)
-    place = Counter(RowCounter(layout, columns, estimator.min_propensity), starts, questions.holdout, questions.seed)
+    rows = RowCounter(layout, columns, estimator.min_propensity)
+    place = Counter(rows, starts, questions.holdout, questions.seed, found.source.columns.missing)
     aside = place.sampled_aside(found.sample.numbers)
     return replace(place, rows=estimator.row_counter(layout, found.sample, columns, questions.model_rows, aside))
 

@@ -1,0 +1,232 @@
+"""What stands in a file is read as what was meant, or is refused in one line, or is reported in a note."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.logs.read import read_file
+from milpcb.logs.source import Columns, make_source, read_source
+
+ROWS = 300
+AGES = [18 + 8 * i % 63 for i in range(ROWS)]  # every one of 63 ages
+TREAT = ["letter" if i % 3 else "call" for i in range(ROWS)]
+OUTCOME = [i * i % 5 for i in range(ROWS)]
+
+
+def written(tmp_path, columns, name="log.csv", sign=","):
+    """Write columns, action treat and outcome y into a file, and return its path."""
+    table = {**columns, "treat": TREAT, "y": OUTCOME}
+    text = io.StringIO()
+    csv.writer(text, delimiter=sign).writerows([list(table), *zip(*table.values(), strict=True)])
+    path = tmp_path / name
+    path.write_text(text.getvalue())
+    return path
+
+
+def source(path, **options):
+    """Return the log of a file."""
+    return read_source(path, Columns("treat", "y", maximise=True, randomised=True, **options))
+
+
+def without(values, mark, every=20):
+    """Return values of which every so many are a mark."""
+    return [mark if i % every == 3 else value for i, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    "mark", ["NA", "NULL", "N/A", "#N/A", "#NA", "n/a", "NaN", "None", "-", ".", " null ", "?", "<NA>"]
+)
+def test_a_usual_mark_among_numbers_is_missing(mark, tmp_path):
+    """The column stays numbers, and the note counts what was read as missing."""
+    found = source(written(tmp_path, {"age": without(AGES, mark)}))
+    assert found.frame["age"].to_list() == without(AGES, None)
+    assert found.notes == (f"Read as missing: 'age' where it is {mark.strip()} (15 rows).",)
+
+
+@pytest.mark.parametrize("values", [["true", "false"], ["2024-01-05", "2024-02-11"]])
+def test_a_usual_mark_among_booleans_or_dates_is_missing(values, tmp_path):
+    """They stay of their kind."""
+    path = written(tmp_path, {"x": without([values[i % 2] for i in range(ROWS)], "NULL")})
+    assert read_file(path).frame["x"].null_count() == 15
+
+
+def test_another_string_among_numbers_is_refused(tmp_path):
+    """It would make a category of every number; the line counts it, and names the option, which then works."""
+    path = written(tmp_path, {"age": without(AGES, "not asked")})
+    with pytest.raises(InputError) as refused:
+        source(path)
+    assert "'age' (numbers but for 'not asked' (15 rows); --missing \"not asked\" if nothing is known there)" in str(
+        refused.value
+    )
+    assert source(path, missing=("not asked",)).frame["age"].to_list() == without(AGES, None)
+
+
+def test_categories_of_digits_and_letters_stay_categories(tmp_path):
+    """Few numbers, codes with a 0 in front, and many other strings are no measurement."""
+    columns = {
+        "stage": [["1", "2", "3", "4+"][i % 4] for i in range(ROWS)],
+        "ward": [["02", "7", "x"][i % 3] for i in range(ROWS)],
+        "item": [["250", "V30", "E11", "401"][i % 4] + str(i % 9) for i in range(ROWS)],
+    }
+    found = source(written(tmp_path, columns))
+    assert found.frame.to_dict(as_series=False) == columns
+    assert found.notes == ()
+
+
+def test_a_mark_among_strings_is_a_string_unless_it_is_named(tmp_path):
+    """NA is a region; a note says so, and how it is read as missing."""
+    regions = [["NA", "EU", "ASIA"][i % 3] for i in range(ROWS)]
+    path = written(tmp_path, {"region": regions})
+    found = source(path)
+    assert found.frame["region"].to_list() == regions
+    (note,) = found.notes
+    assert "'region' is 'NA' in 100 rows, which is read as a string like any other: add --missing NA if" in note
+    found = source(path, missing=("NA",))
+    assert found.frame["region"].to_list() == [None if region == "NA" else region for region in regions]
+    assert found.notes == ("Read as missing: 'region' where it is NA (100 rows).",)
+
+
+@pytest.mark.parametrize(("sign", "word"), [(";", "';'"), ("\t", "tabs"), ("|", "'|'")])
+def test_other_separators_are_read_and_said(sign, word, tmp_path):
+    """The same table comes out, also where commas are decimal points."""
+    halves = [f"{age}.5" for age in AGES]
+    plain = source(written(tmp_path, {"age": AGES, "x": halves})).frame
+    found = source(written(tmp_path, {"age": AGES, "x": [each.replace(".", ",") for each in halves]}, "b.csv", sign))
+    assert found.frame.equals(plain)
+    assert found.notes == (
+        f"b.csv is read as separated by {word}.",
+        "'x' is written with a comma for the decimal point: '18,5' is read as 18.5.",
+    )
+
+
+@pytest.mark.parametrize("shape", ["{},{:03d}", "{}.{:03d},5", "{},{:03d},000"])
+def test_a_comma_that_may_be_a_point_or_not_is_refused(shape, tmp_path):
+    """1,234 is 1.234 or 1234: the line names the column."""
+    with pytest.raises(InputError, match=r"'price' \(numbers such as '.*', of which the point or comma can be read in"):
+        source(written(tmp_path, {"price": [shape.format(1 + i % 9, 7 * i % 1000) for i in range(ROWS)]}))
+
+
+def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
+    """Numbers stay numbers, and strings are those without it."""
+    lines = ["age, region, treat, y"] + [
+        f"{age}, {'nS'[age % 2]}, {treat}, {y}" for age, treat, y in zip(AGES, TREAT, OUTCOME, strict=True)
+    ]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    found = source(tmp_path / "log.csv")
+    assert found.frame.to_dict(as_series=False) == {"age": AGES, "region": ["nS"[age % 2] for age in AGES]}
+    assert found.log.actions == ("call", "letter")
+
+
+def test_strings_that_differ_by_blanks_only_are_said(tmp_path):
+    """Nobody sees the blank behind a value."""
+    path = written(tmp_path, {"region": [["north", "south", "north "][i % 3] for i in range(ROWS)]})
+    assert source(path).notes == (
+        "'region' is 'north' with and without blanks around it: rules take them for two strings.",
+    )
+
+
+@pytest.mark.parametrize("name", ["bid", "paid", "grid", "covid", "PAID", "fluid level", "hybrid"])
+def test_a_name_that_only_ends_in_id_is_a_feature(name, tmp_path):
+    """Words are told by their parts."""
+    amounts = [i * 37 % 211 for i in range(ROWS)]
+    found = source(written(tmp_path, {name: amounts}))
+    assert found.frame[name].to_list() == amounts
+
+
+@pytest.mark.parametrize("name", ["user_id", "userId", "ID", "patient ID", "id", "id-number", "session.uuid"])
+def test_a_name_with_the_word_id_is_an_identifier(name, tmp_path):
+    """Where its values are many."""
+    found = source(written(tmp_path, {name: [i * 37 % 211 for i in range(ROWS)], "age": AGES}))
+    assert found.frame.columns == ["age"]
+    assert found.notes[0] == f"'{name}' (an identifier) is left out: no rule for other people can use it."
+
+
+@pytest.mark.parametrize("values", [range(ROWS), [3 * i + i % 2 for i in range(ROWS)]])
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__", "number"])
+def test_row_numbers_are_left_out(name, values, tmp_path):
+    """However pandas calls them, with gaps where rows were dropped, in files of both kinds."""
+    columns = {name: list(values), "age": AGES}
+    in_csv = source(written(tmp_path, columns))
+    assert in_csv.frame.columns == ["age"]
+    assert f"'{name}'" in in_csv.notes[0]
+    if name:
+        pl.DataFrame({**columns, "treat": TREAT, "y": OUTCOME}).write_parquet(tmp_path / "log.parquet")
+        assert source(tmp_path / "log.parquet").notes == in_csv.notes
+
+
+def test_whole_numbers_of_64_bits_are_their_digits(tmp_path):
+    """Floats do not tell them apart, so they are strings, from files of both kinds."""
+    items = [2**64 - 5 - 7 * (i % 3) for i in range(ROWS)]
+    found = source(written(tmp_path, {"item": items}))
+    assert found.frame["item"].to_list() == list(map(str, items))
+    assert found.notes == (
+        "'item' holds whole numbers beyond 2^53, as identifiers are: rules test which string it is.",
+    )
+    frame = pl.DataFrame({"item": pl.Series(items, dtype=pl.UInt64), "treat": TREAT, "y": OUTCOME})
+    frame.write_parquet(tmp_path / "log.parquet")
+    assert source(tmp_path / "log.parquet").frame.equals(found.frame)
+
+
+@pytest.mark.parametrize("mark", [-1, -9, -99, -999, -9999, 999, 9999])
+def test_a_number_that_may_stand_for_nothing_is_said(mark, tmp_path):
+    """It repeats far from all others; named by --missing it is missing, in files of both kinds."""
+    path = written(tmp_path, {"age": without(AGES, mark)})
+    (note,) = source(path).notes
+    assert f"'age' is {mark} in 15 rows, far from its other numbers (18 to 80): add --missing {mark} if nothing" in note
+    frame = pl.DataFrame({"age": without(AGES, mark), "treat": TREAT, "y": OUTCOME})
+    for found in (
+        source(path, missing=("NA", str(mark))),
+        make_source("log", frame, Columns("treat", "y", maximise=True, randomised=True, missing=("NA", f"{mark}.0"))),
+    ):
+        assert found.frame["age"].to_list() == without(AGES, None)
+        assert "(15 rows)" in found.notes[0]
+
+
+def test_numbers_that_are_like_others_are_not_doubted(tmp_path):
+    """A -1 beside 0, a single 999, and a 99 among a hundred others are what they are."""
+    columns = {
+        "score": [i % 9 - 1 for i in range(ROWS)],
+        "age": [999, *AGES[1:]],
+        "share": [i % 100 for i in range(ROWS)],
+    }
+    assert source(written(tmp_path, columns)).notes == ()
+
+
+def _leaking():
+    rng = np.random.default_rng(0)
+    numbers, bits = rng.normal(size=2000), rng.integers(0, 2, 2000)
+    yield "a cost with noise", numbers, numbers + 0.1 * rng.normal(size=2000)
+    yield "falling", numbers, -np.exp(numbers)
+    yield "by a number", bits, bits + 0.3 * rng.normal(size=2000)
+    yield "by a string", bits, np.where(bits ^ (rng.random(2000) < 0.02), "paid", "open")
+    yield "by what is missing", bits, np.where(bits == 1, rng.normal(size=2000), np.nan)
+    yield "by strings", numbers, np.array([f"class {place:.0f}" for place in 4 * numbers])
+    yield "", bits, bits + rng.normal(size=2000)
+    yield "", numbers, numbers + rng.normal(size=2000)
+    yield "", bits, np.array([f"town {i}" for i in rng.integers(0, 90, 2000)])
+
+
+@pytest.mark.parametrize(("why", "outcome", "feature"), list(_leaking()))
+def test_a_feature_that_tells_the_outcome_is_a_warning(why, outcome, feature):
+    """By ranks, by groups and by what is missing, at more than 0.95; the line says how to learn without it."""
+    treat = ["ab"[i % 2] for i in range(2000)]
+    frame = pl.DataFrame({"x": feature, "treat": treat, "y": outcome}).with_columns(pl.col("treat"))
+    warnings = make_source("log", frame, Columns("treat", "y", maximise=True, randomised=True)).warnings
+    assert len(warnings) == bool(why)
+    if why:
+        assert "'x' goes with 'y' almost exactly" in warnings[0]
+        assert warnings[0].endswith("what is said here is too good; learn without it by --leave-out x")
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.vw", "log.arff", "log.xlsx", "log.JSON"])
+def test_other_kinds_of_files_are_refused_by_name(name, tmp_path):
+    """The line says which kinds are read."""
+    (tmp_path / name).write_text('{"age": 5}\n')
+    with pytest.raises(InputError, match="and only CSV and Parquet are read; save the table as CSV"):
+        read_file(tmp_path / name)
