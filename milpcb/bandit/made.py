@@ -51,7 +51,7 @@ def constant(context: Any) -> list[float]:
 
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     """Return the class with one action more, the last one; raises InputError where it cannot have it."""
-    own = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
+    own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
     if "n_actions" not in own:
         raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
     names = action_names(policies)

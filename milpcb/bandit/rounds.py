@@ -185,7 +185,9 @@ class DecisionRounds:
 
     def _decide(self, context: Context, offered: Offered) -> Decision:
         row = self._row(context)
-        tables, beside, renewed = [], (), False
+        tables: budget.Tables = []
+        beside: Beside = ()
+        renewed = False
         if self._constraints:
             tables, beside = self._tables(context)
             renewed = self.changing and self._so_far.due(row, tables)

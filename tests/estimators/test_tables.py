@@ -141,7 +141,10 @@ def test_a_column_that_does_not_vary():
         (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1] in row 0; give numbers, strings"),
         (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' of X contains infinity"),
         (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
-        (pd.DataFrame({"x": [f"id {i}" for i in range(101)]}), "column 'x' has 101 different strings, and at most 100 are tested"),
+        (
+            pd.DataFrame({"x": [f"id {i}" for i in range(101)]}),
+            "column 'x' has 101 different strings, and at most 100 are tested",
+        ),
     ],
 )
 def test_a_table_that_cannot_be_read(table, message):
