@@ -130,8 +130,9 @@ def _interactions(
 ) -> list[Mapping[str, Any]]:
     """Return the first rounds of an environment as coba makes them; raises InputError with what coba raises."""
     with needs("coba", "the environment 'coba'"):
-        from coba import Environments
+        from coba import CobaContext, Environments
 
+    CobaContext.search_paths = [Path.home()]  # a .coba of the current folder would name where data sets are cached
     try:
         if template is None:
             made: Any = getattr(Environments, f"from_{maker}")(rounds, seed=seed, **options)

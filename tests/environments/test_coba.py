@@ -96,6 +96,16 @@ def test_a_template_names_one_environment(coba, tmp_path):
         Coba(template=template(tmp_path, [Made.recipe(coba, "logged")])).n_actions  # noqa: B018 - it raises
 
 
+def test_settings_of_the_current_folder_do_not_count(coba, tmp_path, monkeypatch):
+    """Where data sets are cached, which are read from there, is not up to a file .coba of whoever made the folder."""
+    (tmp_path / ".coba").write_text(json.dumps({"cacher": {"DiskCacher": "./foreign"}}))
+    monkeypatch.chdir(tmp_path)
+    coba.CobaContext.search_paths = [tmp_path]  # as coba finds the folder when it is imported there
+    assert "foreign" in str(coba.CobaContext._load_file_configs())
+    Coba(template=template(tmp_path, [Made.recipe(coba, "one")])).n_actions  # noqa: B018 - it asks coba
+    assert "foreign" not in str(coba.CobaContext._load_file_configs())
+
+
 class Made:
     """Six rounds on a category and a number; with "logged" the reward of one action only."""
 
