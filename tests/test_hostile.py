@@ -9,8 +9,11 @@ import pytest
 SCRIPT = Path(__file__).parents[1] / "scripts/checks/hostile.py"
 
 
+OPEN = ("--quick", "--without-gate", "--only")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "harm"), [(("--quick",), False), (("--quick", "--only", "code", "--without-gate"), True)]
+    ("arguments", "harm"), [(("--quick",), False), ((*OPEN, "code"), True), ((*OPEN, "settings"), True)]
 )
 def test_attacks_do_no_harm_but_without_the_gate(arguments, harm, tmp_path, forks):
     """No code of a file runs, nothing outside is written, each ends in one line; the attacks are real ones."""

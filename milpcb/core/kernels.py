@@ -19,7 +19,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Self, TypeVar, cast
 
 from milpcb.core import surroundings
@@ -33,9 +32,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 from numba.misc.appdirs import AppDirs
 
-config._config_fname = ""  # noqa: SLF001 - numba would look for the file again at each compilation
-config.reload_config()
-entrypoints.importlib_metadata = SimpleNamespace(entry_points=surroundings.entry_points)
+surroundings.close(config, entrypoints)
 
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 

@@ -16,6 +16,7 @@ from functools import cache
 from importlib.metadata import EntryPoints, distributions
 from pathlib import Path
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 from typing import Any
 
 # For every process that is started: Python would look in the current folder even for its own modules.
@@ -48,6 +49,13 @@ def unseen(name: str) -> Iterator[None]:
             yield
         finally:
             _os_path.exists = exists
+
+
+def close(config: Any, entrypoints: Any) -> None:
+    """Let two modules of numba, once imported, take nothing from the current folder: settings, or extensions."""
+    config._config_fname = ""  # noqa: SLF001 - numba looks for it again at each compilation
+    config.reload_config()  # numba may have been imported before
+    entrypoints.importlib_metadata = SimpleNamespace(entry_points=entry_points)
 
 
 @contextmanager

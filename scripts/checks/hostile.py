@@ -3,11 +3,12 @@
     python scripts/checks/hostile.py [--quick] [--without-gate] [--only GROUP] [--verbose]
 
 Each attack of hostile_cases.py is a run directory, Bandit file, policy file or log, well formed and with checksums that
-fit, and a command that reads it, called in this process. Its code would write a marker; its paths lead to a folder
-outside, whose files are compared; its scheduler is a socket that counts who connects. With ``--quick`` one of 25 is
-tried. With ``--without-gate`` the functions of milpcb.core.gate and its schemas let everything pass, which shows that
-the attacks are some; those that would then wait for ever, at a pipe or a device, are left out. The exit code is 1 if an
-attack did what it may not, or, without the gate, if none did.
+fit, and a command that reads it, called in this process; those of hostile_settings.py are settings of libraries that
+lie in the folder. Its code would write a marker; its paths lead to a folder outside, whose files are compared; its
+scheduler is a socket that counts who connects. With ``--quick`` one of 25 is tried. With ``--without-gate`` the
+functions of milpcb.core.gate, its schemas and milpcb.core.surroundings let everything pass, which shows that the
+attacks are some; those that would then wait for ever, at a pipe or a device, are left out or ended. The exit code is 1
+if an attack did what it may not, or, without the gate, if none did.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ from pathlib import Path
 from typing import Any
 
 from hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
+from hostile_settings import settings_cases
 
 LEAST = 400
 ENDLESS = ("pipe", "/dev/zero")  # without the gate these are waited for, or read, for ever
 HARMS = ("ran code of a file", "wrote outside the directory", "changed a file of the user's",
-         "connected to a scheduler", "a traceback", "an unexpected error")  # fmt: skip
+         "connected to a scheduler", "a traceback", "an unexpected error", "changed a picture", "hung")  # fmt: skip
 
 
 def call(words: tuple[str, ...]) -> tuple[int, str, str]:
@@ -72,7 +74,7 @@ def outcome(case: Case, folder: Path, base: Base, connected: list[Any]) -> list[
         with warnings.catch_warnings(), contextlib.suppress(MilpcbError):
             warnings.simplefilter("ignore")
             if callable(what):
-                what(folder)
+                found += what(folder) or []
             else:
                 found += complaints(*call(what))
     except BaseException as error:  # noqa: BLE001 - an attack may end in anything
@@ -235,16 +237,16 @@ def take_the_gate_out() -> None:
 
 
 def run(
-    *, quick: bool, only: str = "", verbose: bool = False, waiting: bool = True
+    *, quick: bool, only: str = "", verbose: bool = False, gate: bool = True
 ) -> tuple[int, Counter[str], list[str]]:
     """Try the attacks; return how many there were, how often each bad thing happened, and a line for each."""
     with tempfile.TemporaryDirectory(prefix="hostile-") as name, listening() as (address, connected):
         place = Path(name).resolve()
         os.environ["XDG_STATE_HOME"] = str(place / "state")
         base = make_base(place, address)
-        every = [case for case in cases(base) if not only or case.group == only]
-        if not waiting:
-            every = [case for case in every if not any(word in case.name for word in ENDLESS)]
+        every = [case for case in cases(base) if gate or not any(word in case.name for word in ENDLESS)]
+        every += settings_cases(base, opened=not gate)
+        every = [case for case in every if not only or case.group == only]
         chosen = every[::25] if quick else every
         counts: Counter[str] = Counter()
         lines = []
@@ -265,9 +267,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.without_gate:
         take_the_gate_out()
-    tried, counts, lines = run(
-        quick=given.quick, only=given.only, verbose=given.verbose, waiting=not given.without_gate
-    )
+    tried, counts, lines = run(quick=given.quick, only=given.only, verbose=given.verbose, gate=not given.without_gate)
     for line in lines[: None if given.without_gate or given.verbose else 40]:
         print(line)
     print(f"{tried} attacks{' without the gate' if given.without_gate else ''}")
