@@ -116,7 +116,7 @@ def is_own(folder: Path) -> bool:
 
 
 def _is_closed(state: os.stat_result) -> bool:
-    """Return whether no other user may write a folder; on Windows its mode does not tell."""
+    """Return whether no other user may write a folder; its mode means nothing on Windows."""
     return os.name == "nt" or (state.st_uid in {0, os.getuid()} and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 from milpcb.core.surroundings import settings_here
 from milpcb.errors import InputError, MilpcbError, SolverFailedError, SolverLicenceError
 
-# Files that vendors' libraries read in the current folder, whatever they are told: settings of any kind, with servers
-# to connect to and files to write among them.
+# Files that vendors' libraries read in the current folder, and have no option against: settings of any kind, with
+# servers to connect to and files to write among them.
 GUROBI_READS = ("gurobi.env",)  # https://docs.gurobi.com/projects/optimizer/en/current/reference/python/env.html
 COPT_READS = ("client.ini", "license.dat")  # https://guide.coap.online/copt/en-doc/floating.html
 XPRESS_READS = ("xpcalllog.cfg",)
@@ -60,7 +60,7 @@ def one_line(solver: str) -> Iterator[None]:
 
 
 def _is_unlicensed(error: Any) -> bool:
-    """Return whether a vendor's error, of its own package or through PuLP, says that the licence does not reach."""
+    """Return whether a vendor's error, of its own package or through PuLP, means that the licence does not reach."""
     return (
         getattr(error, "errno", None) in _GUROBI_LICENCE
         or getattr(error, "retcode", None) == _COPT_LICENCE
