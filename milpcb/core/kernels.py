@@ -2,7 +2,7 @@
 
 Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
 beside the source, so that the next process loads it. Where none of these can be written by this user, and by no other,
-every process compiles again. What is not as it was written, its checksum tells, and is compiled anew.
+every process compiles again. What is not as it was written, by its checksum, is compiled anew.
 Machine code is kept under a digest of all files that define compiled functions or that these import, as numba compiles
 one function, and constants, into another: it is never older than any of them, and every copy of the same files on a
 machine shares it.

@@ -18,7 +18,7 @@ from typing import Any
 
 from hostile_cases import COLUMNS, CONFIG, LOG, Base, Case, replay
 
-SECONDS = 60  # after which a process is taken to wait for ever; honest ones take a few
+SECONDS = 180  # after which a process is taken to wait for ever; honest ones take a few
 EVIL = "evil_settings"
 GROUPS = (*("milpcb.policy", "milpcb.command", "milpcb.learner", "milpcb.figure"), "pydantic", "narwhals.plugins",
           "dask.sizeof", "distributed.comm.backends", "pandas_plotting_backends", "joblib.backends")  # fmt: skip
@@ -36,10 +36,11 @@ COMMANDS: dict[str, tuple[tuple[str, ...], bool]] = {
     "certify": (("certify", "log.csv", "--depth", "1"), False),
     "evaluate": (("evaluate", "log.csv", *COLUMNS, "policy.json"), False),
     "run": (("run", "tiny.toml", "--out", "run", "--progress", "quiet"), False),
+    "dask": (("run", "tiny.toml", "--out", "run", "--progress", "quiet", "--backend", "dask"), False),
     "solvers": (("solvers", "--all"), False),
 }
 SOLVERS = ("gurobi", "copt", "xpress", "cplex", "scip", "highs", "pulp:PULP_CBC_CMD", "pulp:GUROBI", "pulp:COPT")
-PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg"}
+PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg", "dask": "run/regret.svg"}
 
 # What a service does in the folder that it was started in, which is on the path of imports.
 SERVICE = """
@@ -55,6 +56,13 @@ import milpcb
 from policies import DecisionTrees
 oracle = milpcb.open_oracle(DecisionTrees(2, depth=1), [[0.0], [1.0]], kind="milp", solver={solver!r})
 print(oracle.value([[0, 1], [1, 0]]))
+"""
+CAUGHT = """
+import milpcb
+try:
+    exec({program!r})
+except milpcb.errors.MilpcbError as error:
+    sys.exit(f"milpcb: {{error}}")
 """
 COMMAND = "import sys; from milpcb.__main__ import main; sys.argv[1:] = {words!r}; main()"
 # Before milpcb is imported: its own module without any effect, as what it closes is read while others are imported.
@@ -150,19 +158,19 @@ def forge(folder: Path, base: Base) -> None:
 
 def run(program: str, folder: Path, *, opened: bool) -> list[str]:
     """Run a program of Python in a folder, which is not on the path of imports; return what is wrong with its end."""
-    start = "import sys; del sys.path[0]\n" + (OPENED if opened else "")
+    whole = "import sys; del sys.path[0]\n" + (OPENED if opened else "") + CAUGHT.format(program=program)
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     child = subprocess.Popen(
-        [sys.executable, "-c", start + program], cwd=folder, env=surroundings, text=True, start_new_session=True,
+        [sys.executable, "-c", whole], cwd=folder, env=surroundings, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     try:
-        out, err = child.communicate(timeout=SECONDS / 3 if opened else SECONDS)
+        out, err = child.communicate(timeout=SECONDS / 6 if opened else SECONDS)
     except subprocess.TimeoutExpired:
         os.killpg(child.pid, 9)
         child.communicate()
         return ["hung"]
-    found = ["a traceback"] if "Traceback" in out + err and "MilpcbError" not in err else []
+    found = ["a traceback"] if "Traceback" in out + err else []
     found += ["an unexpected error"] if "unexpected error" in err else []
     return found + ([] if child.returncode in {0, 1, 2} else [f"exit code {child.returncode}"])
 
@@ -198,8 +206,8 @@ def _maker(
 
         def called(_folder: Path) -> list[str]:
             found = run(program, place, opened=opened)
-            honest = base.home / {"run": "run/regret.svg", "plot": "run/regret.svg"}.get(name, f"{picture}")
-            if picture and not found and (place / picture).read_bytes() != honest.read_bytes():
+            honest = base.run if within else base.home
+            if picture and not found and (place / picture).read_bytes() != (honest / picture).read_bytes():
                 found.append("changed a picture")
             return found
 

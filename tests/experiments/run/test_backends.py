@@ -198,6 +198,20 @@ def test_workers_die_with_a_killed_parent(tmp_path):
     assert not any(map(alive, busy))
 
 
+def test_workers_import_nothing_from_the_current_folder(tmp_path):
+    """Python would look there even for its own modules, as it starts the processes that start the workers."""
+    for name in ("multiprocessing", "pickle", "signal"):
+        (tmp_path / f"{name}.py").write_text("import os; os.mkdir('ran')")
+    program = (
+        "import sys; del sys.path[0]\n"
+        "from milpcb.experiments.run.backends.processes import Processes\n"
+        "print(list(Processes(workers=1).map(abs, [-1])))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout == "[(-1, 1)]\n"
+    assert not (tmp_path / "ran").exists()
+
+
 def test_workers_use_one_thread(work, monkeypatch):
     """Workers find one thread set for every numerical library; the own process keeps what it had."""
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
