@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,19 @@ import click
 from rich.table import Table
 
 from milpcb.commands.console import err, out
-from milpcb.commands.log_source import source_of, source_options
+from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core import gate
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import fixed, number
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.core.text import listed
+from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
+    from milpcb.data.schema import Schema
+    from milpcb.logs.origin import Origin
+    from milpcb.logs.source import Columns, Source
     from milpcb.offline import Evaluation, IntervalEstimate
 
 SHOWN = 12  # constants in a table
@@ -39,30 +44,73 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
     policy that was fixed without these rows.
     """
-    from milpcb.logs.digest import is_origin
     from milpcb.logs.source import numbered
+    from milpcb.logs.unit import Unit
+    from milpcb.logs.words import charges_of
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores
 
-    read, kept = (None, None) if policy is None else _read(policy)
+    read = Read() if policy is None else _read(policy)
+    columns = columns_of(log, given)
+    if read.origin:
+        columns = read.origin.applied(columns, str(policy))
     with step(err, f"reading {log.name}") as tick:
-        source = source_of(log, given, tick, read.names.texts if read else ())
-    seen = is_origin(kept, source)
+        source = source_of(log, columns, given, tick, read.schema)
+    if read.origin:
+        read.origin.check(source.frame)
+    for note in (*source.notes, *_differences(read, source)):
+        err.print(f"note: {note}")
+    seen = read.origin is not None and read.origin.is_of(source)
     if seen:
         err.print(SEEN.format(policy))
+    costs = read.costs if read.same(columns) else None
     with step(err, "what each action would have given") as tick:
-        found = scores(numbered(source.log), method, seed=seed, progress=tick)
+        found = scores(numbered(source.log), method, seed=seed, treatment_cost=costs, progress=tick)
     best = found.actions[found.best_action]
-    played = [best] * len(found.table) if read is None else read
+    played = [best] * len(found.table) if read.policy is None else read.policy
     options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}
-    value = value_of(found, played, contexts=source.table, **options)
-    out.print(_values(value, "this policy" if read else f"always '{best}', the best constant"))
-    for sentence in value.words():
+    unit = Unit.of_scores(columns.outcome, found, read.origin.unit if read.origin and read.same(columns) else "")
+    value = unit.evaluation(value_of(found, played, contexts=source.table, **options))
+    out.print(_values(value, "this policy" if read.policy else f"always '{best}', the best constant", unit.words))
+    for sentence in (*value.words(), *charges_of(costs, maximise=columns.maximise)):
         out.print(sentence)
     for warning in (*source.warnings, *found.diagnostics.words()):
         err.print(f"warning: {warning}")
     if value.leaves:
         out.print(_parts(value))
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A policy as a file has it: what it was learnt from, and what treatments cost; None for nothing.
+
+    ``schema`` are the columns that are known to be strings.
+    """
+
+    policy: Any = None
+    origin: Origin | None = None
+    costs: Any = None
+    schema: Schema | None = None
+
+    def same(self, columns: Columns) -> bool:
+        """Return whether the outcome is that of which the policy was learnt, or nobody knows."""
+        return self.origin is None or self.origin.outcome == columns.outcome
+
+
+def _differences(read: Read, source: Source) -> Iterator[str]:
+    """Yield in which respects a policy is evaluated by something else than it was learnt from."""
+    if read.origin is None:
+        return
+    columns = source.columns
+    if not read.same(columns):
+        costs = ", without what treatments cost" if read.costs else ""
+        yield f"The policy was learnt for '{read.origin.outcome}', and is evaluated by '{columns.outcome}'{costs}."
+    then, now = read.origin.features, source.frame.columns
+    taken = (columns.action, columns.outcome, *columns.propensity)
+    if lost := [f"'{clipped(name)}'" for name in then if name not in (*now, *taken)]:
+        yield f"Models of outcomes do without {listed(lost)}, which was there when the policy was learnt."
+    if new := [f"'{clipped(name)}'" for name in now if name not in then]:
+        yield f"Models of outcomes read {listed(new)}, which was left out when the policy was learnt."
 
 
 SEEN = (
@@ -71,9 +119,9 @@ SEEN = (
 )
 
 
-def _values(evaluation: Evaluation, name: str) -> Table:
+def _values(evaluation: Evaluation, name: str, unit: str) -> Table:
     """Return the values of a policy, of the constants and of what was done; without intervals that do not hold."""
-    table = Table("", "value", f"{evaluation.level:.0%} interval", "the policy gains")
+    table = Table("", f"value, {unit}", f"{evaluation.level:.0%} interval", "the policy gains")
     value = evaluation.value
     table.add_row(name, _own(value), "" if evaluation.in_sample else _ends(value), "")
     constants = evaluation.constants
@@ -107,26 +155,35 @@ def _gain(gain: IntervalEstimate, evaluation: Evaluation) -> str:
     return _own(gain) if evaluation.in_sample else str(gain)
 
 
-def _read(path: Path) -> tuple[Any, Any]:
-    """Return the policy of a file, with names of its actions, and what it keeps of its log, None for nothing.
+def _read(path: Path) -> Read:
+    """Return the policy of a file, with names of its actions, and what it keeps of its log.
 
     Where it has numbers of its actions only, these are their names. Raises InputError on another file.
     """
     from milpcb.estimators import from_json as estimator_from_json
-    from milpcb.logs.digest import ORIGIN
+    from milpcb.logs.origin import ORIGIN, Origin
 
     check_file(path)
     try:
         text = gate.read_bytes(path, follow=True).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
-    fitted = '"milpcb_estimator"' in text
-    policy = estimator_from_json(text).policy_ if fitted else _rule(text, path)
-    origin = json.loads(text).get(ORIGIN) if fitted else None
-    if policy.names.actions:
-        return policy, origin
-    numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
-    return replace(policy, names=replace(policy.names, actions=numbers)), origin
+    estimator = estimator_from_json(text) if '"milpcb_estimator"' in text else None
+    policy = _rule(text, path) if estimator is None else estimator.policy_
+    if not policy.names.actions:
+        numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
+        policy = replace(policy, names=replace(policy.names, actions=numbers))
+    origin = None if estimator is None else Origin.read(json.loads(text).get(ORIGIN))
+    schema = _strings(policy) if origin is None else origin.schema
+    return Read(policy, origin, getattr(estimator, "treatment_cost", None), schema)
+
+
+def _strings(policy: Any) -> Schema:
+    """Return the columns of which a policy tests strings."""
+    from milpcb.data.fields import Field
+    from milpcb.data.schema import Schema
+
+    return Schema(tuple(Field(name, "category", ("",)) for name in policy.names.texts))
 
 
 def _rule(text: str, path: Path) -> Any:

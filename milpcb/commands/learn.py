@@ -13,7 +13,7 @@ import click
 from rich.table import Table
 
 from milpcb.commands.console import err, out
-from milpcb.commands.log_source import source_of, source_options
+from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
 from milpcb.errors import InputError, UnknownNameError
@@ -149,7 +149,8 @@ def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[An
 
     aside = {column_of(text): None for text in given["no_worse"]}
     aside |= {front.column_of(given["front"]): None} if given["front"] else {}
-    source = source_of(log, {**given, "leave_out": (*given["leave_out"], *aside)}, tick)
+    given = {**given, "leave_out": (*given["leave_out"], *aside)}
+    source = source_of(log, columns_of(log, given), given, tick)
     return source, tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
 
 

@@ -50,7 +50,7 @@ def learn_files(
 
     _check(ctx)
     showing = partial(step, err)
-    files, columns = log_files(log), columns_of(given)
+    files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
         sample = sample_of(files, columns, tick)
     source = sample.source
@@ -66,7 +66,7 @@ def learn_files(
     questions = PassQuestions(given["level"], given["holdout"], given["seed"], given["model_rows"], given["unit"])
     found = learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
     with showing("the page"):
-        path = write_pass(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
+        path = write_pass(found, source, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
     out.print(f"report: {path}")
 

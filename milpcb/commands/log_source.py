@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.data.csv_pieces import Tick
+    from milpcb.data.schema import Schema
     from milpcb.logs.source import Columns, Source
 
 Command = Callable[..., Any]
@@ -53,28 +54,36 @@ def source_options(command: Command) -> Command:
     return command
 
 
-def source_of(log: Path, given: dict[str, Any], tick: Tick, texts: Container[str] = ()) -> Source:
-    """Return the log; raises InputError where its columns are not named, or what is named is not there.
+def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, known: Schema | None = None) -> Source:
+    """Return the log; raises InputError where what is named is not there.
 
-    ``tick`` gets how far the reading of a file is; the columns called ``texts`` are not taken for numbers.
+    ``columns`` are those of ``columns_of``; ``tick`` gets how far the reading of a file is; columns of a file that are
+    ``known`` are read as they were.
     """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
     from milpcb.logs.one_pass.files import is_files, log_files
-    from milpcb.logs.source import Columns, make_source, read_source
+    from milpcb.logs.source import make_source, read_source
 
     if is_files(log):
-        return make_source(str(log), log_files(log).frame(), columns_of(given))
+        return make_source(str(log), log_files(log).frame(), columns)
     if log.is_dir():
-        return make_source(
-            str(log), _rounds(log, given), Columns("action", "cost", maximise=False, **_common(given), **PLAYED)
-        )
-    return read_source(log, columns_of(given), tick, texts)
+        return make_source(str(log), _rounds(log, given), columns)
+    return read_source(log, columns, tick, known)
 
 
-def columns_of(given: dict[str, Any]) -> Columns:
-    """Return which column of a file is what; raises InputError where that is not named."""
+def columns_of(log: Path, given: dict[str, Any]) -> Columns:
+    """Return which column of a log is what: of a play of a run that is known.
+
+    Raises InputError where it is not named of a file, or named of a run.
+    """
+    from milpcb.logs.one_pass.files import is_files
     from milpcb.logs.source import Columns
 
+    if log.is_dir() and not is_files(log):
+        for name in ("action", "reward", "cost", "propensity", "randomised"):
+            if given[name]:
+                raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
+        return Columns("action", "cost", maximise=False, **_common(given), **PLAYED)
     if given["action"] is None:
         raise InputError("which column is what was done? name it, as in --action treat")
     if (given["reward"] is None) == (given["cost"] is None):
@@ -99,12 +108,9 @@ def _common(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rounds(directory: Path, given: dict[str, Any]) -> Any:
-    """Return the rounds of a play of a run; raises InputError on options that are for files, and on a hidden law."""
+    """Return the rounds of a play of a run; raises InputError where its learner hides its law."""
     from milpcb.commands.log import rounds_of_run
 
-    for name in ("action", "reward", "cost", "propensity", "randomised"):
-        if given[name]:
-            raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
     wanted = {"learner": given["learner"], "seed": given["seed_of_run"]}
     frame, hides_law = rounds_of_run(directory, wanted, trust=given["trust"])
     if hides_law:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,6 @@ from milpcb.data.schema import read_columns
 from milpcb.logs.source import Source
 from milpcb.offline.by_place import Words, mixed
 
-ORIGIN = "learnt_from"  # the key of policy.json under which it stands
 ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are called
 
 
@@ -25,20 +23,6 @@ def digest(source: Source, features: Iterable[str]) -> str | None:
     columns = read_columns(source.table, source.table.columns, names)
     done = np.array(source.log.actions, dtype=object)[source.log.action]
     return _of_columns({**columns, ACTION: done, OUTCOME: source.log.outcome})
-
-
-def origin(source: Source, features: Iterable[str]) -> dict[str, Any]:
-    """Return what policy.json keeps of the log that it was learnt from."""
-    names = list(features)
-    return {"rows": len(source.log), "columns": names, "digest": digest(source, names)}
-
-
-def is_origin(kept: Any, source: Source) -> bool:
-    """Return whether a log is the one of which ``kept`` was kept; a damaged entry is of no log."""
-    columns = kept.get("columns") if isinstance(kept, dict) else None
-    if not isinstance(columns, list) or not all(isinstance(name, str) for name in columns):
-        return False
-    return kept.get("digest") is not None and kept["digest"] == digest(source, columns)
 
 
 def _of_columns(columns: Mapping[str, Values]) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Learned, checked
-from milpcb.logs.digest import ORIGIN, origin
 from milpcb.logs.findings import Findings
+from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page, rule_pictures
 
 KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.kept_sums; it checks it itself
@@ -78,11 +78,11 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
 
 def _files(found: Findings, command: str) -> dict[str, bytes]:
     """Return the content of each file by its name."""
-    kept = origin(found.source, found.learnt.frame.columns)
+    kept = Origin.of(found.source, found.questions.unit)
     return policy_files(found.estimator, kept, page(found, command), rule_pictures(found))
 
 
-def policy_files(estimator: Any, kept: Mapping[str, Any], html: str, pictures: Mapping[str, bytes]) -> dict[str, bytes]:
+def policy_files(estimator: Any, kept: Origin, html: str, pictures: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log."""
     files = {
         POLICY: _policy(estimator, kept).encode(),
@@ -95,10 +95,10 @@ def policy_files(estimator: Any, kept: Mapping[str, Any], html: str, pictures: M
     return files
 
 
-def _policy(estimator: Any, kept: Mapping[str, Any]) -> str:
-    """Return the policy as JSON, with the digest of its log: evaluate warns where it is handed the same."""
+def _policy(estimator: Any, kept: Origin) -> str:
+    """Return the policy as JSON, with what evaluate is to know of its log."""
     document = json.loads(estimator.to_json())
-    document[ORIGIN] = kept
+    document[ORIGIN] = kept.document()
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Container
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from milpcb.data.csv_pieces import MARK, SEPARATORS, Piece, Tick, pieces
+from milpcb.data.fields import Field
+from milpcb.data.schema import Schema
 from milpcb.data.tables import check_table, read_parquet
 from milpcb.errors import InputError, clipped
 from milpcb.logs.kinds import Counts, Kind, as_text, typed
@@ -33,20 +35,20 @@ class Reading:
 
 
 def read_file(
-    path: Path, tick: Tick = lambda *_: None, texts: Container[str] = (), marks: Collection[str] = ()
+    path: Path, tick: Tick = lambda *_: None, known: Schema | None = None, marks: Collection[str] = ()
 ) -> Reading:
     """Read a .csv or .parquet file; raises InputError.
 
     A column of a CSV file is numbers where every value is one, or is missing, and none is written with a 0 before
-    another digit: that is a code, such as the area 02, and the column is strings. So are the columns called ``texts``.
-    What is missing is decided in ``milpcb.logs.kinds``; ``marks`` are missing everywhere.
+    another digit: that is a code, such as the area 02, and the column is strings. What is missing is decided in
+    ``milpcb.logs.kinds``; ``marks`` are missing everywhere. Columns that are ``known`` to be strings are.
     """
     check_table(path)
     if path.suffix == ".parquet":
         found = Reading(read_parquet(path))
     else:
         try:
-            found = _read_csv(path, tick, texts, marks)
+            found = _read_csv(path, tick, known, marks)
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     if found.frame.is_empty():
@@ -54,7 +56,7 @@ def read_file(
     return found
 
 
-def _read_csv(path: Path, tick: Tick, texts: Container[str], marks: Collection[str]) -> Reading:
+def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[str]) -> Reading:
     """Return the columns of a CSV file, which is read as strings first; ``tick`` gets bytes, each counted twice."""
     size = path.stat().st_size
     names: list[str] = []
@@ -69,9 +71,12 @@ def _read_csv(path: Path, tick: Tick, texts: Container[str], marks: Collection[s
         raise InputError(f"{path} is empty; write a header and then a line for each decision")
     values = pl.concat(parts, rechunk=False)
     kinds: list[Kind] = []
+    fields = {field.name: field for field in known.fields} if known else {}
     for number, name in enumerate(names, 1):
         column = values.drop_in_place(name)
-        kinds.append(as_text(column, marks) if name in texts else typed(column, marks))
+        field = fields.get(name, Field(name))
+        read = as_text if field.texts and field.role == "feature" else typed
+        kinds.append(read(column, {*marks, *field.missing_as}))
         tick(size + size * number // len(names), 2 * size)
     return Reading(
         pl.DataFrame({kind.column.name: kind.column for kind in kinds}),

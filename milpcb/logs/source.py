@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.data.csv_pieces import CODE, Tick
-from milpcb.data.schema import read_columns
+from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.doubts import doubts, leaks, missing_words
@@ -68,6 +68,7 @@ class Source:
     log : checked; its features are ``frame``, see ``numbered``
     notes : which columns were taken for codes, which were left out, and why
     warnings : which features may be known only afterwards
+    missing : of each feature in how many rows which mark was read as missing
 
     """
 
@@ -78,14 +79,15 @@ class Source:
     log: Log
     notes: tuple[str, ...] = field(default=())
     warnings: tuple[str, ...] = field(default=())
+    missing: Counts = field(default_factory=dict)
 
 
-def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, texts: Container[str] = ()) -> Source:
-    """Read a log, see ``milpcb.logs.read``.
+def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, known: Schema | None = None) -> Source:
+    """Read a log, see ``milpcb.logs.read``; columns that are ``known`` are read as they were.
 
     Raises InputError with what is wrong in which column or row, UnknownNameError on a missing column.
     """
-    read = read_file(path, tick, texts, columns.missing)
+    read = read_file(path, tick, known, columns.missing)
     return make_source(path.name, read.frame, columns, read.missing, read.notes)
 
 
@@ -128,6 +130,7 @@ def make_source(
             *(() if columns.propensity else chances(table)),
         ),
         tuple(leaks(table, columns.outcome, log.outcome)),
+        counts,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 
 import numpy as np
 
 from milpcb.core.decimals import fixed, number, written
 from milpcb.logs.findings import Findings
-from milpcb.offline import IntervalEstimate
+from milpcb.offline import Evaluation, IntervalEstimate, Scores
 
 THOUSAND = 1000
 
@@ -31,9 +31,14 @@ class Unit:
     @classmethod
     def of(cls, found: Findings) -> Unit:
         """Return the unit of a log; what treatments cost makes shares of people something else."""
-        scores, error = found.scores, found.evaluation.logged.standard_error
+        unit = cls.of_scores(found.source.columns.outcome, found.scores, found.questions.unit)
+        return replace(unit, error=found.evaluation.logged.standard_error)
+
+    @classmethod
+    def of_scores(cls, name: str, scores: Scores, sign: str = "") -> Unit:
+        """Return the unit of scores of the outcome ``name``."""
         binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
-        return cls(found.source.columns.outcome, scores.maximise, binary, error, found.questions.unit)
+        return cls(name, scores.maximise, binary, sign=sign)
 
     @property
     def words(self) -> str:
@@ -41,6 +46,22 @@ class Unit:
         if self.binary:
             return f"of 100 with '{self.name}' = 1"
         return f"mean '{self.name}'{self.sign and f' in {self.sign}'}"
+
+    def evaluation(self, found: Evaluation) -> Evaluation:
+        """Return an evaluation with its amounts in this unit."""
+        if not self.binary:
+            return found
+        leaves = (replace(leaf, value=_of_hundred(leaf.value), gain=_of_hundred(leaf.gain)) for leaf in found.leaves)
+        return replace(
+            found,
+            value=_of_hundred(found.value),
+            constants={name: _of_hundred(each) for name, each in found.constants.items()},
+            gain_over={name: _of_hundred(each) for name, each in found.gain_over.items()},
+            gain=_of_hundred(found.gain),
+            logged=_of_hundred(found.logged),
+            gain_over_logged=_of_hundred(found.gain_over_logged),
+            leaves=tuple(leaves),
+        )
 
     def amount(self, value: float) -> str:
         """Return an amount without its unit."""
@@ -80,3 +101,8 @@ class Unit:
     def interval(self, estimate: IntervalEstimate) -> str:
         """Return the ends of an interval."""
         return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
+
+
+def _of_hundred(share: IntervalEstimate) -> IntervalEstimate:
+    """Return a share as how many of 100."""
+    return IntervalEstimate(*(100 * part for part in (share.value, share.standard_error, share.lower, share.upper)))

@@ -12,12 +12,12 @@ import pytest
 from milpcb.data import csv_pieces
 from milpcb.data.columns import Membership
 from milpcb.data.conditions import holds
-from milpcb.data.schema import read_columns
+from milpcb.data.fields import Field
+from milpcb.data.schema import Schema, read_columns
 from milpcb.data.tables import read_table
 from milpcb.errors import InputError
 from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source
-from policies.names import Names
 
 READERS = [read_table, read_file]
 WRONG = {
@@ -192,7 +192,9 @@ WARD = Membership("ward", ("1", "2"), 1)
 def test_a_rule_by_codes_takes_no_numbers(tmp_path):
     """Rows to evaluate on may hold no leading zero: their wards are the strings that the rule knows all the same."""
     (tmp_path / "t.csv").write_text("ward,x\n1,1\n2,2\n3,3\n")
-    frame = read_file(tmp_path / "t.csv", texts=Names((), (), (WARD, Membership("x", (1, None)))).texts).frame
+    frame = read_file(
+        tmp_path / "t.csv", known=Schema((Field("ward", "category", WARD.values), Field("x", values=(1, 2))))
+    ).frame
     assert frame["x"].dtype == pl.Int64
     assert WARD.read(read_columns(frame, ("ward", "x"), ["ward"])["ward"]).tolist() == [1, 1, 0]
     with pytest.raises(InputError, match="'ward' holds numbers, but held strings such as \"1\" when the policy was"):

@@ -22,6 +22,7 @@ from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of, parts_of
 from milpcb.logs.one_pass.kept_sums import KeptSums, forget
 from milpcb.logs.one_pass.page import page, rule_pictures
+from milpcb.logs.origin import Origin
 from milpcb.logs.source import Columns, Source, make_source
 
 Step = Callable[[str], AbstractContextManager[Tick]]
@@ -135,10 +136,13 @@ def _found(
     )
 
 
-def write_pass(found: OnePass, folder: Path, command: str) -> Path:
-    """Write policy and page into the folder, and remove what the pass left there; return the page."""
+def write_pass(found: OnePass, source: Source, folder: Path, command: str) -> Path:
+    """Write policy and page into the folder, and remove what the pass left there; return the page.
+
+    ``source`` is the sample of the log.
+    """
     n = found.learnt.n + (0 if found.aside is None else found.aside.n)
-    kept = {"rows": n, "columns": list(found.estimator.feature_names_in_), "digest": None}
+    kept = replace(Origin.of(source, found.unit, whole=False), rows=n)
     path = write_files(policy_files(found.estimator, kept, page(found, command), rule_pictures(found)), folder)
     forget(folder)
     return path

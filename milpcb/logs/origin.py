@@ -1,0 +1,112 @@
+"""What policy.json keeps of the log that it was learnt from, and what that says of another log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import polars as pl
+
+from milpcb.data.fields import Field
+from milpcb.data.schema import Schema
+from milpcb.errors import InputError
+from milpcb.logs.digest import digest
+from milpcb.logs.kinds import EMPTY
+from milpcb.logs.source import Columns, Source
+
+ORIGIN = "learnt_from"  # the key of policy.json under which it stands
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a policy was learnt from.
+
+    Attributes
+    ----------
+    rows : how many there were
+    digest : of what was done, what came of it and the features, see milpcb.logs.digest; None where rows were not kept
+    schema : the features, and what was done and what came of it, by their roles
+    maximise : whether more of the outcome is better
+    unit : what outcomes are in, such as "$"; "" for no word
+
+    """
+
+    rows: int
+    digest: str | None
+    schema: Schema
+    maximise: bool
+    unit: str
+
+    @classmethod
+    def of(cls, source: Source, unit: str, *, whole: bool = True) -> Self:
+        """Return what is kept of a log, of which the source may be a sample: not the ``whole``."""
+        found = digest(source, source.frame.columns) if whole else None
+        return cls(len(source.log), found, schema_of(source), source.columns.maximise, unit)
+
+    @classmethod
+    def read(cls, document: Any) -> Self | None:
+        """Return what ``document`` wrote; None of anything else, such as a damaged entry: it is of no log."""
+        try:
+            schema = Schema.of_document(document["schema"])
+            found = cls(**{**document, "schema": schema})
+        except (AttributeError, LookupError, TypeError, ValueError):
+            return None
+        return found if {"action", "outcome"} <= {field.role for field in schema.fields} else None
+
+    def document(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**vars(self), "schema": self.schema.document()}
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that policies could read."""
+        return self._called("feature")
+
+    @property
+    def outcome(self) -> str:
+        """The column of what came of it."""
+        return self._called("outcome")[0]
+
+    def is_of(self, source: Source) -> bool:
+        """Return whether a log is the one that the policy was learnt from."""
+        return self.digest is not None and self.digest == digest(source, self.features)
+
+    def applied(self, columns: Columns, name: str) -> Columns:
+        """Return which column of another log is what, where features and marks of missing values are those of this one.
+
+        Raises InputError where the same outcome is given with the other sign; ``name`` is that of the policy.
+        """
+        if columns.outcome == self.outcome and columns.maximise != self.maximise:
+            option = f"--{'reward' if self.maximise else 'cost'} {self.outcome}"
+            raise InputError(f"{name} was learnt with {option}; name the outcome so here too")
+        taken = (columns.action, columns.outcome, *columns.propensity)
+        own = tuple(feature for feature in self.features if feature not in taken)
+        asked = columns.features or columns.leave_out
+        marks = (mark for field in self.schema.fields if field.role == "outcome" for mark in field.missing_as)
+        missing = tuple(dict.fromkeys((*marks, *columns.missing)))
+        return replace(columns, missing=missing, features=columns.features if asked else own)
+
+    def check(self, frame: pl.DataFrame) -> None:
+        """Raise InputError where a column of another log holds something else than it did."""
+        there = [name for name in self.features if name in frame.columns]
+        self.schema.allowing_missing().read(frame.select(there), there)
+
+    def _called(self, role: str) -> tuple[str, ...]:
+        return tuple(field.name for field in self.schema.fields if field.role == role)
+
+
+def schema_of(source: Source) -> Schema:
+    """Return the features of a log as they were read, and what was done and what came of it."""
+    columns, marks = source.columns, source.columns.missing
+    features = [
+        replace(field, missing_as=tuple(dict.fromkeys((*marks, *_marks(source.missing.get(field.name, {}))))))
+        for field in Schema.infer(source.frame).fields
+    ]
+    done = Field(columns.action, "category", source.log.actions, role="action", missing_as=marks)
+    ends = (float(source.log.outcome.min()), float(source.log.outcome.max()))
+    return Schema((*features, done, Field(columns.outcome, "number", ends, role="outcome", missing_as=marks)))
+
+
+def _marks(counts: Mapping[str, int]) -> list[str]:
+    return [mark for mark in counts if mark != EMPTY]

@@ -1,0 +1,137 @@
+"""``milpcb evaluate`` knows what ``milpcb learn`` did: columns, missing marks, treatment costs, unit, and which way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from milpcb.cli import cli
+from milpcb.errors import InputError
+from milpcb.offline import evaluate, read_log, scores
+
+ACTION = ("--action", "treat")
+WAYS = (*ACTION, "--randomised")
+QUICK = ("--depth", "1", "--draws", "0", "--resamples", "0", "--out", "found")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Return a function that runs a command in an empty folder and returns what it prints."""
+    monkeypatch.chdir(tmp_path)
+
+    def ran(*arguments):
+        done = CliRunner().invoke(cli, list(arguments), standalone_mode=False)
+        if done.exception is not None:
+            raise done.exception
+        return done.output
+
+    return ran
+
+
+def log(seed, n=600):
+    """Return a log in which treating pays by 1 above an age of 50; "later" is known afterwards only."""
+    rng = np.random.default_rng(seed)
+    age, treat = rng.integers(18, 80, n), rng.integers(0, 2, n)
+    earned = treat * np.where(age > 50, 1.0, -1.0) + rng.normal(size=n)
+    return pl.DataFrame(
+        {
+            "age": age,
+            "ward": np.array(["7", "02", "11"])[rng.integers(0, 3, n)],
+            "later": earned + 0.5 * rng.normal(size=n),
+            "treat": np.array(["no", "yes"])[treat],
+            "earned": earned,
+            "well": (earned > 0).astype(int),
+        }
+    )
+
+
+def direct(frame, policy, features, outcome="earned", propensity="randomised", **options):
+    """Return the evaluation of a policy by the library itself."""
+    numbers = frame.select(pl.col(name).rank("dense") for name in features).to_numpy()
+    known = read_log(numbers, frame["treat"].to_numpy(), reward=frame[outcome].to_numpy(), propensity=propensity)
+    return evaluate(scores(known, **options), np.array(["no", "yes"])[(frame["age"] > policy).cast(int)])
+
+
+def cut(run, *options):
+    """Learn from a first log, and return the age above which the rule treats."""
+    log(0).write_csv("first.csv")
+    run("learn", "first.csv", *WAYS, *QUICK, *options)
+    log(1).write_csv("second.csv")
+    first = Path("found/policy.txt").read_text().splitlines()[0]
+    return float(first.removeprefix("if age <= ").removesuffix(":"))
+
+
+def test_columns_that_were_left_out_stay_so(run):
+    """Models that read them would know what nobody knows beforehand: the values are those without them."""
+    age = cut(run, "--reward", "earned", "--leave-out", "later", "--leave-out", "well")
+    said = run("evaluate", "second.csv", "found/policy.json", *ACTION, "--reward", "earned")
+    honest, other = (
+        direct(log(1), age, names, propensity=None) for names in (("age", "ward"), ("age", "ward", "later", "well"))
+    )
+    assert honest.words()[0] in said
+    assert other.words()[0] not in said
+    asked = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned", "--features", "age,later")
+    assert "Models of outcomes do without 'ward', which was there when the policy was learnt" in asked
+    assert "Models of outcomes read 'later', which was left out when the policy was learnt" in asked
+
+
+def test_costs_of_treatment_are_taken_off(run):
+    """Forgotten, they would make another rule of it; by another outcome they are not in its unit."""
+    more = ("--reward", "earned", "--leave-out", "later", "--leave-out", "well", "--treatment-cost", "yes=0.5")
+    age = cut(run, *more)
+    said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
+    charged = direct(log(1), age, ("age", "ward"), treatment_cost={"yes": 0.5})
+    assert all(sentence in said for sentence in charged.words())
+    assert "'yes' costs 0.5 beside its outcome" in said
+    said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "well")
+    assert "The policy was learnt for 'earned', and is evaluated by 'well', without what treatments cost." in said
+    assert "costs 0.5" not in said
+
+
+def test_the_unit_is_that_of_the_page(run):
+    """Outcomes of 0 and 1 are so many of 100, and a word for the unit is kept."""
+    age = cut(run, "--reward", "well", "--features", "age,ward")
+    said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "well")
+    value = direct(log(1), age, ("age", "ward"), "well").value
+    assert "value, of 100" in said.replace("\n", " ")
+    assert f"The policy gives {100 * value.value:.0f}" in said
+    cut(run, "--reward", "earned", "--features", "age,ward", "--unit", "EUR")
+    said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
+    assert "in EUR" in said
+
+
+def test_the_outcome_with_the_other_sign_is_refused(run):
+    """Less of it was better or more of it: one of the two is a slip."""
+    cut(run, "--reward", "earned", "--features", "age,ward")
+    with pytest.raises(InputError, match=r"found/policy\.json was learnt with --reward earned; name the outcome so"):
+        run("evaluate", "second.csv", "found/policy.json", *WAYS, "--cost", "earned")
+
+
+def test_what_was_missing_is_missing_there(run):
+    """Marks that were named need not be named again, and codes are strings where no 0 is in front."""
+    frame = log(0).with_columns(age=pl.when(pl.int_range(pl.len()) % 9 == 0).then(-999).otherwise(pl.col("age")))
+    frame.write_csv("first.csv")
+    run("learn", "first.csv", *WAYS, *QUICK, "--reward", "earned", "--features", "age,ward", "--missing", "NA,-999")
+    assert "missing" in Path("found/policy.txt").read_text()
+    second = frame.head(300).with_columns(ward=pl.lit("7"))
+    second.write_csv("marked.csv")
+    second.with_columns(age=pl.col("age").replace(-999, None)).write_csv("empty.csv")
+    marked, empty = (
+        run("evaluate", name, "found/policy.json", *WAYS, "--reward", "earned") for name in ("marked.csv", "empty.csv")
+    )
+    assert "Read as missing: 'age' where it is -999 (34 rows)" in marked
+    assert [line for line in marked.splitlines() if "gives" in line] == [
+        line for line in empty.splitlines() if "gives" in line
+    ]
+
+
+def test_a_column_of_another_kind_is_refused(run):
+    """A rule on numbers finds none in strings."""
+    cut(run, "--reward", "earned", "--features", "age,ward")
+    log(1).with_columns(age=pl.col("age").cast(pl.String) + " years").head(60).write_csv("second.csv")
+    with pytest.raises(InputError, match="column 'age' is"):
+        run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
