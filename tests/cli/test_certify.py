@@ -51,7 +51,10 @@ def test_a_log_certifies_as_its_learner_did(options, logged, milpcb_, write, tmp
         ("1,0,0,1", "1,0,0.5,1", ("round 2", "action is 0.5", "0, 1, 2")),
         ("1,0,0,1", "1,0,-1,1", ("round 2", "action is -1")),
         ("cost,probability", "probability,cost", ("action, probability, cost", "must be action, cost, probability")),
-        ("1,0,0,1", "1,0,x,1", ("line 3", "'x' is not a number")),
+        ("1,0,0,1", "1,0,x,1", ("round 2", "action is x", "0, 1, 2, ..., or a name")),
+        ("1,0,0,1", "1,0,,1", ("round 2", "action is missing")),
+        ("1,0,0,1", "1,0,3,1", ("the log plays the actions 1, 3: give --actions 4 if",)),
+        ("a,b,action", ",b,action", ("column 1 is called '', as pandas calls row numbers",)),
         ("1,0,0,1", "1,nan,0,1", ("nan",)),
     ],
 )
@@ -105,3 +108,41 @@ def test_costs_above_one_have_no_certificate_with_confidence(milpcb_, write, tmp
     assert done.returncode == 0
     assert "% certificate: " not in done.stdout
     assert "some costs are above 1" in " ".join(done.stdout.split())
+
+
+SAME = {"0": "0", "1": "1"}
+
+
+@pytest.mark.parametrize(
+    ("calls", "options"),
+    [
+        ({"0": "1", "1": "2"}, ()),
+        ({"0": "1", "1": "2"}, ("--actions", "2")),
+        ({"0": "call", "1": "write"}, ()),
+        ({"0": "write", "1": "call"}, ("--actions", "2")),
+    ],
+)
+def test_the_certificate_does_not_depend_on_what_actions_are_called(calls, options, milpcb_, write, tmp_path):
+    """Actions 1 and 2, and names, are compared with each other, and with no action that nobody has."""
+    rng = np.random.default_rng(3)
+    drawn = zip(rng.integers(20, 80, 60), rng.integers(0, 2, 60), rng.random(60) < 0.1, strict=True)
+    rounds = [(age, str(a), int((a == (age > 50)) == slip)) for age, a, slip in drawn]
+    said = []
+    for names, more in ((SAME, ()), (calls, options)):
+        lines = ["age,action,cost,probability", *(f"{age},{names[a]},{cost},0.5" for age, a, cost in rounds)]
+        write(tmp_path, {"log.csv": "\n".join(lines) + "\n"})
+        done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *more)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        said.append(done.stdout)
+    figures = [[line for line in text.splitlines() if "certificate" in line] for text in said]
+    assert figures[0] == figures[1]
+    plays = [[line.split()[-1] for line in text.splitlines() if "play " in line][:2] for text in said]
+    assert [calls[number] for number in plays[0]] == plays[1]
+    assert f"actions: {', '.join(sorted(calls.values()))}, all that the log plays" in said[1]
+
+
+def test_a_log_that_may_have_an_action_zero_is_told_apart(milpcb_, write, tmp_path):
+    """With --actions 3 the actions 1 and 2 are two of 0, 1 and 2, as they always were."""
+    write(tmp_path, {"log.csv": "a,action,cost,probability\n0,1,1,0.5\n1,2,1,0.5\n"})
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--actions", "3")
+    assert (done.returncode, "action 0" in done.stdout) == (0, True), done
