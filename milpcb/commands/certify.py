@@ -78,10 +78,8 @@ def certify(
     opened = class_of(name, given, ctx.args, own).on(played.contexts)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     kind = kind or ("search" if "search" in opened.capabilities and solver is None and not limit else "milp")
-    ledger, oracle = (
-        _ledger(played, found.played),
-        open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit),
-    )
+    oracle = open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit)
+    ledger = _ledger(played, found.played)
     certificate = ledger.certify(oracle)
     out.print(str(certificate.policy) if certificate.policy is not None else "no policy found in time")
     if found.names:
@@ -170,8 +168,8 @@ def _from_zero(whole: list[int], given: int | None) -> int:
         raise InputError(f"--actions is {given}; the log plays action {whole[-1]}, so it must be at least {least}")
     if given is None and whole != list(range(len(whole))):
         raise InputError(
-            f"the log plays the actions {', '.join(map(str, whole))}: give --actions {least} if those are numbered from "
-            "0 and it never plays the others, else number those that there are 0, 1, ..."
+            f"the log plays the actions {', '.join(map(str, whole))}: give --actions {least} if they are numbered "
+            "from 0 and it never plays the others, else number those that there are 0, 1, ..."
         )
     return given or least
 

@@ -14,7 +14,7 @@ from milpcb.data.actions import action_name, check_levels
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
-from milpcb.offline.log import RANDOMISED, check_sums
+from milpcb.offline.log import RANDOMISED, divided
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
@@ -226,8 +226,8 @@ class LoggedBatch:
                 raise InputError(
                     f"there are {len(layout.actions)} actions; give as many columns of propensities, or one"
                 )
-            propensity, chances = known[action, np.arange(len(action))], known.T
-            check_sums(chances, first=1)
+            chances = divided(known.T, first=1)
+            propensity = chances[np.arange(len(action)), action]
         wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
         if len(wrong):
             row, found = wrong[0], propensity[wrong[0]]

@@ -14,6 +14,8 @@ from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
 RANDOMISED = "randomised"
+DIGITS = (3, 9)  # of propensities whose sums may be off by rounding
+FUZZ = 1e-6  # how far from a whole number of units a decimal of so few digits is at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,8 @@ def read_log(
     reward, cost : (n,) what came of it; give one of the two, in any unit
     propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every
         row, and estimated by the shares of the log. (K,): the same for every row, in the order of ``actions``. (n,): of
-        the logged action of each row. (n, K): of every action
+        the logged action of each row. (n, K): of every action; where the sum of a row is 1 but for rounding to the
+        digits given, it is divided by it
     actions : the K names in order; None takes the distinct ones of ``action``, sorted
     group : (n,) which rows belong together, such as the number of a patient who came several times, numbers or names.
         Groups are taken to be independent, the rows of one are not: folds, standard errors, resamples and rows kept
@@ -213,8 +216,7 @@ def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floa
             f"propensity has shape {array.shape}; give ({n},) of what was done, ({n}, {K}) of every action, or ({K},) "
             "where it is the same in every row"
         )
-    full = np.array(np.broadcast_to(array, (n, K)))
-    check_sums(full)
+    full = divided(np.array(np.broadcast_to(array, (n, K))))
     _logged(full[np.arange(n), action])
     return full, array.ndim == 1
 
@@ -234,18 +236,42 @@ def chances(what: str, table: Any, actions: Sequence[str], n: int) -> Floats:
     array = number_array(what, by_action(what, table, actions))
     if array.shape not in {(len(actions),), (n, len(actions))}:
         raise InputError(f"{what} have shape {array.shape}; give one of each action in each row: ({n}, {len(actions)})")
-    full = np.broadcast_to(array, (n, len(actions)))
-    check_sums(full, what=what)
-    return np.asarray(full / full.sum(axis=1, keepdims=True))
+    return divided(np.array(np.broadcast_to(array, (n, len(actions)))), what=what)
 
 
-def check_sums(full: Floats, first: int = 0, what: str = "propensities") -> None:
-    """Raise InputError on a row, counted from ``first``, whose propensities are not all in [0, 1] with sum 1."""
-    inside = ((full >= 0) & (full <= 1)).all(axis=1)
-    wrong = np.flatnonzero(~(inside & (np.abs(full.sum(axis=1) - 1) <= 1e3 * ROUNDING)))
+def divided(full: Floats, first: int = 0, what: str = "propensities") -> Floats:
+    """Return propensities (n, K) that add up to 1 in each row: what rounding left over is divided out.
+
+    Raises InputError on a row, counted from ``first``, whose propensities are not all in [0, 1], or whose sum is
+    further from 1 than the digits explain that the table has.
+    """
+    sums, inside = full.sum(axis=1), ((full >= 0) & (full <= 1)).all(axis=1)
+    wrong = np.flatnonzero(~inside)
+    if not len(wrong):
+        wrong = np.flatnonzero(np.abs(sums - 1) > _rounding(full) + 1e3 * ROUNDING)
     if len(wrong):
         row = full[wrong[0]]
         raise InputError(
-            f"{what} of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.6g}; "
+            f"{what} of row {wrong[0] + first} are {shown(row.tolist())}, with sum {row.sum():.10g}; "
             "they must be in [0, 1] with sum 1"
         )
+    off = np.abs(sums - 1) > ROUNDING
+    return np.where(off[:, None], full / np.where(off, sums, 1.0)[:, None], full)
+
+
+def _rounding(full: Floats) -> Floats:
+    """Return how far a sum (n,) may be off: by half a unit of the last digit of each number, 0 where digits are many.
+
+    All numbers have as many digits as the one with most of them, at least three: behind the point, or behind its zeros.
+    """
+    zeros = np.minimum(np.floor(np.log10(np.maximum(full, 1e-12))) + 1, 0.0)  # -1 for 0.05
+    return np.maximum(*(_half_units(full, places) for places in (np.zeros_like(full), zeros)))
+
+
+def _half_units(full: Floats, zeros: Floats) -> Floats:
+    """Return the sum (n,) of half units of the last digit, where digits are counted from behind ``zeros`` places."""
+    for digits in range(*DIGITS):
+        units = 10.0 ** (zeros - digits)
+        if (np.abs(full / units - np.rint(full / units)) < FUZZ).all():
+            return np.asarray(0.5 * units.sum(axis=1))
+    return np.zeros(len(full))
