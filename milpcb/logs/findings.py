@@ -20,7 +20,7 @@ from milpcb.logs.front import Front, front, of_numbers
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.near import AsGood, as_good
-from milpcb.logs.source import Source, numbered
+from milpcb.logs.source import Source, actions_in, numbered
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
     Evaluation,
@@ -187,6 +187,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     began = monotonic()
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
+        estimator.actions_ = actions_in(source)
         each = monotonic() - began
         problem = estimator.problem(learnt.frame)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}

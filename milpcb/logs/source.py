@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.data.actions import action_name
 from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
@@ -146,6 +147,16 @@ def numbers_of(source: Source, column: str) -> Floats:
     if column not in source.table.columns:
         raise UnknownNameError(f"column of {source.name}", column, source.table.columns)
     return _numbers(source.name, source.table, column)
+
+
+def actions_in(source: Source) -> Any:
+    """Return the actions (K,) as the log has them, which policies return: numbers and booleans, else names."""
+    done = source.table[source.columns.action]
+    values = {action_name(value): value for value in done.unique().to_list()}
+    found = [values[name] for name in source.log.actions]
+    if done.dtype == pl.Boolean or (done.dtype.is_numeric() and all(value == int(value) for value in found)):
+        return np.array(found if done.dtype == pl.Boolean else list(map(int, found)))
+    return np.array(source.log.actions)
 
 
 def numbered(log: Log) -> Log:
