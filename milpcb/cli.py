@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import Counter
 from typing import Any, cast
 
 import click
@@ -40,7 +41,10 @@ class _Commands(click.Group):
         known = registry.entries("command")
         if args and args[0] not in known and not args[0].startswith("-"):
             raise InputError(f"unknown command '{clipped(args[0])}'{did_you_mean(args[0], known)}")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            _check_once(command, rest, click.Context(command, ctx, name, **command.context_settings))
+        return name, command, rest
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Read the command line, and show versions and help where these are asked for."""
@@ -57,6 +61,16 @@ class _Commands(click.Group):
             raise MilpcbError("interrupted") from error
         except BrokenPipeError as error:
             raise _UnreadError from error
+
+
+def _check_once(command: click.Command, arguments: list[str], ctx: click.Context) -> None:
+    """Raise InputError where an option with one value is given twice: the last would be taken, without a word."""
+    given = Counter(command.make_parser(ctx).parse_args(list(arguments))[2])
+    for parameter, times in given.items():
+        if times > 1 and isinstance(parameter, click.Option) and not (parameter.multiple or parameter.count):
+            raise InputError(
+                f"option {'/'.join(parameter.opts)} is given {times} times, and takes one value: give it once"
+            )
 
 
 GUIDE = """Contextual bandits with worst-case guarantees over interpretable policies; a MILP solver is the oracle.

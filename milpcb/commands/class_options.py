@@ -26,13 +26,15 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[s
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
     """Return --key value pairs as a table; a value is read as TOML where it is that, else it is a string.
 
-    Raises InputError on a key that is none of the ``known`` ones of ``name``.
+    Raises InputError on a key that is none of the ``known`` ones of ``name``, and on one that is given twice.
     """
     keys = {f"--{key.replace('_', '-')}": key for key in known}
     table: dict[str, Any] = {}
     for option, text in _pairs(arguments):
         if option not in keys:
             raise InputError(f"unknown option '{option}' of {name}{did_you_mean(option, [*keys, *own])}")
+        if keys[option] in table:
+            raise InputError(f"option {option} is given twice, and takes one value: give it once")
         try:
             table[keys[option]] = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):  # no number, list or boolean: a string

@@ -65,7 +65,8 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
         err.print(SEEN.format(policy))
     costs = read.costs if read.same(columns) else None
     with step(err, "what each action would have given") as tick:
-        found = scores(numbered(source.log), method, seed=seed, treatment_cost=costs, progress=tick)
+        costs_and_weights: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight}
+        found = scores(numbered(source.log), method, seed=seed, progress=tick, **costs_and_weights)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read.policy is None else read.policy
     options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}

@@ -87,7 +87,12 @@ NOTED = 1e9  # bytes
     show_default=True,
     help="Of a comparison such as age <= 40 for a missing number: yes, no, or either as the search finds best.",
 )
-@click.option("--treatment-cost", multiple=True, metavar="ACTION=COST", help="What an action costs beside its outcome.")
+@click.option(
+    "--treatment-cost",
+    multiple=True,
+    metavar="ACTION=COST",
+    help="What an action costs beside its outcome: a number, or the column that has it.",
+)
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
@@ -173,10 +178,12 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
     known = [name for name in cls().get_params(deep=False) if name not in HERE]
     options = options_of(given["name"], known, arguments, own)
     if given["depth"] is not None:
+        if "max_depth" in options:
+            raise InputError("--depth is short for --max-depth: give one of them")
         options["max_depth"] = given["depth"]
         if "max_depth" not in known:
             raise InputError(f"--depth is of trees; {given['name']} have --{known[0]} and --{known[1]}")
-    costs = {action: _number(cost, text) for text, action, cost in _split(given["treatment_cost"], "=", source)}
+    costs = {action: _cost(cost, text, source) for text, action, cost in _split(given["treatment_cost"], "=", source)}
     rules = list(_constraints(given, source))
     order = dict(_ways(given["monotone"], source)) or None
     costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
@@ -244,6 +251,16 @@ def _number(text: str, whole: str) -> float:
         return float(text)
     except ValueError as error:
         raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
+
+
+def _cost(text: str, whole: str, source: Source) -> float | str:
+    """Return what an action costs: a number, or the name of a column that has it for each row."""
+    if text in source.table.columns:
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UnknownNameError(f"column of '{whole}', and no number:", text, source.table.columns) from error
 
 
 def _budget(source: Source, given: dict[str, Any]) -> str | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOT_HERE = (
     "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "near", "what_if", "budget", "draws",
-    "resamples", "group",
+    "resamples", "group", "weight",
 )  # fmt: skip  # options whose answers need the rows themselves
 METHOD = "--method"
 

@@ -24,7 +24,8 @@ OPTIONS = (
     click.option(
         "--propensity",
         multiple=True,
-        help="Column of the probability of what was done; or K of them, one an action [default: estimated].",
+        metavar="COLUMN",
+        help="Column of the probability of what was done; or ACTION=COLUMN for each action [default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
     click.option(
@@ -32,6 +33,7 @@ OPTIONS = (
     ),
     click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
     click.option("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
+    click.option("--weight", metavar="COLUMN", help="How much each row counts [default: once]."),
     click.option(
         "--actions", multiple=True, help="Names of the actions in order, with commas between [default: sorted]."
     ),
@@ -89,14 +91,24 @@ def columns_of(log: Path, given: dict[str, Any]) -> Columns:
     if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
     outcome = given["cost"] if given["reward"] is None else given["reward"]
+    named, propensity = _by_action(given["propensity"])
     return Columns(
         given["action"],
         outcome,
         maximise=given["reward"] is not None,
-        propensity=given["propensity"],
+        propensity=propensity,
+        propensity_of=named,
         randomised=given["randomised"],
         **_common(given),
     )
+
+
+def _by_action(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return actions and columns of ACTION=COLUMN, as often as it is given; without actions, only columns."""
+    pairs = [text.partition("=") for text in texts]
+    if len(pairs) < 2 or not all(sign for _, sign, _ in pairs):
+        return (), texts
+    return tuple(action.strip() for action, _, _ in pairs), tuple(column.strip() for _, _, column in pairs)
 
 
 PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log writes
@@ -104,7 +116,9 @@ PLAYED: dict[str, Any] = {"propensity": ("probability",)}  # what milpcb log wri
 
 def _common(given: dict[str, Any]) -> dict[str, Any]:
     listed = {name: _listed(given[name]) for name in ("features", "actions", "missing")}
-    return {**listed, "leave_out": given["leave_out"], "group": given["group"] or ""}
+    alone = {name: given[name] or "" for name in ("group", "weight")}
+    listed["features"] = tuple(dict.fromkeys(listed["features"]))
+    return {**listed, **alone, "leave_out": given["leave_out"]}
 
 
 def _rounds(directory: Path, given: dict[str, Any]) -> Any:

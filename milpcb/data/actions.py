@@ -149,6 +149,27 @@ def check_order(what: str, own: Sequence[str], names: Sequence[str]) -> None:
         raise InputError(f"{what} has the actions {shown(list(own))}, and not in the order of {shown(list(names))}")
 
 
+def columns_of(
+    what: str, columns: Sequence[str], named: Sequence[Any], actions: Sequence[str], *, listed: bool
+) -> tuple[str, ...]:
+    """Return K names of columns in the order of ``actions``.
+
+    They are of the actions ``named`` beside them, or are called as the actions; else they are in the order of
+    ``actions`` if that was ``listed`` too. Raises InputError where it was not: the order of texts is nobody's.
+    """
+    own = [*map(action_name, named)] or (list(columns) if set(columns) == set(actions) else [])
+    if own:
+        return tuple(columns[number] for number in matched(what, own, actions))
+    if len(columns) != len(actions):
+        raise InputError(f"{what} has {len(columns)} columns for the {len(actions)} actions {shown(list(actions))}")
+    if not listed:
+        raise InputError(
+            f"{what} has the columns {shown(list(columns))}, and which is of which action is not said: name the action "
+            f"of each, such as {actions[0]!r} of {columns[0]!r}, or list the actions in the same order"
+        )
+    return tuple(columns)
+
+
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     """Return a table with its columns in the order of ``names``, where it has names of its columns.
 

@@ -25,6 +25,7 @@ from milpcb.estimators.documents import to_json
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.rising import joints_of
 from milpcb.estimators.shown import html
+from milpcb.estimators.targets import read_weights
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.named_constraints import FittedRows, bind_all
 from milpcb.offline.arguing.in_order import Ask, best_in_order
@@ -145,16 +146,16 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             passed[part, [*nx.ancestors(graph, leaf), leaf]] = True
         return csr_matrix(passed[parts])
 
-    def problem(self, X: Any) -> Problem:
+    def problem(self, X: Any, sample_weight: Any = None) -> Problem:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
-        Constraints count every row once, also after a fit with weights of rows.
+        Constraints count every row by ``sample_weight`` (n,), once without it.
         """
         columns = self._policy().names.columns
         features = read_features(self, checked(self, X, reset=False))
         contexts = encoded(columns, features.values, range(len(columns)))
         contexts.setflags(write=False)
-        each = np.ones(len(contexts))
+        each = read_weights(sample_weight, len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), FittedRows(features.values, self.actions_.tolist(), rows))
         policies = self._policies_of(rows)

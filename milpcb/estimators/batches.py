@@ -50,7 +50,7 @@ class FromBatches(PolicyEstimator):
         action: str,
         reward: str | None = None,
         cost: str | None = None,
-        propensity: str | Sequence[str],
+        propensity: str | Sequence[str] | Mapping[Any, str],
         features: Sequence[str] | None = None,
         actions: Sequence[Any] | None = None,
         model_rows: int = MODEL_ROWS,
@@ -65,8 +65,8 @@ class FromBatches(PolicyEstimator):
         ----------
         batches : data frames of pandas or polars, as a list, or as a function that returns them anew at each call
         action, reward, cost : names of the columns of what was done, and what came of it (one of the two)
-        propensity : "randomised", or the name of the column with the probability of what was done, or K names, one for
-            each action
+        propensity : "randomised", or the name of the column with the probability of what was done, or a mapping from
+            the K actions to columns; K names are enough in the order of ``actions``, or where they are the actions
         features : names of the columns that the policy may read; None: all others
         actions : the K names in order; None: those of the log, sorted
         model_rows : for the method "dr", the number of rows of the sample to which models are fitted, in ``cv`` folds:
@@ -82,6 +82,7 @@ class FromBatches(PolicyEstimator):
         columns = LoggedColumns.of(action, str(reward or cost), propensity)
         sample = Sample.of(batches_of(batches), columns, features)
         layout = self.layout(sample.frame, sample.actions(actions))
+        columns = columns.by(layout.actions, listed=actions is not None)
         counter = self.row_counter(layout, sample, columns, model_rows)
         moments, start = layout.empty(), 0
         for frame in batches_of(batches):

@@ -215,14 +215,14 @@ class FromLog(FromBatches):
         )
         return self.estimate_scores(log, columns=features.values, sample_weight=weight)
 
-    def problem(self, X: Any, *, guarded: bool = True) -> Problem:
+    def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Problem:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
-        Constraints count every row once, also after a fit with weights of rows.
+        Constraints count every row by ``sample_weight`` (n,), once without it.
         Limits that hold with confidence are there as what estimates on the rows are to keep, which more policies do;
         not ``guarded``, without them.
         """
-        found = super().problem(X)
+        found = super().problem(X, sample_weight)
         actions = [action_name(action) for action in self.actions_.tolist()]
         rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
         if not rules:

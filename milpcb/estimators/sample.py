@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
-from milpcb.data.actions import action_name, check_levels
+from milpcb.data.actions import action_name, check_levels, columns_of
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
@@ -32,18 +32,35 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
 
 @dataclass(frozen=True)
 class LoggedColumns:
-    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial."""
+    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial.
+
+    Of K columns of probabilities, ``of_actions`` are the actions, () where they are not named.
+    """
 
     action: str
     outcome: str
     propensity: tuple[str, ...]
+    of_actions: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, action: str, outcome: str, propensity: str | Sequence[str]) -> Self:
-        """Return the names, of which ``propensity`` may be "randomised"."""
+    def of(cls, action: str, outcome: str, propensity: str | Sequence[str] | Mapping[Any, str]) -> Self:
+        """Return the names, of which ``propensity`` may be "randomised", or a mapping from actions to columns."""
         if isinstance(propensity, str):
             return cls(action, outcome, () if propensity == RANDOMISED else (propensity,))
+        if isinstance(propensity, Mapping):
+            return cls(action, outcome, tuple(propensity.values()), tuple(propensity))
         return cls(action, outcome, tuple(propensity))
+
+    def by(self, actions: Sequence[Any], *, listed: bool) -> Self:
+        """Return the names with K columns of probabilities in the order of ``actions``, see data.actions.columns_of."""
+        if len(self.propensity) < 2 and not self.of_actions:
+            return self
+        names = [*map(action_name, actions)]
+        return replace(
+            self,
+            propensity=columns_of("propensity", self.propensity, self.of_actions, names, listed=listed),
+            of_actions=(),
+        )
 
     @property
     def randomised(self) -> bool:
@@ -222,10 +239,6 @@ class LoggedBatch:
         known = np.array([_numbers(frame, name) for name in columns.propensity])
         propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
         if len(known) > 1:
-            if len(known) != len(layout.actions):
-                raise InputError(
-                    f"there are {len(layout.actions)} actions; give as many columns of propensities, or one"
-                )
             chances = divided(known.T, first=1)
             propensity = chances[np.arange(len(action)), action]
         wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))

@@ -93,7 +93,7 @@ def _limited(estimator: Any, action: str, share: float) -> Any:
 
 
 def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, share: float, level: float) -> BudgetValue:
-    problem = estimator.problem(frame)
+    problem = estimator.problem(frame, scores.weight)
     oracle = open_oracle(problem.policies, problem.contexts, kind=problem.kind, constraints=problem.constraints)
     played = held_out(oracle, problem.contexts, scores.costs, scores.fold)
     own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)

@@ -20,7 +20,7 @@ from milpcb.logs.front import Front, front, of_numbers
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.near import AsGood, as_good
-from milpcb.logs.source import Source, actions_in, numbered
+from milpcb.logs.source import Source, actions_in, counted_as, numbered
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
     Evaluation,
@@ -189,7 +189,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         estimator.fit_scores(learnt.frame, learnt.scores)
         estimator.actions_ = actions_in(source)
         each = monotonic() - began
-        problem = estimator.problem(learnt.frame)
+        problem = estimator.problem(learnt.frame, learnt.scores.weight)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
@@ -209,7 +209,8 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     other = held_out = None
     if aside is not None:
         other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
-        theirs = best_reference(other.scores, estimator.problem(other.frame, guarded=False).constraints)
+        asked = estimator.problem(other.frame, other.scores.weight, guarded=False)
+        theirs = best_reference(other.scores, asked.constraints)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
     return Findings(
         source,
@@ -261,7 +262,7 @@ def _otherwise(
     """Return the prices of the wishes, and the rules that do as well; both of a rule by the estimates alone."""
     if not _by_estimates(estimator, questions):
         return (), None
-    wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers])
+    wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers], learnt.scores.weight)
     with step("what it would cost to have it otherwise") as tick:
         options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
         options |= {"seed": questions.seed, "progress": tick}
@@ -301,7 +302,8 @@ def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) 
     with step(what) as tick:
         log = source.log if every else source.log.take(numbers)
         frame = source.frame if every else source.frame[numbers]
-        scores = estimator.estimate_scores(numbered(log), progress=tick)
+        counted = counted_as(source, estimator.treatment_cost, numbers)
+        scores = estimator.estimate_scores(numbered(log), progress=tick, **counted)
         return ScoredRows(numbers, frame, replace(scores, log=log))  # the numbers are for models only
 
 

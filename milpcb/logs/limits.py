@@ -47,7 +47,7 @@ def second_scores(source: Source, estimator: Any, scores: Scores, rows: Ints, co
     other = copy(estimator)
     other.treatment_cost = None  # it is in the unit of the first outcome
     log = replace(scores.log, outcome=values, maximise=maximise)
-    found: Scores = other.estimate_scores(numbered(log))
+    found: Scores = other.estimate_scores(numbered(log), sample_weight=scores.weight)
     return replace(found, log=log)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from milpcb.data.actions import action_name
+from milpcb.data.actions import action_name, columns_of
 from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError, UnknownNameError, clipped
@@ -31,14 +31,15 @@ class Columns:
     ----------
     action, outcome : names; what was done, and what came of it
     maximise : whether a larger outcome is better
-    propensity : name of the column with the probability of what was done, or names of K columns, one for each action in
-        the order of ``actions``; () where it is not known
+    propensity : name of the column with the probability of what was done, or names of K columns, one for each action:
+        of those ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
     randomised : whether each action had the same probability in every row, as in a randomised trial
     features : names of the columns that policies may read; () for all that are nothing else, identifiers and dates left
         out
     leave_out : names of columns that policies may not read
     group : name of the column whose values mark rows that belong together, such as the person; "" where rows are
         independent. It is no feature unless it is named as one
+    weight : name of the column that says how much each row counts; "" where each counts once
     actions : names of the actions in order; () for those of the log, sorted
     missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.kinds
 
@@ -48,10 +49,12 @@ class Columns:
     outcome: str
     maximise: bool
     propensity: tuple[str, ...] = ()
+    propensity_of: tuple[str, ...] = ()
     randomised: bool = False
     features: tuple[str, ...] = ()
     leave_out: tuple[str, ...] = ()
     group: str = ""
+    weight: str = ""
     actions: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
@@ -70,6 +73,7 @@ class Source:
     notes : which columns were taken for codes, which were left out, and why
     warnings : which features may be known only afterwards
     missing : of each feature in how many rows which mark was read as missing
+    weight : (n,) how much each row counts; None where each counts once
 
     """
 
@@ -81,6 +85,7 @@ class Source:
     notes: tuple[str, ...] = field(default=())
     warnings: tuple[str, ...] = field(default=())
     missing: Counts = field(default_factory=dict)
+    weight: Floats | None = None
 
 
 def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, known: Schema | None = None) -> Source:
@@ -103,7 +108,7 @@ def make_source(
     candidates = _candidates(name, frame, columns)
     outcome = _numbers(name, frame, columns.outcome)
     done = _present(name, frame, columns.action).to_numpy()
-    propensity = _propensity(name, frame, columns)
+    propensity = _propensity(name, frame, columns, done)
     features, left = usable(frame, candidates, asked=bool(columns.features))
     if not features:
         raise InputError(f"{name} has no column left to decide by; add features")
@@ -117,6 +122,7 @@ def make_source(
         group=_groups(name, frame, columns.group),
     )
     counts = {feature: found for feature in features if (found := _counted(missing, lost, feature))}
+    weight = _weight(name, frame, columns.weight) if columns.weight else None
     return Source(
         name,
         columns,
@@ -129,9 +135,11 @@ def make_source(
             *doubts(table),
             *words(left, grouped=bool(columns.group)),
             *(() if columns.propensity else chances(table)),
+            *(() if weight is None else (f"rows count by '{columns.weight}', {weight.sum():g} in all.",)),
         ),
         tuple(leaks(table, columns.outcome, log.outcome)),
         counts,
+        weight,
     )
 
 
@@ -159,6 +167,13 @@ def actions_in(source: Source) -> Any:
     return np.array(source.log.actions)
 
 
+def counted_as(source: Source, treatment_cost: Mapping[str, float | str] | None, rows: Ints) -> dict[str, Any]:
+    """Return, of some ``rows``, how much each counts and the columns that treatment costs name, for estimators."""
+    named = (price for price in (treatment_cost or {}).values() if isinstance(price, str))
+    weight = None if source.weight is None else source.weight[rows]
+    return {"columns": {column: numbers_of(source, column)[rows] for column in named}, "sample_weight": weight}
+
+
 def numbered(log: Log) -> Log:
     """Return a log with its features as the numbers that models read, a table that may be large."""
     names = log.features.columns
@@ -167,7 +182,8 @@ def numbered(log: Log) -> Log:
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:
     """Return the columns that may be features; raises InputError, UnknownNameError on those that are not there."""
-    taken, group = (columns.action, columns.outcome, *columns.propensity), tuple(filter(None, [columns.group]))
+    taken = (columns.action, columns.outcome, *columns.propensity, *filter(None, [columns.weight]))
+    group = tuple(filter(None, [columns.group]))
     aside = {*taken, *columns.leave_out, *group}
     found = columns.features or tuple(column for column in frame.columns if column not in aside)
     for column in (*taken, *found, *columns.leave_out, *group):
@@ -176,7 +192,7 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
     for column in found:
         if column in taken:
             raise InputError(
-                f"column '{column}' is the action, outcome or propensity, so it can be no feature; leave it out"
+                f"column '{column}' is the action, outcome, propensity or weight, so it can be no feature; leave it out"
             )
         if column in columns.leave_out:
             raise InputError(f"column '{column}' is both a feature and left out; name it once")
@@ -235,14 +251,25 @@ def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
     return number
 
 
-def _propensity(name: str, frame: pl.DataFrame, columns: Columns) -> Any:
+def _weight(name: str, frame: pl.DataFrame, column: str) -> Floats:
+    """Return how much each row (n,) counts; raises InputError on the first row whose weight is below 0."""
+    weight = _numbers(name, frame, column)
+    wrong = np.flatnonzero(weight < 0)
+    if len(wrong):
+        raise InputError(f"{name}, row {wrong[0] + 1}: '{column}' is {weight[wrong[0]]:g}; no row weighs less than 0")
+    return weight
+
+
+def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> Any:
     if columns.randomised:
         if columns.propensity:
             raise InputError(
                 "a randomised trial has known propensities: give either the column or that it is randomised"
             )
         return "randomised"
-    read = [_numbers(name, frame, column) for column in columns.propensity]
-    if not read:
-        return None
-    return read[0] if len(read) == 1 else np.column_stack(read)
+    read = {column: _numbers(name, frame, column) for column in columns.propensity}
+    if len(read) < 2:
+        return next(iter(read.values()), None)
+    actions = columns.actions or [*dict.fromkeys(map(action_name, done.tolist()))]
+    order = columns_of("propensity", columns.propensity, columns.propensity_of, actions, listed=bool(columns.actions))
+    return {action: read[column] for action, column in zip(actions, order, strict=True)}

@@ -53,11 +53,13 @@ Wishes = list[Any]
 class Wisher:
     """Makes wishes of strings, for an estimator that was fitted to ``frame``, and its ``problem`` there.
 
-    ``table`` has all columns of the log in the same rows.
+    ``table`` has all columns of the log in the same rows, ``weight`` (n,) how much each counts.
     """
 
-    def __init__(self, estimator: Any, frame: pl.DataFrame, problem: Problem, table: pl.DataFrame) -> None:
-        self._estimator, self._frame, self._table = estimator, frame, table
+    def __init__(
+        self, estimator: Any, frame: pl.DataFrame, problem: Problem, table: pl.DataFrame, weight: Any = None
+    ) -> None:
+        self._estimator, self._frame, self._table, self._weight = estimator, frame, table, weight
         self._columns = estimator.policy_.names.columns
         self.question = Question(problem.policies, problem.contexts, problem.constraints, problem.kind)
         self._forms: list[tuple[str, Callable[..., Any]]] = [
@@ -146,7 +148,7 @@ class Wisher:
         """Return the wish that named constraints are kept too."""
         other = copy(self._estimator)
         other.constraints = list(rules)
-        return Under(tuple(other.problem(self._frame).constraints), text)
+        return Under(tuple(other.problem(self._frame, self._weight).constraints), text)
 
     def _action(self, name: str) -> str:
         if name not in self._actions:

@@ -82,7 +82,8 @@ def named_columns(columns: Columns) -> LoggedColumns:
             "one pass needs known propensities: --propensity COLUMN, or --randomised for a trial; they can be "
             "estimated from rows in memory only (--in-memory)"
         )
-    return LoggedColumns(columns.action, columns.outcome, () if columns.randomised else columns.propensity)
+    propensity = () if columns.randomised else columns.propensity
+    return LoggedColumns(columns.action, columns.outcome, propensity, columns.propensity_of)
 
 
 def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:

@@ -97,9 +97,10 @@ def learn_in_one_pass(
 def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: Any, questions: PassQuestions) -> Counter:
     """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
     starts = (0, *accumulate(files.rows[:-1]))
-    columns = named_columns(found.source.columns)
+    asked = found.source.columns
+    columns = named_columns(asked).by(layout.actions, listed=bool(asked.actions))
     rows = RowCounter(layout, columns, estimator.min_propensity)
-    place = Counter(rows, starts, questions.holdout, questions.seed, found.source.columns.missing)
+    place = Counter(rows, starts, questions.holdout, questions.seed, asked.missing)
     aside = place.sampled_aside(found.sample.numbers)
     return replace(place, rows=estimator.row_counter(layout, found.sample, columns, questions.model_rows, aside))
 
