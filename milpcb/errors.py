@@ -79,6 +79,10 @@ class InfeasibleError(MilpcbError):
     """No policy of the class satisfies the side constraints."""
 
 
+class LogWarning(UserWarning):
+    """What a log shows that takes from what follows from it."""
+
+
 class RunError(MilpcbError):
     """A run directory cannot be read, written or continued."""
 

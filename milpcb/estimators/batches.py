@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from milpcb.data.made_columns import chosen_features
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
+from milpcb.estimators.coded_parts import CodedPart, coded_parts
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import Features, checked, read_features
 from milpcb.estimators.layout import Layout
@@ -20,8 +23,10 @@ from milpcb.estimators.row_models import MODEL_ROWS, fit_row_models
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
 from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
+from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.moments import Moments
+from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.scores import treatment_costs
 from milpcb.offline.standing import StandIn
 from milpcb.offline.summed import stand_in
@@ -35,6 +40,7 @@ class FromBatches(PolicyEstimator):
     """Learns from sums over the rows of a log."""
 
     method: str
+    overlap: str
     min_propensity: float
     treatment_cost: Any
     objective: str
@@ -84,11 +90,14 @@ class FromBatches(PolicyEstimator):
         layout = self.layout(sample.frame, sample.actions(actions))
         columns = columns.by(layout.actions, listed=actions is not None)
         counter = self.row_counter(layout, sample, columns, model_rows)
-        moments, start = layout.empty(), 0
+        layout, start = counter.layout, 0
+        moments = layout.empty()
         for frame in batches_of(batches):
             counter.add(moments, *counter.read(frame, start))
             start += len(frame)
-        return self.fit_moments(layout, moments, maximise=cost is None, randomised=columns.randomised)
+        self.fit_moments(layout, moments, maximise=cost is None, randomised=columns.randomised)
+        warn_of(self.stand_in_.diagnostics)
+        return self
 
     def row_counter(
         self, layout: Layout, sample: Sample, columns: LoggedColumns, model_rows: int, aside: Bools | None = None
@@ -97,10 +106,16 @@ class FromBatches(PolicyEstimator):
 
         Rows of the sample that are kept ``aside`` (n,) are not used. Raises InputError.
         """
+        if self.overlap == "ignore":
+            layout = replace(layout, parts=None)
+        else:
+            with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
+                known = LoggedBatch.of(sample.table, columns, layout)
+                layout = replace(layout, parts=self._parts(layout, known))
         if not layout.scored:
             return RowCounter(layout, columns, self.min_propensity)
-        shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
         known = LoggedBatch.of(sample.table, columns, layout)
+        shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
         features = Features(read_columns(sample.table, (), layout.features))
         propensity = RANDOMISED if columns.randomised else known.propensity
         frame = sample.table[list(layout.features)]
@@ -118,6 +133,11 @@ class FromBatches(PolicyEstimator):
             rows=model_rows,
         )
         return RowCounter(layout, columns, self.min_propensity, models, shares)
+
+    def _parts(self, layout: Layout, known: LoggedBatch) -> tuple[CodedPart, ...]:
+        """Return the parts of a sample that have no rows of some action."""
+        chances, codes = known.every_chance(len(layout.actions)), layout.codes(known.values)
+        return coded_parts(layout.columns, layout.cuts, codes, known.action, chances, self._least())
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
         """Return how rows become cells, by a sample ``X`` of them; raises InputError where the rows are needed."""
@@ -151,7 +171,7 @@ class FromBatches(PolicyEstimator):
         actions = np.array(layout.actions)
         contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
-        rules = bind_all(self.constraints, FittedRows({"": found.sizes}, list(layout.actions), rows))
+        rules = bind_all(self.constraints, FittedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts, rows)
         self.scores_, self.stand_in_ = None, found
         costs, names = sign * found.scores, layout.features
@@ -170,6 +190,7 @@ class FromBatches(PolicyEstimator):
             maximise=maximise,
             randomised=randomised,
             min_propensity=self._least(),
+            parts=[(part.action, part.words) for part in layout.parts or ()],
         )
 
     def _least(self) -> float:
@@ -193,6 +214,7 @@ class FromBatches(PolicyEstimator):
     def _check_adds_up(self) -> None:
         """Raise InputError where what the policy class asks of the rows is more than sums by few columns."""
         choice("method", self.method, METHODS)
+        choice("overlap", self.overlap, OVERLAPS)
         self._least()
         if self._order() is None:
             raise InputError("how many columns a part of such a policy tests has no bound; fit it to rows in memory")

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.data.columns import Column, Values
+from milpcb.estimators.coded_parts import CodedPart
 from milpcb.offline.moments import Codes, Grid, Moments
 from milpcb.offline.moments_scored import ScoredMoments
 from milpcb.types import Floats, Ints
@@ -29,6 +30,8 @@ class Layout:
     order : numbers that a part of a policy tests at most
     actions : K names
     scored : whether scores are known row by row, by models of a sample
+    parts : in which a sample of the rows has none of some action, so that it is played in none of them; None where
+        actions may be played everywhere
 
     """
 
@@ -38,6 +41,7 @@ class Layout:
     order: int
     actions: tuple[str, ...]
     scored: bool = False
+    parts: tuple[CodedPart, ...] | None = ()
 
     @cached_property
     def grid(self) -> Grid:

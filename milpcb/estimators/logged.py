@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -31,6 +31,8 @@ from milpcb.offline import (
     read_log,
     scores,
 )
+from milpcb.offline.diagnostics import warn_of
+from milpcb.offline.overlap import FALL, counted, expected_rows, seen_everywhere
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Answer, Floats
 
@@ -55,6 +57,8 @@ class FromLog(FromBatches):
     treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
         (n,) or names of columns of X, or a table (n, K)
     random_state : seed of the folds and of the models
+    overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
+        their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
     objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
         (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
 
@@ -73,6 +77,7 @@ class FromLog(FromBatches):
     min_propensity: float = 0.01
     treatment_cost: Any = None
     random_state: int = 0
+    overlap: str = "required"
     objective: str = "value"
 
     def fit(
@@ -115,6 +120,7 @@ class FromLog(FromBatches):
             return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
         found = self._scores(X, done, reward, cost, propensity, weight)
+        warn_of(found.diagnostics)
         return self._from_scores(features, found, actions)
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
@@ -213,7 +219,7 @@ class FromLog(FromBatches):
             propensity=propensity,
             actions=self.actions_.tolist(),
         )
-        return self.estimate_scores(log, columns=features.values, sample_weight=weight)
+        return self.estimate_scores(replace(log, values=features.values), columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Problem:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
@@ -225,6 +231,8 @@ class FromLog(FromBatches):
         found = super().problem(X, sample_weight)
         actions = [action_name(action) for action in self.actions_.tolist()]
         rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
+        if self.scores_ is not None and len(self.scores_.table) == len(found.contexts) and guarded:
+            rules += self.scores_.support
         if not rules:
             return found
         kind = self._kind(open_class(found.policies, found.contexts), constrained=True)
@@ -243,15 +251,37 @@ class FromLog(FromBatches):
             def ask(kept: Sequence[LabelConstraint]) -> Answer:
                 return super(FromLog, self)._optimise(policies, rows, totals, kept)
 
-            if not guards or self.scores_ is None:
-                return ask(rules)
-            return best_under(guards, policies, rows, rules, ask, self.scores_.actions)
+            def search(seen: list[LabelConstraint]) -> Answer:
+                kept = [*rules, *seen]
+                if not guards or self.scores_ is None:
+                    return ask(kept)
+                return best_under(guards, policies, rows, kept, ask, self.scores_.actions)
+
+            return self._seen_everywhere(search, rows)
 
         answer = best(costs)
         if self.objective == "value":
             return answer
         self.by_value_ = answer.policy
         return replace(best(self._pessimistic(policies, rows, rules, guards)), lower=answer.lower)
+
+    def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
+        """Return the answer of a search that plays actions only where the log has rows of them."""
+        if self.overlap == "ignore" or (self.scores_ is None and rows.done is not None):
+            return search([])  # the policy may play anything, or learns what was done
+        if self.scores_ is None or rows.done is None:
+            found = self.stand_in_
+            expected = np.multiply.outer(found.sizes, found.counts / found.n / FALL)
+            return seen_everywhere(search, rows.contexts, found.done, expected, None)
+        log, kept = self.scores_.log, self.scores_.weight > 0
+        each = counted(log, self.scores_.weight)
+        counts, expected = np.zeros((2, len(rows.contexts), len(log.actions)))
+        np.add.at(counts, (rows.group, rows.done), each[kept])
+        np.add.at(expected, rows.group, expected_rows(log, each)[kept])
+        cells = None if self.scores_.unseen is None else np.zeros(counts.shape, dtype=bool)
+        if cells is not None and self.scores_.unseen is not None:
+            np.logical_or.at(cells, rows.group, self.scores_.unseen[kept])
+        return seen_everywhere(search, rows.contexts, counts, expected, cells)
 
     def _guards(self) -> list[NoWorseThan]:
         """Return the limits that hold with confidence, on the rows of the fit: those that weigh something."""
@@ -298,6 +328,7 @@ class FromLog(FromBatches):
             seed=self.random_state,
             min_propensity=self.min_propensity,
             treatment_cost=_charged(self.treatment_cost, columns or {}),
+            overlap=self.overlap,
             **options,
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.estimators.coded_parts import barred
 from milpcb.estimators.layout import Layout
 from milpcb.estimators.row_models import RowModels
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns
@@ -49,9 +50,9 @@ class RowCounter:
         regression = None
         if self.models is not None:
             regression = self.models.predict(frame, batch.values, np.arange(start, start + len(frame)))
-        return self.layout.codes(batch.values), Known(
-            batch.action, batch.outcome, propensity, regression, batch.chances
-        )
+        codes = self.layout.codes(batch.values)
+        cells = barred(self.layout.parts, codes, batch.every_chance(len(self.layout.actions)))
+        return codes, Known(batch.action, batch.outcome, propensity, regression, batch.chances, cells)
 
     def add(self, moments: Moments, codes: Codes, known: Known) -> None:
         """Add rows to the sums."""

@@ -222,6 +222,16 @@ class LoggedBatch:
     outcome: Floats
     propensity: Floats
     chances: Floats | None
+    randomised: bool = False
+
+    def every_chance(self, n_actions: int) -> Floats:
+        """Return the propensities (n, K) of all actions, NaN where they are not known."""
+        if self.chances is not None:
+            return self.chances
+        found = np.full((len(self.action), n_actions), np.nan)
+        if not self.randomised:
+            found[np.arange(len(found)), self.action] = self.propensity
+        return found
 
     @classmethod
     def of(cls, batch: Any, columns: LoggedColumns, layout: Layout, more: Sequence[str] = ()) -> Self:
@@ -247,7 +257,7 @@ class LoggedBatch:
             raise InputError(
                 f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
             )
-        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity, chances)
+        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity, chances, not len(known))
 
 
 def _check_sizes(frame: Any) -> None:

@@ -20,22 +20,24 @@ from milpcb.offline import NoWorseThan
 from milpcb.types import Bools, Floats
 
 CLOSE = 1e-9  # shares that differ by less are equal
+TOO_FEW = "too few events of this outcome in the log for any confidence"
 USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
 
 
 @dataclass(frozen=True)
 class Kept:
-    """One thing that was asked, what the policy does, whether that keeps it, and how closely."""
+    """One thing that was asked, what the policy does, whether that keeps it, None for not known, and how closely."""
 
     asked: str
     does: str
-    kept: bool
+    kept: bool | None
     closely: str
 
     @property
     def verdict(self) -> str:
         """Whether it is kept, and how closely."""
-        return f"{'kept' if self.kept else 'not kept'}; {self.closely}"
+        words = "not known" if self.kept is None else "kept" if self.kept else "not kept"
+        return f"{words}; {self.closely}"
 
 
 @dataclass(frozen=True)
@@ -105,8 +107,8 @@ def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
     return Kept(
         asked.name,
         f"gives {number(own, error)} by the log, beside {number(other, error)}",
-        True,
-        f"among all such people, with {100 * asked.confidence:.10g} % confidence",
+        True if asked.enough_events else None,
+        f"among all such people, with {100 * asked.confidence:.10g} % confidence" if asked.enough_events else TOO_FEW,
     )
 
 

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from milpcb.logs.unit import Unit
-from milpcb.logs.worth import RULE, Worth
+from milpcb.logs.worth import ASIDE, RULE, Worth
 
 MARGIN = 0.04  # of the width, left free at either side
 
 
-def bars(unit: Unit, lines: Sequence[Worth], level: float, alike: str, dashed: float) -> dict[str, Any]:
-    """Return what a page draws of values with their intervals; ``dashed`` is the value of ``alike``, the reference."""
+def bars(unit: Unit, lines: Sequence[Worth], level: float) -> dict[str, Any]:
+    """Return what a page draws of the first three values: of the rule, of treating all alike, and of what was done."""
+    alike, dashed = lines[1].name.removesuffix(ASIDE), lines[1].value
+    lines = [line for line in lines if line.value == line.value]
     every = [unit.inside(x) for line in lines for x in (line.value, *(line.interval or ()))] + [unit.inside(dashed)]
     low, high = min(every), max(every)
     free = MARGIN * (high - low) or 1.0

@@ -94,7 +94,7 @@ class Findings:
     ----------
     source, questions : what was asked of what
     estimator : fitted
-    learnt : the rows that the policy was learnt from
+    learnt, aside : the rows that the policy was learnt from, and those kept aside, None for none
     reference : the best allowed way to treat all alike; every gain is over this one
     evaluation : of the policy on the rows that it was learnt from, so its own values are too good
     held_out : of the policy on the rows kept aside; None where none were
@@ -113,6 +113,7 @@ class Findings:
     questions: Asked
     estimator: Any
     learnt: ScoredRows
+    aside: ScoredRows | None
     reference: Reference
     evaluation: Evaluation
     held_out: Evaluation | None
@@ -141,10 +142,32 @@ class Findings:
         claims = self.inference
         if claims is None:
             return None
+        sound = claims.enough and self.sound and self.kept_surely
         if self.own_way:
-            return claims.state if claims.state == State.ALIKE else _BY_RULE[self.proved and claims.enough]
-        learning = claims.enough and claims.p_value <= 1 - claims.level
+            return claims.state if claims.state == State.ALIKE else _BY_RULE[self.proved and sound]
+        learning = sound and claims.p_value <= 1 - claims.level
         return State.TARGET if learning and self.shown_aside else claims.state
+
+    @property
+    def sound(self) -> bool:
+        """Whether intervals hold: the propensities that were given fit the log, and so do those of other outcomes."""
+        return self.scores.diagnostics.fits
+
+    @property
+    def kept_surely(self) -> bool:
+        """Whether enough events of all other outcomes are there to say that the limits on them are kept."""
+        return all(guard.enough_events for guard in self.guards)
+
+    @property
+    def guards(self) -> list[NoWorseThan]:
+        """The limits on other outcomes."""
+        return [rule for rule in self.estimator.constraints if isinstance(rule, NoWorseThan)]
+
+    @property
+    def same(self) -> bool:
+        """Whether the rule does what treating all alike does, in every row that it was learnt from."""
+        labels = np.asarray(self.estimator.policy_.predict(self.learnt.frame))
+        return self.reference.is_played(labels)
 
     @property
     def own_way(self) -> bool:
@@ -217,6 +240,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         questions,
         estimator,
         learnt,
+        other,
         reference,
         own,
         held_out,

@@ -45,7 +45,7 @@ def page(found: Findings, command: str) -> str:
         optimism=words.optimism(found.evaluation),
         unit=unit.words,
         level=f"{level:.0%}",
-        bars=bars(unit, first(lines), level, words.other(found), found.reference.value),
+        bars=bars(unit, first(lines), level),
         values=[line.cells(unit) for line in lines],
         gain=words.gain(found),
         leaves=list(_leaves(found, unit)),

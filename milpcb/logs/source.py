@@ -177,7 +177,8 @@ def counted_as(source: Source, treatment_cost: Mapping[str, float | str] | None,
 def numbered(log: Log) -> Log:
     """Return a log with its features as the numbers that models read, a table that may be large."""
     names = log.features.columns
-    return replace(log, features=Features(read_columns(log.features, names, names)).numbers())
+    read = Features(read_columns(log.features, names, names))
+    return replace(log, features=read.numbers(), values=read.values)
 
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
-from milpcb.offline import DepthValue, Evaluation, Inference, State
+from milpcb.offline import DepthValue, Evaluation, Inference, Reference, State
 
 MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike", State.EARLY: "Too early to decide"}
 SIGNS = {State.TARGET: "\u2713", State.ALIKE: "=", State.EARLY: "?"}  # beside the marks, for the eye
@@ -22,9 +22,15 @@ LEAST_P = 0.001  # smaller ones are not written out
 
 def other(found: Findings) -> str:
     """Return what treating all alike means here, to be read after "than"."""
-    reference = found.reference
+    return alike(found.reference)
+
+
+def alike(reference: Reference) -> str:
+    """Return what a way to treat all alike does, to be read after "than"."""
     if reference.constant is not None:
         return f"'{reference.constant}' for everybody"
+    if reference.allowed_first:
+        return reference.allowed_first
     within = "" if len(reference.lottery) == 1 else " within what was asked for"
     shares = [f"'{name}' for {100 * share:.3g}" for name, share in reference.probabilities.items()]
     return f"drawing lots{within} ({', '.join(shares[:-1])} and {shares[-1]} of 100)"
@@ -51,10 +57,32 @@ def verdict(found: Findings) -> str:
     claims, alike = found.inference, other(found)
     if claims is None:
         return f"whether a rule is better than {alike} was not asked (--draws 0)."
+    if not found.sound:
+        return (
+            f"the propensities do not fit the log, so whether any rule is better than {alike} cannot be said by them: "
+            "see the warning."
+        )
+    if not found.kept_surely:
+        return (
+            "the log has too few events of another outcome that is limited: whether a rule keeps the limit is not "
+            "known, whatever its own outcome."
+        )
     if found.own_way and claims.enough and found.state != State.ALIKE:
         shown = "deciding by the rule is" if found.proved else "it is not shown that deciding by the rule is"
         return f"{shown} better than {alike}; {_own(found)} ({claims.level:.0%} confidence)."
-    return _by_estimates(found, claims)
+    return f"{_by_estimates(found, claims)}{_beside(found)}"
+
+
+def _beside(found: Findings) -> str:
+    """Return why the rows kept aside may show a gain that the verdict does not; "" where they do not."""
+    if found.held_out is None or not found.shown_aside or found.state == State.TARGET:
+        return ""
+    aside, unit = found.held_out.gain, Unit.of(found)
+    return (
+        f" Rows kept aside show a gain of this one rule, {unit.gain(aside.value)} ({unit.interval(aside)}). This is "
+        "another question: the p-value is about learning rules in this way, the interval about one rule in a few other "
+        "rows, and by chance some intervals miss. More rows tell which of them is right."
+    )
 
 
 def _by_estimates(found: Findings, claims: Inference) -> str:
@@ -120,16 +148,33 @@ def advice(found: Findings) -> str:
             "No way to treat all alike keeps what was asked for; the rule below keeps it, but that it is better than "
             "other rules that keep it is not shown."
         )
-    if found.state == State.ALIKE:
-        return f"Recommended: {other(found)}. {_unsupported(found)}"
+    nothing = _not_shown(found)
+    if nothing or found.state == State.ALIKE:
+        return nothing or f"Recommended: {other(found)}. {_unsupported(found)}"
     return _until_more(found, found.inference)
+
+
+def _not_shown(found: Findings) -> str:
+    """Return why treating all alike cannot be recommended either; "" where it can."""
+    if not found.sound:
+        return "So nothing is recommended here: mend the propensities, or leave them out, so that they are estimated."
+    if not found.kept_surely:
+        few = [guard.name for guard in found.guards if not guard.enough_events]
+        return f"So nothing is recommended here: for {' and '.join(few)}, more rows are needed."
+    if all(guard.kept_by(found.reference) for guard in found.guards):
+        return ""
+    return (
+        f"Nothing is recommended yet. By the estimates {other(found)} is the best that keeps the limits on other "
+        "outcomes without looking at people, but that it keeps them is not shown. The rule below is shown to keep "
+        "them; that it is better is not shown."
+    )
 
 
 def _until_more(found: Findings, claims: Inference) -> str:
     if found.questions.limits:
         return (
-            f"Recommended: {other(found)}, until more rows are there, if it keeps the limits on other outcomes: by the "
-            "estimates it does. The rule below is shown to keep them; that it is better is not shown."
+            f"Recommended: {other(found)}, until more rows are there; that it keeps the limits on other outcomes is "
+            "shown. The rule below is shown to keep them too; that it is better is not shown."
         )
     learning = claims.enough and claims.p_value <= 1 - claims.level
     if not learning:
@@ -142,8 +187,9 @@ def _until_more(found: Findings, claims: Inference) -> str:
 
 
 def _unsupported(found: Findings) -> str:
-    alike = bool(found.reference.constant) and len(found.evaluation.leaves) == 1
-    return "" if alike else "The rule that looked best stands below; it is not supported."
+    if found.same:
+        return "" if found.reference.constant else "The rule below does just that."
+    return "The rule that looked best stands below; it is not supported."
 
 
 def _simpler(found: Findings) -> str:
@@ -168,7 +214,9 @@ def simplest(found: Findings) -> DepthValue | None:
 
 def checks(found: Findings) -> list[str]:
     """Return what may be wrong with the log, a line each; [] where all is well."""
-    return [*found.source.warnings, *found.scores.diagnostics.words()]
+    second = [f"Of {guard.what}: {text}" for guard in found.guards for text in guard.outcome.diagnostics.words()]
+    own = found.scores.diagnostics.words()
+    return [*found.source.warnings, *own, *(text for text in second if text.partition(": ")[2] not in own)]
 
 
 def optimism(evaluation: Evaluation) -> str:
@@ -184,10 +232,12 @@ def optimism(evaluation: Evaluation) -> str:
 def gain(found: Findings) -> str:
     """Return how much better the rule is than the reference, by what holds for it."""
     unit, parts = Unit.of(found), []
+    if not found.sound:
+        return ""
     if found.inference is not None:
         claims = found.inference
         parts.append(f"looks like {unit.gain(claims.gain)}, and is {unit.between(claims.lower, claims.upper)}")
-    if found.held_out is not None:
+    if found.held_out is not None and found.held_out.gain.known:
         aside = found.held_out.gain
         parts.append(f"in the rows kept aside is {unit.gain(aside.value)} ({unit.interval(aside)})")
     return (

@@ -10,6 +10,7 @@ apart from that of a value.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,15 +18,18 @@ import numpy as np
 
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, number
+from milpcb.errors import LogWarning
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.log import Log
 from milpcb.types import Bools, Floats, Ints
 
 FEW = 30  # rows of equal weight, or groups, that a mean should rest on
-RARE = 0.05  # a propensity below is called rare
+RARE = 0.1  # of the propensity that all actions would share alike: one below is called rare
+POOR = -0.05  # an R2 below is called worse than the mean
 OFF = 0.01  # a calibration that is off by less changes nothing
 LISTED = 3  # actions that a warning names one by one
 EVENTS = 25  # that a mean should rest on
+CERTAIN = 4.5  # standard errors, which chance reaches once in 150 000 logs
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,10 +42,12 @@ class Diagnostics:
     least_propensity : (K,) the least propensity of each action in the rows where it is known, before clipping
     effective_size : (K,) how many rows of equal weight would be as informative as those in which the action was taken
     clipped : how many propensities of what was done were below ``min_propensity``, and were raised to it
-    calibration : (K,) mean of 1[a = k] / propensity, which is 1 but for chance where the propensities are right
+    calibration : (K,) mean of 1[a = k] / propensity in the rows where the action was possible, which is 1 but for
+        chance where the propensities are right
     calibration_error : (K,) its standard error
     constants : (K,) the value of each action where it is always played
-    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit
+    calibrated : (K,) the same if every propensity of the action is multiplied by its calibration, so that they fit;
+        NaN where the log has no rows of the action somewhere
     outcome_r2 : (K,) share of the variance of the outcome that the cross-fitted regression explains where the action
         was taken; NaN where there is no regression, and where the outcome of an action does not vary
     regression_only : whether the scores are predictions and nothing else (method "dm")
@@ -50,6 +56,8 @@ class Diagnostics:
     value_events : the same of the value of an action
     rows : number of rows, of groups where there are groups
     grouped : whether rows belong together in groups
+    given : whether the propensities were given, and not estimated or shares of the log
+    unseen : sentences on the parts in which the log has no rows of some action, see milpcb.offline.overlap
 
     """
 
@@ -68,15 +76,22 @@ class Diagnostics:
     value_events: float
     rows: int
     grouped: bool
+    given: bool = False
+    unseen: tuple[str, ...] = ()
 
     @property
     def enough_events(self) -> bool:
         """Whether differences rest on enough events for claims to hold: False where a few rare outcomes decide."""
         return self.events > EVENTS
 
+    @property
+    def fits(self) -> bool:
+        """Whether the propensities that were given fit the log: False where they are off beyond any chance."""
+        return not (self.given and (self._off > CERTAIN).any())
+
     def words(self) -> list[str]:
         """Return the warnings that follow, a sentence or two each; none where all is well."""
-        found = []
+        found = list(self.unseen)
         if not self.enough_events:
             found.append(
                 f"A few rare, large outcomes carry the noise: differences between actions are as skew as if about "
@@ -103,13 +118,14 @@ class Diagnostics:
 
     def _by_action(self) -> Iterator[str]:
         """Yield a sentence for each kind of trouble, whatever the number of actions that have it, worst first."""
-        rare = self._named(self.least_propensity < RARE, self.least_propensity, "least propensity {:.3g}")
+        least, limit = self.least_propensity, RARE / len(self.actions)
+        rare = self._named(least < limit, least, "least propensity {:.3g}")
         if rare:
             yield f"Hardly ever taken somewhere: {rare}. What they would give there rests on few rows."
         few = self._named(self.effective_size < FEW, self.effective_size, "worth {:.0f} rows of equal weight")
         if few:
             yield f"Little is known of {few}."
-        missed = self._named(self.outcome_r2 < -RARE, self.outcome_r2, "R2 {:.2f}")
+        missed = self._named(self.outcome_r2 < POOR, self.outcome_r2, "R2 {:.2f}")
         if missed:
             yield (
                 f"The regression of outcomes predicts worse than their mean would, for {missed}: intervals are wider "
@@ -122,28 +138,47 @@ class Diagnostics:
         named = [f"'{self.actions[k]}' ({words.format(numbers[k])})" for k in order[:LISTED]]
         return ", ".join(named) + (f" and {len(order) - LISTED} more actions" if order[LISTED:] else "")
 
+    @property
+    def _off(self) -> Floats:
+        """(K,) by how many standard errors propensities are off, 0 where that changes nothing."""
+        off, error = np.abs(self.calibration - 1), self.calibration_error
+        return np.divide(off, error, out=np.zeros(len(off)), where=(error > 0) & (off > OFF))
+
     def _uncalibrated(self) -> list[str]:
         """Return a warning on actions whose propensities are off by two standard errors; the worst is named."""
-        off = np.abs(self.calibration - 1)
-        errors = np.divide(off, self.calibration_error, out=np.zeros(len(off)), where=self.calibration_error > 0)
-        wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2 and off[k] > OFF]
+        errors = self._off
+        wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2]
         if not wrong:
             return []
         worst, others = wrong[0], len(wrong) - 1
-        fitting = number(self.calibrated[worst])
+        fitting, own = number(self.calibrated[worst]), number(self.constants[worst])
+        known = np.isfinite(self.calibrated[worst]) and fitting != own
+        worth = f" With propensities that fit, always '{self.actions[worst]}' would be worth {fitting}, not {own}."
         also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
-            f"{self.calibration[worst]:.2f} times the number of all rows (standard error "
-            f"{self.calibration_error[worst]:.2g}), which should be 1. With propensities that fit, always "
-            f"'{self.actions[worst]}' would be worth {fitting}, not {number(self.constants[worst])}."
-            f"{also}"
+            f"{self.calibration[worst]:.2f} times the number of rows where it may be done (standard error "
+            f"{self.calibration_error[worst]:.2g}), which should be 1.{worth if known else ''}{also}"
         )
         return [found]
 
 
+def warn_of(diagnostics: Diagnostics) -> None:
+    """Issue what is to be known of a log as one LogWarning; none where all is well."""
+    found = diagnostics.words()
+    if found:
+        warnings.warn(" ".join(found), LogWarning, stacklevel=3)
+
+
 def diagnose(
-    log: Log, weight: Floats, propensity: Floats, inverse: Floats, table: Floats, regression: Floats, **known: object
+    log: Log,
+    weight: Floats,
+    propensity: Floats,
+    inverse: Floats,
+    table: Floats,
+    regression: Floats,
+    there: Bools,
+    **known: object,
 ) -> Diagnostics:
     """Return how far scores can be trusted.
 
@@ -154,10 +189,11 @@ def diagnose(
     propensity : (n, K), NaN where it is not known
     inverse : (n, K) 1 / propensity where an action was taken, clipped; 0 elsewhere
     table, regression : (n, K) the scores and their regression
+    there : (n, K) where the log has rows of an action: propensities are judged by these
     known : clipped, min_propensity, outcome_r2, regression_only
 
     """
-    columns = {k: Mean(inverse[:, k], weight, np.inf) for k in range(len(log.actions))}
+    columns = {k: Mean(inverse[:, k], weight * there[:, k], np.inf) for k in range(len(log.actions))}
     fits = estimates(columns, "normal", 0.95, seed=0, group=log.group)
     calibration = np.array([fit.value for fit in fits.values()])
     shares = weight / weight.sum()
@@ -165,12 +201,12 @@ def diagnose(
     events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
-        least_propensity=np.nanmin(propensity, axis=0),
+        least_propensity=np.nanmin(np.where(there, propensity, np.nan), axis=0),
         effective_size=effective_sizes(weight[:, None] * inverse),
         calibration=calibration,
         calibration_error=np.array([fit.standard_error for fit in fits.values()]),
         constants=constants,
-        calibrated=modelled + (constants - modelled) / calibration,
+        calibrated=np.where(there.all(axis=0), modelled + (constants - modelled) / calibration, np.nan),
         events=events,
         value_events=value_events,
         rows=len(np.unique(log.members)),

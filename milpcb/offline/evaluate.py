@@ -12,8 +12,9 @@ from milpcb.core.checks import choice, real
 from milpcb.core.decimals import number
 from milpcb.data.actions import played
 from milpcb.errors import InputError
-from milpcb.offline.intervals import INTERVALS, IntervalEstimate, Mean, estimates
+from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, chances, take_rows
+from milpcb.offline.overlap import counted, expected_rows, in_parts
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.scores import Scores
@@ -41,13 +42,13 @@ class LeafValue:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a policy is worth.
+    """What a policy is worth. What no rows of the log tell is NaN with an interval of NaN, see milpcb.offline.overlap.
 
     Attributes
     ----------
     value : of the policy, in the unit and sign of the log
     constants : by name of action, the value of always playing it
-    best_constant : the name of the constant that looks best, allowed or not
+    best_constant : the name of the constant that looks best, allowed or not, of those that are known if there are any
     reference : the best allowed way that does not look at people: the best constant where there are no constraints
     gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
         and for costs
@@ -81,6 +82,13 @@ class Evaluation:
         """Return the findings, a sentence each."""
         level, other = f"{self.level:.0%}", self.reference.name
         best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
+        if not self.constants[self.best_constant].known:
+            best = "What any action would give everybody is not known: for each there is a part without rows of it"
+        if not self.value.known:
+            return [
+                "What the policy gives is not known: it plays actions in parts of the log without rows of them.",
+                f"{best}.",
+            ]
         if self.in_sample:
             worth = number(self.value.value, self.value.standard_error)
             looks = f"The policy looks worth {worth} on the rows that it was chosen on, which is too good"
@@ -215,6 +223,7 @@ def _valued(
 
     ``parts`` (n,) are -1 where none are.
     """
+    known, known_in_part = _known(scores, assigned, parts)
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
@@ -222,6 +231,7 @@ def _valued(
     ranges = EntryRanges.of(scores, outcome_range)
     own = scores.table[np.arange(len(parts)), assigned] if assigned.ndim == 1 else (assigned * scores.table).sum(axis=1)
     found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
+    found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
     rivals = _rivals(scores, own, ranges, other)
     both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
     over = [found["over", k] for k in range(len(scores.actions))]
@@ -232,7 +242,7 @@ def _valued(
         best_constant=scores.actions[best],
         gain_over=dict(zip(scores.actions, over, strict=True)),
         reference=other,
-        gain=_over_best(found["gain"], *both),
+        gain=_over_best(found["gain"], *both) if known.all() else UNKNOWN,
         logged=found["logged"],
         gain_over_logged=found["over logged"],
         leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
@@ -248,6 +258,33 @@ def _got(table: Floats, assigned: Ints | Floats) -> Floats:
     if assigned.ndim == 1:
         return np.asarray(table[np.arange(len(table)), assigned])
     return np.asarray((assigned * table).sum(axis=1))
+
+
+def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools]:
+    """Return the rows (n,) in which the log tells what the policy gives, over all parts, and in its own part."""
+    if scores.overlap == "ignore":
+        return (np.ones(len(assigned), dtype=bool),) * 2
+    seen = np.ones(len(assigned), dtype=bool)
+    if scores.unseen is not None:
+        seen = (_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0)
+    if assigned.ndim == 2:
+        return seen, seen
+    each = counted(scores.log, scores.weight)
+    counts, expected = each[:, None] * np.eye(len(scores.actions))[scores.log.action], expected_rows(scores.log, each)
+    column = assigned.astype(np.int64)
+    empty, absent = in_parts(column, np.where(parts < 0, column, parts), counts, expected)
+    return seen & ~absent, seen & ~absent & ~empty
+
+
+def _answered(question: Any, scores: Scores, known: Bools, in_part: Bools, inside: Mapping[int, Bools]) -> bool:
+    """Return whether the log tells the answer to one of ``_questions``; the rows (n,) are those of ``_known``."""
+    kind, number = question if isinstance(question, tuple) else (question, None)
+    if kind == "logged":
+        return True
+    if "part" in kind:
+        return bool(in_part[inside[number]].all())
+    constant = scores.unseen is None or number is None or not scores.unseen[scores.weight > 0, number].any()
+    return constant and (kind == "constant" or bool(known.all()))
 
 
 def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], Ints], fold: Ints, contexts: Any) -> Ints:

@@ -30,7 +30,8 @@ from milpcb.core.checks import ROUNDING, check_confidence, real, whole
 from milpcb.data.actions import own_names, place, played
 from milpcb.errors import InputError, shown
 from milpcb.offline.band import Process, quantile
-from milpcb.offline.intervals import drawn_again
+from milpcb.offline.diagnostics import EVENTS
+from milpcb.offline.intervals import Mean, drawn_again, estimates
 from milpcb.offline.reference import Reference
 from milpcb.offline.sampling import Sampled, affordable, sampled_rows
 from milpcb.offline.scores import Scores
@@ -161,6 +162,29 @@ class NoWorseThan:
             other = f"{self.than:g}" if _is_number(self.than) else "another policy"
         by = f", by more than {self.margin:g}" if self.margin else ""
         return f"{self.what} no worse than {other}{by}, with {100 * self.confidence:.10g} % confidence"
+
+    @property
+    def enough_events(self) -> bool:
+        """Whether enough events of the second outcome are there for the confidence to hold, as 25 are asked for."""
+        known = self.outcome.diagnostics
+        events = known.value_events if _is_number(self.than) else known.events
+        return events > EVENTS
+
+    def kept_by(self, reference: Reference) -> bool:
+        """Return whether a way that does not look at people is shown to keep the limit, at the confidence of the limit.
+
+        The lower ends of the means of all actions in all strata hold at once (Bonferroni), so for every lottery.
+        """
+        ways, scores = reference.ways, self.outcome.by(reference.actions)
+        difference = scores.gains - self.base(None)[:, None]
+        playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
+        means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight, np.inf) for s, k in playable}
+        if not means:
+            return self.margin >= 0
+        level = 1 - 2 * (1 - self.confidence) / len(means)
+        ends = estimates(means, "normal", level, seed=0, group=scores.log.group)
+        lower = sum(reference.lottery[s, k] * end.lower for (s, k), end in ends.items())
+        return self.enough_events and lower >= -self.margin
 
     def check_rows(self, n: int) -> None:
         """Raise InputError unless the second outcome has n rows."""

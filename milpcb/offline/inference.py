@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -15,19 +16,21 @@ from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
 from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, band
-from milpcb.offline.cross_fitting import best_policy, cross_fitted_claim
+from milpcb.offline.cross_fitting import Best, best_of, cross_fitted_claim
 from milpcb.offline.evaluate import Evaluation, evaluate
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import take_rows
+from milpcb.offline.overlap import counted, expected_rows, seen_everywhere
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores
 from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
-from milpcb.types import Ints
+from milpcb.types import Bools, Ints
 
 SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
@@ -49,6 +52,7 @@ class Inference:
     held_out : what ``policy`` is worth on the rows kept aside, where it was asked for; its intervals hold too
     state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
+    fits : whether the propensities that were given fit the log, without which no claim holds
     level : how often each claim holds
     draws : of the band, as many as were made
     enough : whether enough rows carry the noise for the claims to hold
@@ -68,6 +72,7 @@ class Inference:
     level: float
     draws: int
     enough: bool
+    fits: bool
 
     @property
     def best_constant(self) -> str:
@@ -115,12 +120,16 @@ class Inference:
         if self.state is State.ALIKE:
             small = self._amount(self.small)
             return f"Treat all alike, by {other}: no policy of the class gains more than {small} over it."
+        if not self.fits:
+            return "Too early to decide: the propensities do not fit the log, so nothing that follows from them holds."
         if not self.enough:
             return "Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
     def _evidence(self) -> list[str]:
         p, other = f"p = {self.p_value:.2g}", self.reference.name
+        if not self.fits:
+            return [f"The propensities do not fit the log, so no p-value can be relied on ({p})."]
         if not self.enough:
             return [f"A few rows carry nearly all of the noise, so no p-value can be relied on ({p})."]
         if self.p_value > 1 - self.level:
@@ -172,6 +181,7 @@ def inference(
 
     """
     scores = scores.by(own_names(policies))
+    constraints = [*constraints, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     if oracle.n_contexts != len(scores.table):
         raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
@@ -181,9 +191,9 @@ def inference(
     limit = _small(small, scores)
     aside = kept_aside(scores.log, holdout, seed) if holdout else None
     reference = best_reference(scores, constraints)
-    policy = policy or best_policy(
-        oracle, scores.costs if aside is None else np.where(aside[:, None], 0.0, scores.costs)
-    )
+    if policy is None:
+        again = partial(_under, policies, contexts, kind, constraints)
+        policy = _best_seen(oracle, again, contexts, scores, aside)
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
@@ -192,7 +202,7 @@ def inference(
     crossed = cross_fitted_claim(
         oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=child(seed, "offline", "signs")
     )
-    enough = scores.diagnostics.enough_events
+    enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(
         policy=policy,
         gain=bounds.claim.gain,
@@ -202,12 +212,42 @@ def inference(
         most=bounds.most,
         cross_fitted=crossed,
         held_out=None if aside is None else _on_rows(scores, policy, contexts, aside, reference, share),
-        state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough),
+        state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough and fits),
         small=limit,
         level=share,
         draws=times,
         enough=enough,
+        fits=fits,
     )
+
+
+def _under(
+    policies: PolicyClass | Opened,
+    contexts: Any,
+    kind: str,
+    constraints: Sequence[LabelConstraint],
+    rules: Sequence[LabelConstraint],
+) -> Oracle:
+    return open_oracle(policies, contexts, kind=kind, constraints=[*constraints, *rules])
+
+
+def _best_seen(
+    oracle: Oracle, again: Callable[[list[LabelConstraint]], Oracle], contexts: Any, scores: Scores, aside: Bools | None
+) -> FoundPolicy:
+    """Return the best policy on the rows that are not kept ``aside`` (n,), with rows of its action in each part.
+
+    ``again`` returns the oracle under further constraints.
+    """
+    learnt = np.ones(len(scores.table), dtype=bool) if aside is None else ~aside
+    each = learnt * counted(scores.log, scores.weight)
+    counts, expected = each[:, None] * np.eye(len(scores.actions))[scores.log.action], expected_rows(scores.log, each)
+    costs = scores.costs * learnt[:, None]
+
+    def search(rules: list[LabelConstraint]) -> Best:
+        return best_of(again(rules) if rules else oracle, costs)
+
+    found = search([]) if scores.overlap == "ignore" else seen_everywhere(search, contexts, counts, expected, None)
+    return found.policy
 
 
 def _small(small: float | None, scores: Scores) -> float:

@@ -35,8 +35,18 @@ class IntervalEstimate:
     lower: float
     upper: float
 
+    @property
+    def known(self) -> bool:
+        """Whether there is an estimate."""
+        return self.value == self.value
+
     def __str__(self) -> str:
+        if not self.known:
+            return "not known"
         return estimate(self.value, self.lower, self.upper, self.standard_error)
+
+
+UNKNOWN = IntervalEstimate(np.nan, np.nan, np.nan, np.nan)
 
 
 @dataclass(frozen=True)

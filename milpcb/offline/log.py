@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST, ROUNDING, number_array
 from milpcb.data.actions import action_name, by_action, check_levels, entries, is_missing, places
+from milpcb.data.columns import Values
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
@@ -34,6 +35,8 @@ class Log:
     shares : whether these are the shares of the log itself, so that weights of rows move them
     group : (n,) number of the group of each row: rows of one group belong together (visits of one patient); None where
         every row stands for itself
+    values : the columns (n,) of the features by name, with strings as such, where ``features`` has only their codes;
+        None where ``features`` has them
 
     """
 
@@ -46,6 +49,7 @@ class Log:
     randomised: bool = False
     shares: bool = False
     group: Ints | None = None
+    values: Mapping[str, Values] | None = None
 
     def __len__(self) -> int:
         return len(self.outcome)
@@ -71,6 +75,7 @@ class Log:
             outcome=self.outcome[rows],
             propensity=None if self.propensity is None else self.propensity[rows],
             group=None if self.group is None else self.group[rows],
+            values=None if self.values is None else {name: column[rows] for name, column in self.values.items()},
         )
 
 

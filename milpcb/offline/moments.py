@@ -19,7 +19,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 
 Codes = npt.NDArray[np.int32]  # half the memory of other numbers
 CHUNK = 2**15  # rows whose terms are made at a time
@@ -61,7 +61,8 @@ class Grid:
 class Known:
     """Of n rows what was done (n,), its outcome (n,) and propensity (n,); for the method "dr" the regression (n, K).
 
-    ``chances`` (n, K) are the propensities of all actions, None where they are not known.
+    ``chances`` (n, K) are the propensities of all actions, None where they are not known; ``barred`` (n, K) is where
+    the log has no rows of an action, None for nowhere.
     """
 
     action: Ints
@@ -69,16 +70,20 @@ class Known:
     propensity: Floats
     regression: Floats | None = None
     chances: Floats | None = None
+    barred: Bools | None = None
 
     def part(self, rows: Any) -> Known:
         """Return some of the rows."""
-        tables = (None if table is None else table[rows] for table in (self.regression, self.chances))
-        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], *tables)
+        regression = None if self.regression is None else self.regression[rows]
+        chances = None if self.chances is None else self.chances[rows]
+        barred = None if self.barred is None else self.barred[rows]
+        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], regression, chances, barred)
 
     def least(self, n_actions: int) -> Floats:
         """Return the least propensity (K,) of each action in the rows where it is known, infinite where in none."""
         if self.chances is not None:
-            return np.asarray(self.chances.min(axis=0, initial=np.inf))
+            there = True if self.barred is None else ~self.barred
+            return np.asarray(self.chances.min(axis=0, initial=np.inf, where=there))
         known = [self.propensity.min(where=self.action == k, initial=np.inf) for k in range(n_actions)]
         return np.array(known)
 
@@ -95,6 +100,7 @@ class Moments:
     outcomes : (K, 3) by action, the sums of y and y^2, and how many propensities were raised
     ends : (K + 2,) minus the least propensity of each action, then minus the least outcome and the greatest; of these
         the greatest of two parts is that of both
+    barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
 
     """
 
@@ -103,20 +109,24 @@ class Moments:
     cells: Floats
     outcomes: Floats
     ends: Floats
+    barred: Floats
 
     @classmethod
     def empty(cls, grid: Grid, n_actions: int) -> Self:
         """Return those of no rows."""
         cells = np.zeros((grid.size, n_actions, TERMS))
-        return cls(grid, n_actions, cells, np.zeros((n_actions, 3)), np.full(n_actions + 2, -np.inf))
+        barred = np.zeros((grid.size, 1, n_actions))
+        return cls(grid, n_actions, cells, np.zeros((n_actions, 3)), np.full(n_actions + 2, -np.inf), barred)
 
     def add_rows(self, codes: Codes, rows: Known, least: float) -> None:
         """Add rows, given their bins ``codes`` (d, n), int32; propensities are raised to ``least``."""
         raised = np.maximum(rows.propensity, least)
         for start in range(0, len(raised), CHUNK):
             part = slice(start, start + CHUNK)
-            terms = self._terms(rows.part(part), 1.0 / raised[part])
-            self._add_terms(np.ascontiguousarray(codes[:, part]), rows.action[part], terms)
+            here, place = rows.part(part), np.ascontiguousarray(codes[:, part])
+            self._add_terms(place, here.action, self._terms(here, 1.0 / raised[part]), self.cells)
+            if here.barred is not None:
+                self._add_terms(place, np.zeros_like(here.action), here.barred.astype(float), self.barred)
         self._add_overall(rows, least)
 
     def _terms(self, rows: Known, inverse: Floats) -> Floats:
@@ -127,12 +137,12 @@ class Moments:
         terms[:, 3], terms[:, 4], terms[:, 5] = inverse * inverse, inverse * scored, scored * scored
         return terms
 
-    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats) -> None:
+    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats, cells: Floats) -> None:
         from milpcb.offline.moments_kernel import add_terms  # with it numba, which who only predicts need not have
 
         sets = np.array(self.grid.sets, dtype=np.int64).reshape(-1, min(self.grid.order, len(self.grid.bins)))
         starts, bins = np.array(self.grid.starts, dtype=np.int64), np.array(self.grid.bins, dtype=np.int64)
-        add_terms(sets, starts, bins, codes, slot, terms, self.cells)
+        add_terms(sets, starts, bins, codes, slot, terms, cells)
 
     def _add_overall(self, rows: Known, least: float) -> None:
         """Add to the sums by action, and take the ends of the ranges."""
@@ -144,7 +154,7 @@ class Moments:
 
     def __add__(self, other: Self) -> Self:
         """Return the sums over the rows of both."""
-        sums = {name: getattr(self, name) + getattr(other, name) for name in ("cells", "outcomes")}
+        sums = {name: getattr(self, name) + getattr(other, name) for name in ("cells", "outcomes", "barred")}
         return replace(self, **sums, ends=np.maximum(self.ends, other.ends))
 
     def __len__(self) -> int:
@@ -155,6 +165,11 @@ class Moments:
     def outcome_range(self) -> tuple[float, float]:
         """The least outcome, and the greatest."""
         return float(-self.ends[self.n_actions]), float(self.ends[self.n_actions + 1])
+
+    @property
+    def done(self) -> Floats:
+        """The number of rows (cells, K) of each cell in which each action was done."""
+        return self.cells[..., 0]
 
     @property
     def totals(self) -> Floats:

@@ -23,7 +23,8 @@ class ScoredMoments(Moments):
 
     Attributes
     ----------
-    cells : (cells, 1, 1 + K + K (K + 1) / 2) the number of rows, the sums of scores, and of the products of two scores
+    cells : (cells, 1, 1 + K + K (K + 1) / 2 + K) the number of rows, the sums of scores, and of the products of two
+        scores, and the number of rows in which each action was done
     outcomes : (K, 8) by what was done the sums of y and y^2, how many propensities were raised, rows, the sums of u,
         u^2 and (y - m)^2; in the last column, by action, the sums of the regression m over all rows
     ends : (3 K + 2,) as in Moments, then minus the least regression of each action, and the greatest
@@ -33,8 +34,9 @@ class ScoredMoments(Moments):
     @classmethod
     def empty(cls, grid: Grid, n_actions: int) -> Self:
         """Return those of no rows."""
-        cells = np.zeros((grid.size, 1, 1 + n_actions + n_actions * (n_actions + 1) // 2))
-        return cls(grid, n_actions, cells, np.zeros((n_actions, BY_ACTION)), np.full(3 * n_actions + 2, -np.inf))
+        cells = np.zeros((grid.size, 1, 1 + 2 * n_actions + n_actions * (n_actions + 1) // 2))
+        ends, barred = np.full(3 * n_actions + 2, -np.inf), np.zeros((grid.size, 1, n_actions))
+        return cls(grid, n_actions, cells, np.zeros((n_actions, BY_ACTION)), ends, barred)
 
     @property
     def pairs(self) -> tuple[Ints, Ints]:
@@ -43,14 +45,20 @@ class ScoredMoments(Moments):
         return one, other
 
     def _terms(self, rows: Known, inverse: Floats) -> Floats:
-        """Return 1, the scores, and their products (n, 1 + K + K (K + 1) / 2) of rows."""
+        """Return 1, the scores, their products, and 1 for what was done (n, 1 + K + K (K + 1) / 2 + K) of rows."""
         table, each = _regression(rows).copy(), np.arange(len(inverse))
         table[each, rows.action] += inverse * (rows.outcome - table[each, rows.action])
         one, other = self.pairs
-        return np.hstack([np.ones((len(table), 1)), table, table[:, one] * table[:, other]])
+        done = np.eye(self.n_actions)[rows.action]
+        return np.hstack([np.ones((len(table), 1)), table, table[:, one] * table[:, other], done])
 
-    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats) -> None:
-        super()._add_terms(codes, np.zeros_like(slot), terms)
+    def _add_terms(self, codes: Codes, slot: Ints, terms: Floats, cells: Floats) -> None:
+        super()._add_terms(codes, np.zeros_like(slot), terms, cells)
+
+    @property
+    def done(self) -> Floats:
+        """The number of rows (cells, K) of each cell in which each action was done."""
+        return self.cells[:, 0, -self.n_actions :]
 
     def _add_overall(self, rows: Known, least: float) -> None:
         super()._add_overall(rows, least)

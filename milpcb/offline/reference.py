@@ -35,6 +35,7 @@ FEW = 4  # vertices that are all compared with, without leaving any out
 MOST = 8  # vertices that the band is drawn for one by one
 BETA = 0.001  # error of leaving vertices out
 CLOSE = 1e-9  # probabilities that differ by less are equal
+NONE = 1e-6  # a probability below is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +162,8 @@ def lotteries(constraints: Sequence[LabelConstraint], n: int, n_actions: int) ->
 
 
 def _lottery(points: Floats) -> Floats:
-    """Return points (..., K) as probabilities: none below 0, sums 1."""
-    kept = np.where(points > CLOSE, points, 0.0)
+    """Return points (..., K) as probabilities: none below 0 or next to it, sums 1."""
+    kept = np.where(points > NONE, points, 0.0)
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
 
 
@@ -201,10 +202,34 @@ class Reference:
         return next(iter(self.probabilities)) if len(self.probabilities) == 1 else None
 
     @property
+    def in_turn(self) -> tuple[str, ...]:
+        """The actions of which each row gets the first that is allowed there; () where there is no such order."""
+        if (self.lottery.max(axis=1) < 1).any():
+            return ()
+        chosen, left, found = self.lottery.argmax(axis=1), np.ones(len(self.lottery), dtype=bool), []
+        while left.any():
+            first = [
+                k for k in np.unique(chosen[left]).tolist() if (chosen[left & self.ways.playable[:, k]] == k).all()
+            ]
+            if not first:
+                return ()
+            found.append(self.actions[first[0]])
+            left &= chosen != first[0]
+        return tuple(found)
+
+    @property
+    def allowed_first(self) -> str:
+        """The actions of ``in_turn`` in words; "" where there is no such order."""
+        first, *others = (f"'{name}'" for name in self.in_turn or ("",))
+        return f"{first} where it is allowed, else {', else '.join(others)}" if others else ""
+
+    @property
     def name(self) -> str:
         """What it is in words, to be read after "than"."""
         if self.constant is not None:
             return f"always '{self.constant}'"
+        if self.allowed_first:
+            return self.allowed_first
         shares = [f"'{name}' for {share:.3g}" for name, share in self._percent().items()]
         listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
         if len(self.lottery) == 1:
@@ -223,6 +248,10 @@ class Reference:
             f"Gains are over {self.name}: the best that the constraints allow without looking at people. What it gives "
             "needs no knowledge of who is who."
         )
+
+    def is_played(self, labels: Ints) -> bool:
+        """Return whether it plays the actions ``labels`` (n,), each for sure."""
+        return bool((self.lottery[self.ways.stratum, labels] == 1).all())
 
     def played(self, table: Floats) -> Floats:
         """Return what it gets on average in each row (n,) of a ``table`` (n, K)."""
@@ -270,7 +299,7 @@ def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) 
 
     """
     n, K = scores.table.shape
-    ways = lotteries(constraints, n, K)
+    ways = lotteries([*constraints, *scores.support], n, K)
     weight = scores.weight / scores.weight.sum()
     values = ways.sums(weight[:, None] * scores.gains)
     lottery = ways.best(values)

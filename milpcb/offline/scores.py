@@ -18,13 +18,25 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
-from milpcb.types import Floats, Ints
+from milpcb.offline.overlap import (
+    KINDS,
+    cells_without,
+    counted,
+    expected_rows,
+    parts_without,
+    rules_on,
+    sentences,
+    table_of,
+    tests_of,
+)
+from milpcb.types import Bools, Floats, Ints
 
 METHODS = ("dr", "ips", "snips", "dm")
 MODELLED = ("dr", "dm")
@@ -45,6 +57,8 @@ class Scores:
     regression : (n, K) the m of the formula above, treatment cost included
     charge : (n, K) what the treatment cost adds to outcomes, below 0 for rewards
     diagnostics : how far the table can be trusted
+    unseen : (n, K) where the log has no rows of an action, so that no policy may play it; None for nowhere
+    overlap : "required", or "ignore"
 
     """
 
@@ -56,6 +70,8 @@ class Scores:
     regression: Floats
     charge: Floats
     diagnostics: Diagnostics
+    unseen: Bools | None = None
+    overlap: str = "required"
 
     @property
     def maximise(self) -> bool:
@@ -79,8 +95,10 @@ class Scores:
 
     @property
     def best_action(self) -> int:
-        """The action 0..K-1 that is best where it is always played."""
-        return int((self.weight @ self.gains).argmax())
+        """The action 0..K-1 that is best where it is always played, of those with rows everywhere if there are any."""
+        values = self.weight @ self.gains
+        known = np.ones(len(values), dtype=bool) if self.unseen is None else ~self.unseen.any(axis=0)
+        return int(np.where(known | ~known.any(), values, -np.inf).argmax())
 
     @property
     def costs(self) -> Floats:
@@ -98,12 +116,21 @@ class Scores:
             return self
         own = ("table", "regression", "charge")
         tables = {name: getattr(self, name)[:, order] for name in own}
-        return replace(self, log=self.log.by(tuple(actions), order), **tables)
+        unseen = None if self.unseen is None else self.unseen[:, order]
+        return replace(self, log=self.log.by(tuple(actions), order), unseen=unseen, **tables)
 
     def take(self, rows: Ints) -> Scores:
         """Return the scores of some rows; the diagnostics stay those of all."""
         own = ("table", "weight", "fold", "regression", "charge")
-        return replace(self, log=self.log.take(rows), **{name: getattr(self, name)[rows] for name in own})
+        unseen = None if self.unseen is None or not self.unseen[rows].any() else self.unseen[rows]
+        return replace(
+            self, log=self.log.take(rows), unseen=unseen, **{name: getattr(self, name)[rows] for name in own}
+        )
+
+    @property
+    def support(self) -> list[LabelConstraint]:
+        """The side constraint on the rows that actions are played only where the log has rows of them; [] for none."""
+        return rules_on(self.unseen)
 
 
 def scores(
@@ -117,6 +144,7 @@ def scores(
     min_propensity: float = 0.01,
     treatment_cost: Mapping[Any, float] | Any = None,
     sample_weight: Any = None,
+    overlap: str = "required",
     progress: Progress | None = None,
 ) -> Scores:
     """Return the scores of a log, cross-fitted: no model predicts a row that it has seen.
@@ -139,6 +167,8 @@ def scores(
     sample_weight : (n,) weights of the rows, none negative: in every mean, in the shares of a randomised trial and in
         the Hajek means of "snips". Folds and models do not see them, so only where there are no models (ips and snips
         with propensities given or "randomised") is a weight of 2 the same as the row twice
+    overlap : "required": no policy may play an action where the log has no rows of it, see milpcb.offline.overlap; or
+        "ignore": what it would give there is assumed to be what the method makes of rows elsewhere
     progress : called as ``progress(done, total)`` after every fold of the regression
 
     Raises
@@ -148,6 +178,7 @@ def scores(
 
     """
     choice("method", method, METHODS)
+    ignored = choice("overlap", overlap, KINDS) == "ignore"
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
     fold = _folds(log, cv, seed)
     charge = _charge(treatment_cost, log)
@@ -161,6 +192,10 @@ def scores(
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
+    values = table_of(log.features) if log.values is None else log.values
+    each = counted(log, weight)
+    parts = parts_without(list(tests_of(values)), log.action, each, expected_rows(log, each), least)
+    cells = cells_without(log, parts)
     return Scores(
         table=table + charge,
         log=log,
@@ -176,11 +211,16 @@ def scores(
             inverse,
             table + charge,
             regression + charge,
+            np.ones(taken.shape, dtype=bool) if cells is None else ~cells,
             clipped=int((logged < clipped).sum()),
             min_propensity=least,
             outcome_r2=r2,
             regression_only=method == "dm",
+            given=log.propensity is not None,
+            unseen=tuple(sentences(log, parts, ignored=ignored)),
         ),
+        unseen=None if ignored else cells,
+        overlap=overlap,
     )
 
 

@@ -104,6 +104,7 @@ def stability(
 
     """
     scores = scores.by(own_names(policies))
+    constraints = [*constraints, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     costs, n = scores.costs, len(scores.table)
     policy = policy or best_policy(oracle, costs)

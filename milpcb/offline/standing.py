@@ -15,10 +15,12 @@ from math import prod
 
 import numpy as np
 
+from milpcb.constraints import LabelConstraint
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.moments import Grid
-from milpcb.types import Floats, Ints
+from milpcb.offline.overlap import NAME
+from milpcb.types import Bools, Floats, Ints
 
 Columns = tuple[int, ...]
 
@@ -95,6 +97,7 @@ class StandIn:
     scores : (m, K) sums of the scores of each action, in the unit and sign of the log, treatment cost included
     products : (m, K, K) sums of the products of the scores of two actions
     n : rows of the log
+    done, barred : (m, K) how many rows with each action each stands for, and how many in which the log has none of it
     counts : (K,) rows in which each action was done
     outcome : mean and standard deviation of the outcome, treatment cost included
     spread : standard deviation of the outcome by itself, as milpcb.offline.inference has it
@@ -109,6 +112,8 @@ class StandIn:
     scores: Floats
     products: Floats
     n: int
+    done: Floats
+    barred: Floats
     counts: Floats
     outcome: tuple[float, float]
     spread: float
@@ -122,9 +127,20 @@ class StandIn:
         return np.asarray(self.scores.sum(axis=0) / self.n)
 
     @property
+    def known(self) -> Bools:
+        """(K,) whether the log has rows of an action everywhere, so that it is known what playing it always gives."""
+        return np.asarray(self.barred.sum(axis=0) <= 0)
+
+    @property
+    def support(self) -> list[LabelConstraint]:
+        """The side constraint that actions are played only where the log has rows of them; [] for none."""
+        return [] if self.known.all() else [LabelConstraint(self.barred, 0.0, NAME)]
+
+    @property
     def best_action(self) -> int:
-        """The action that is best where it is always played."""
-        return int((self.constants if self.maximise else -self.constants).argmax())
+        """The action that is best where it is always played, of those with rows everywhere if there are any."""
+        values = self.constants if self.maximise else -self.constants
+        return int(np.where(self.known | ~self.known.any(), values, -np.inf).argmax())
 
     def always(self, action: int) -> Ints:
         """Return an action (m,) for every context."""

@@ -16,6 +16,7 @@ from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.moments import Moments
 from milpcb.offline.moments_scored import ScoredMoments
+from milpcb.offline.overlap import sentence
 from milpcb.offline.ranges import entry_range
 from milpcb.offline.standing import StandIn, standing
 from milpcb.types import Floats
@@ -60,6 +61,7 @@ def stand_in(
     maximise: bool,
     randomised: bool,
     min_propensity: float,
+    parts: Sequence[tuple[int, str]] = (),
 ) -> StandIn:
     """Return the contexts that stand for the rows of a log, with their scores.
 
@@ -72,6 +74,7 @@ def stand_in(
     maximise : whether larger outcomes are better
     randomised : whether the propensity of an action is its share of the rows
     min_propensity : that propensities were raised to
+    parts : in which no rows of some action were found, its number and who is in it
 
     Raises
     ------
@@ -84,7 +87,8 @@ def stand_in(
         if not count:
             raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
     found = _scored(moments) if isinstance(moments, ScoredMoments) else _weighted(moments, method, randomised)
-    codes, sums = standing(moments.grid, found.cells)
+    codes, sums = standing(moments.grid, np.hstack([found.cells, moments.done, moments.barred[:, 0]]))
+    sums, done, barred = sums[:, : -2 * K], sums[:, -2 * K : -K], sums[:, -K:]
     sizes, residual, squared = sums[:, 0], sums[:, 1 : K + 1], sums[:, K + 1 :].reshape(-1, K, K)
     base = found.centre + charge
     products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
@@ -95,6 +99,8 @@ def stand_in(
         sizes[:, None] * base + residual,
         products,
         n,
+        done,
+        barred,
         found.counts,
         _outcome(moments, found.counts, charge),
         _outcome(moments, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
@@ -106,8 +112,11 @@ def stand_in(
             actions,
             residual,
             charge,
+            barred.sum(axis=0),
+            parts,
             clipped=0 if randomised else int(moments.outcomes[:, 2].sum()),
             least=min_propensity,
+            given=True,
         ),
     )
 
@@ -143,7 +152,7 @@ def _scored(moments: ScoredMoments) -> _Summed:
     """Return what follows from sums of scores, for "dr"."""
     K, cells, (one, other) = moments.n_actions, moments.cells[:, 0], moments.pairs
     squared = np.empty((len(cells), K, K))
-    squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 :]
+    squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 : -K]
     y, yy, _, counts, inverse, squares, missed, modelled = moments.outcomes.T
     spread = yy - y**2 / counts
     varied = spread > CLOSE * yy
@@ -185,9 +194,23 @@ def _reach(moments: Moments, found: _Summed, charge: Floats, least: float, *, ra
 
 
 def _diagnostics(
-    found: _Summed, n: int, actions: Sequence[str], residual: Floats, charge: Floats, *, clipped: int, least: float
+    found: _Summed,
+    n: int,
+    actions: Sequence[str],
+    residual: Floats,
+    charge: Floats,
+    barred: Floats,
+    parts: Sequence[tuple[int, str]],
+    *,
+    clipped: int,
+    least: float,
+    given: bool,
 ) -> Diagnostics:
-    calibration, modelled = found.inverse / n, found.modelled + charge
+    there = np.maximum(n - np.rint(barred), 1.0)  # rows in which an action was possible
+    calibration, modelled = found.inverse / there, found.modelled + charge
+    own = [[words for action, words in parts if action == k] for k in range(len(actions))]
+    zero = [0 if each else int(rows) for each, rows in zip(own, np.rint(barred).tolist(), strict=True)]
+    unseen = [text for item in zip(actions, own, zero, strict=True) for text in sentence(*item, ignored=False)]
     constants = found.centre + charge + residual.sum(axis=0) / n
     known: dict[str, Any] = {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
     return Diagnostics(
@@ -196,9 +219,13 @@ def _diagnostics(
         effective_size=found.inverse**2 / found.squares,
         clipped=clipped,
         calibration=calibration,
-        calibration_error=np.sqrt(np.maximum(0.0, found.squares - n * calibration**2) / max(1, n - 1) / n),
+        calibration_error=np.sqrt(
+            np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
+        ),
         constants=constants,
-        calibrated=modelled + (constants - modelled) / calibration,
+        calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
+        given=given,
+        unseen=tuple(unseen),
         outcome_r2=found.r2,
         min_propensity=least,
         rows=n,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from types import SimpleNamespace
 
@@ -27,10 +28,12 @@ MONEY = Unit("spent", maximise=True, binary=False, error=130.0, sign="$")
 SALES = Unit("bought", maximise=True, binary=True, error=0.012)
 LINES = [
     Worth("this rule", 0.56, (0.4, 0.7), "band over all rules"),
-    Worth("this rule, rows kept aside", 0.53, (0.48, 0.58), "100 other rows"),
     Worth("'call' for everybody", 0.5, (0.45, 0.55), ""),
     Worth("what was done", 0.4, None, ""),
-    Worth("always 'write'", 0.3, (0.25, 0.35), ""),
+    Worth("always 'write'", math.nan, None, "no rows of it among 7 people"),
+    Worth("this rule, rows kept aside", 0.53, (0.48, 0.58), "100 other rows"),
+    Worth("'call' for everybody, rows kept aside", 0.51, (0.45, 0.55), ""),
+    Worth("what was done, rows kept aside", 0.41, None, ""),
 ]
 
 TESTS = {
@@ -89,14 +92,19 @@ def test_a_leaf_of_a_printed_rule_is_its_action():
 
 
 def test_three_lines_come_first():
-    """The rule by rows kept aside, where there are any, the best that treats all alike, and what was done."""
-    assert [line.name for line in first(LINES)] == [LINES[i].name for i in (1, 2, 3)]
-    assert [line.name for line in first(LINES[:1] + LINES[2:])] == [LINES[i].name for i in (0, 2, 3)]
+    """The rule, the best that treats all alike, and what was done: in rows kept aside, where there are any."""
+    assert first(LINES) == LINES[4:]
+    assert first(LINES[:4]) == LINES[:3]
+
+
+def test_what_is_not_known_has_no_number():
+    """An action without rows somewhere has the reason on its line, and no value."""
+    assert LINES[3].cells(SALES) == ["always 'write'", "not known", "", "no rows of it among 7 people"]
 
 
 def test_bars_are_at_their_places():
     """Places are shares of the width: the reference is where its dot is, and intervals reach around their values."""
-    drawn = bars(SALES, first(LINES), 0.95, "'call' for everybody", 0.5)
+    drawn = bars(SALES, first(LINES), 0.95)
     own, alike, done = drawn["lines"]
     assert drawn["dashed"] == alike["dot"]
     assert float(own["left"]) < float(own["dot"]) < float(own["left"]) + float(own["width"]) < 100
@@ -107,7 +115,7 @@ def test_bars_are_at_their_places():
 
 def test_equal_values_are_drawn_too():
     """Where everything is worth the same there is no width to share out, and nothing is divided by 0."""
-    drawn = bars(SALES, [Worth("this rule", 0.5, (0.5, 0.5), "")], 0.95, "'call' for everybody", 0.5)
+    drawn = bars(SALES, [Worth("this rule", 0.5, (0.5, 0.5), "")] * 2, 0.95)
     assert drawn["lines"][0]["dot"] == drawn["dashed"] == "50.00"
 
 

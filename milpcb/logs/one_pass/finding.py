@@ -19,6 +19,7 @@ from scipy.stats import norm
 from milpcb.logs.source import Columns
 from milpcb.offline import IntervalEstimate, State
 from milpcb.offline.inference import SMALL
+from milpcb.offline.intervals import UNKNOWN
 from milpcb.offline.standing import StandIn, at_level
 from milpcb.oracles import open_oracle
 from milpcb.protocols import open_class
@@ -119,7 +120,8 @@ class OnePass:
     @property
     def shown_aside(self) -> bool:
         """Whether the rows kept aside show that the rule gains."""
-        return self.gain_aside is not None and self.gain_aside.lower > 0
+        sound = self.learnt.diagnostics.fits
+        return sound and self.gain_aside is not None and self.gain_aside.lower > 0
 
     @property
     def state(self) -> State:
@@ -134,10 +136,10 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
     each = np.log(4 / (1 - level)) + log_size + np.log(len(found.constants))
     quantile, beyond = np.sqrt(2 * each), 7 * each / (3 * (found.n - 1))
     value = at_level(found.value(estimator.played_), quantile, beyond * found.reach[0])
-    gains = [
-        at_level(found.gain(estimator.played_, k), quantile, beyond * found.reach[1])
-        for k in range(len(found.constants))
-    ]
+    gains = {
+        k: at_level(found.gain(estimator.played_, k), quantile, beyond * found.reach[1])
+        for k in np.flatnonzero(found.known).tolist()
+    }
     gain = _over_best(gains, gains, found.best_action)
     best, squares = found.best_action, found.squares(found.best_action)
     spread = np.sqrt(max(0.0, -_least_cost(estimator, contexts, -squares)) / found.n / (found.n - 1))
@@ -145,7 +147,9 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
     looks = sign * (estimator.lower_bound_ - found.constants[best])  # no rule looks better than the bound of the search
     most = max(0.0, looks + quantile * spread + beyond * found.reach[1])
     small = SMALL * found.spread
-    state = State.TARGET if gain.lower > 0 else State.ALIKE if most <= small else State.EARLY
+    state = State.TARGET if gain.lower > 0 else State.ALIKE if most <= small and gains else State.EARLY
+    if not found.diagnostics.fits:
+        state = State.EARLY
     return Claims(value, gain, most, small, log_size, state)
 
 
@@ -153,7 +157,8 @@ def aside_of(estimator: Any, layout: Any, aside: StandIn, level: float) -> tuple
     """Return the value of the policy in the rows kept aside, and its gain over whichever constant is the best."""
     played, K = np.asarray(estimator.found_.predict(layout.contexts(aside.codes))), len(aside.constants)
     quantile, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, K))
-    each, all_hold = ([at_level(aside.gain(played, k), reach) for k in range(K)] for reach in (quantile, at_once))
+    known = np.flatnonzero(aside.known).tolist()
+    each, all_hold = ({k: at_level(aside.gain(played, k), reach) for k in known} for reach in (quantile, at_once))
     return at_level(aside.value(played), quantile), _over_best(each, all_hold, aside.best_action)
 
 
@@ -172,14 +177,16 @@ def parts_of(estimator: Any, contexts: Floats) -> tuple[Part, ...]:
     return tuple(parts)
 
 
-def _over_best(each: list[IntervalEstimate], at_once: list[IntervalEstimate], best: int) -> IntervalEstimate:
+def _over_best(each: dict[int, IntervalEstimate], at_once: dict[int, IntervalEstimate], best: int) -> IntervalEstimate:
     """Return the gain over the constant that looks best, with ends for that over the best in truth.
 
     The gain over the best is the least of the gains over any one; milpcb.offline.evaluate explains why the lower ends
-    may hold for each by itself, and the upper ends must hold for all ``at_once``.
+    may hold for each by itself, and the upper ends must hold for all ``at_once``. Unknown where no constant is known.
     """
+    if not each:
+        return UNKNOWN
     own = each[best]
-    lower, upper = min(one.lower for one in each), min(one.upper for one in at_once)
+    lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
     return IntervalEstimate(own.value, own.standard_error, lower, max(own.value, upper))
 
 

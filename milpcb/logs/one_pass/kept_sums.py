@@ -57,7 +57,7 @@ class KeptSums:
 
     def _moments(self, text: str) -> Moments:
         found = self._counter.rows.layout.empty()
-        arrays = (found.cells, found.outcomes, found.ends)
+        arrays = (found.cells, found.outcomes, found.ends, found.barred)
         numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
         pieces = np.split(numbers, np.cumsum([array.size for array in arrays])[:-1])
         for array, piece in zip(arrays, pieces, strict=True):
@@ -84,5 +84,5 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _plain(sums: Moments) -> str:
-    numbers: Floats = np.concatenate([sums.cells.ravel(), sums.outcomes.ravel(), sums.ends])
+    numbers: Floats = np.concatenate([sums.cells.ravel(), sums.outcomes.ravel(), sums.ends, sums.barred.ravel()])
     return b64encode(numbers.astype("<f8").tobytes()).decode()

@@ -82,6 +82,7 @@ def learn_in_one_pass(
     layout: Layout = estimator.layout(source.frame, source.log.actions)
     with step("models of the outcome, by the sample") if layout.scored else nullcontext():
         counter = counter_of(files, found, layout, estimator, questions)
+        layout = counter.rows.layout
     kept = KeptSums(folder, counter, files)
 
     def keep(number: int, blocks: list[Block]) -> None:

@@ -27,9 +27,7 @@ MISSING = {
 def page(found: OnePass, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
     unit, lines = words.unit_of(found), words.worth(found)
-    alike, learnt = words.alike(found), found.learnt
-    verdict = words.verdict(found)
-    best = float(learnt.constants[learnt.best_action])
+    learnt, verdict = found.learnt, words.verdict(found)
     return fill(
         "learned.html.jinja",
         title=f"What to do for whom? {found.name}",
@@ -47,7 +45,7 @@ def page(found: OnePass, command: str) -> str:
         optimism=words.optimism(found),
         unit=unit.words,
         level=f"{found.level:.0%}",
-        bars=bars(unit, first(lines), found.level, alike, best),
+        bars=bars(unit, first(lines), found.level),
         values=[line.cells(unit) for line in lines],
         gain=words.gain(found),
         leaves=list(_parts(found)),

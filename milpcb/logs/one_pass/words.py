@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import nan
 
+from milpcb.core.decimals import fixed
 from milpcb.logs.one_pass.finding import OnePass
 from milpcb.logs.unit import Unit
 from milpcb.logs.words import MARKS
-from milpcb.logs.worth import RULE, Worth
+from milpcb.logs.worth import ASIDE, DONE, RULE, Worth, without_interval
 from milpcb.offline import State
-from milpcb.offline.standing import at_level
+from milpcb.offline.standing import StandIn, at_level
 
 GONE = "Not known: the log was read in one pass, and {} the rows themselves. Ask it of a sample that fits memory."
 
@@ -36,6 +38,8 @@ def lead(found: OnePass) -> str:
 
 def verdict(found: OnePass) -> str:
     """Return what is known, for somebody who decides."""
+    if not found.learnt.diagnostics.fits:
+        return "the propensities do not fit the log, so nothing can be said by them: see the warning."
     unit, claims, other = unit_of(found), found.claims, alike(found)
     sure = f"{found.level:.0%} confidence"
     if found.state == State.TARGET:
@@ -57,6 +61,10 @@ def _own(found: OnePass) -> str:
 
 def advice(found: OnePass) -> str:
     """Return what to do."""
+    if not found.learnt.diagnostics.fits:
+        return "So nothing is recommended here: mend the propensities."
+    if not found.learnt.known.any():
+        return "No action was done everywhere, so none can be recommended for everybody. The rule below keeps to these."
     if found.state == State.TARGET:
         return "Recommended: use the rule below."
     until = "" if found.state == State.ALIKE else ", until more rows are there"
@@ -64,7 +72,9 @@ def advice(found: OnePass) -> str:
 
 
 def gain(found: OnePass) -> str:
-    """Return how much better the rule is than treating all alike."""
+    """Return how much better the rule is than treating all alike; "" where that is not known."""
+    if not (found.learnt.diagnostics.fits and found.learnt.known.any()):
+        return ""
     unit, claims = unit_of(found), found.claims
     own = f"looks like {unit.gain(claims.gain.value)}, and is {unit.between(claims.gain.lower, claims.gain.upper)}"
     if found.gain_aside is not None:
@@ -74,25 +84,39 @@ def gain(found: OnePass) -> str:
 
 
 def worth(found: OnePass) -> list[Worth]:
-    """Return the values of the rule, of what was done, and of the constants, best first."""
-    return list(_worth(found))
+    """Return the values of the rule, the best constant, what was done, other constants, and in rows kept aside."""
+    lines = list(_worth(found))
+    return lines if found.learnt.diagnostics.fits else [without_interval(line) for line in lines]
 
 
 def _worth(found: OnePass) -> Iterator[Worth]:
     value, learnt = found.claims.value, found.learnt
     yield Worth(RULE, value.value, (value.lower, value.upper), "holds for all rules at once, so after the search")
+    sign = 1.0 if learnt.maximise else -1.0
+    order = sorted(range(len(found.actions)), key=lambda k: (not learnt.known[k], -sign * float(learnt.constants[k])))
+    yield _constant(found, learnt, order[0], "the best that treats all alike" if learnt.known[order[0]] else "")
+    yield _done(found, learnt, "")
+    for k in order[1:]:
+        yield _constant(found, learnt, k, "")
     if found.value_aside is not None and found.aside is not None:
         aside = found.value_aside
-        yield Worth(
-            f"{RULE}, rows kept aside", aside.value, (aside.lower, aside.upper), f"{found.aside.n:,} other rows"
-        )
-    done = at_level((learnt.outcome[0], learnt.outcome[1] / learnt.n**0.5), found.quantile)
-    yield Worth("what was done", done.value, (done.lower, done.upper), "")
-    sign = 1.0 if learnt.maximise else -1.0
-    for k in sorted(range(len(found.actions)), key=lambda k: -sign * float(learnt.constants[k])):
-        own = at_level(learnt.value(learnt.always(k)), found.quantile)
-        how = "the best that treats all alike" if k == learnt.best_action else ""
-        yield Worth(f"always '{found.actions[k]}'", own.value, (own.lower, own.upper), how)
+        yield Worth(f"{RULE}{ASIDE}", aside.value, (aside.lower, aside.upper), f"{found.aside.n:,} other rows")
+        yield _constant(found, found.aside, found.aside.best_action, "the best there", ASIDE)
+        yield _done(found, found.aside, ASIDE)
+
+
+def _constant(found: OnePass, rows: StandIn, k: int, how: str, where: str = "") -> Worth:
+    """Return the line of always playing an action in some rows."""
+    name = f"always '{found.actions[k]}'{where}"
+    if not rows.known[k]:
+        return Worth(name, nan, None, f"no rows of it among {fixed(rows.barred.sum(axis=0)[k], 0)} people")
+    own = at_level(rows.value(rows.always(k)), found.quantile)
+    return Worth(name, own.value, (own.lower, own.upper), how)
+
+
+def _done(found: OnePass, rows: StandIn, where: str) -> Worth:
+    done = at_level((rows.outcome[0], rows.outcome[1] / rows.n**0.5), found.quantile)
+    return Worth(f"{DONE}{where}", done.value, (done.lower, done.upper), "")
 
 
 def sentences(found: OnePass) -> list[str]:

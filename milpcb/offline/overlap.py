@@ -1,0 +1,361 @@
+"""Where a log has no rows of an action: no estimate carries over to there, so no claim may either.
+
+Propensities that are given as 0 say so row by row. Else it is looked for, in the parts of the population that one test
+of a column cuts off, or two. A part is without an action where fewer of its rows have it than ``FEWEST``, as nothing
+follows from the spread of one or two, or than the share ``least`` to which propensities are raised, so that estimates
+there are biased; and where so few would nearly never come by chance. By chance there are as many as the propensities
+that were given add up to there; where none were given, a ``FALL``-th of the share that the action has in the whole log,
+as propensities may differ. Their number is at least as spread as by Poisson's law, whose probability is to be at most
+``ALARM`` for all parts and actions together, half of it for single tests. Where rows belong together, the rows of a
+group count as one. Cut points are then moved as far as no further row of the action is met.
+
+A policy that is found may end in other parts, so its own are counted too: where none of the rows of a part has the
+action that it plays there, the action is forbidden there and the search is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from scipy.special import pdtr
+
+from milpcb.constraints import LabelConstraint, forbidden
+from milpcb.core.checks import ROUNDING
+from milpcb.core.decimals import fixed, written
+from milpcb.data.columns import Values, in_words, name_in_words
+from milpcb.data.frames import table_names
+from milpcb.data.schema import read_columns
+from milpcb.errors import InputError
+from milpcb.rng import child
+from milpcb.types import Bools, Floats, Ints
+
+KINDS = ("required", "ignore")
+NAME = "actions only where the log has rows of them; --overlap ignore, or overlap='ignore', allows them everywhere"
+ALARM = 1e-3  # probability that a log in which nothing is wrong has such a part
+FEWEST = 3  # rows of an action in a part, below which they count as none
+FALL = 3.0  # to which share of its own an action may fall by chance
+TESTS = 400  # of columns, about
+MOST_TESTS = 2_000  # above, they are not looked at in pairs
+MOST_ROWS = 20_000  # rows on which pairs of tests are looked for
+WORK = 1e10  # multiplications of that
+MOST_PARTS = 5_000  # that are gone through, largest first
+SEARCHES = 25  # that forbid an action in a part; those after forbid it everywhere
+LISTED = 3  # parts that a sentence names
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """A test of one column: its words, where it holds (n,), and for a comparison the numbers that are compared.
+
+    ``up`` is whether it holds up to ``cut``, or above.
+    """
+
+    words: str
+    holds: Bools
+    name: str = ""
+    numbers: Floats | None = None
+    up: bool = True
+    cut: float = np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A part of the rows in which an action was never done, or nearly so.
+
+    It is where all ``tests`` hold; ``within`` (n,) are its rows, of which ``seen`` have the action.
+    """
+
+    action: int
+    tests: tuple[Test, ...]
+    within: Bools
+    seen: int
+
+    @property
+    def words(self) -> str:
+        """Who is in it."""
+        return " and ".join(test.words for test in self.tests) or "everywhere"
+
+
+def _absent(seen: Floats, rows: Floats, expected: Floats, tested: float, least: float = 0.0) -> Bools:
+    """Return whether an action is missing in a part with so many ``rows``, of which ``seen`` have it, by no chance."""
+    few = (seen < FEWEST) | (seen < least * rows)
+    return np.asarray(few & (pdtr(np.ceil(seen), expected) < ALARM / tested))
+
+
+def counted(log: Any, weight: Floats) -> Floats:
+    """Return what each row (n,) counts: 1, or 1 / rows of its group; 0 where it has no weight."""
+    return np.asarray((weight > 0) / np.bincount(log.members)[log.members])
+
+
+def expected_rows(log: Any, each: Floats) -> Floats:
+    """Return by how much each row (n, K) adds to the number of rows of an action that are expected in a part."""
+    known = np.full((len(log), len(log.actions)), np.nan) if log.shares or log.propensity is None else log.propensity
+    return expected_of(log.action, known, each)
+
+
+def expected_of(action: Ints, known: Floats, each: Floats) -> Floats:
+    """Return the same by what was done (n,), and propensities (n, K), NaN where not known."""
+    shares = np.bincount(action, each, known.shape[1]) / (FALL * each.sum())
+    rates = completed(known)
+    return np.asarray(each[:, None] * np.where(np.isnan(rates), shares, rates))
+
+
+def completed(known: Floats) -> Floats:
+    """Return propensities (n, K) with those that were not known and follow from the others, as they add up to 1."""
+    unknown = np.isnan(known)
+    left = 1.0 - np.nansum(known, axis=1, keepdims=True)
+    left[left < ROUNDING] = 0.0
+    return np.where(unknown & ((unknown.sum(axis=1, keepdims=True) == 1) | (left == 0)), left, known)
+
+
+def parts_without(tests: Sequence[Test], action: Ints, each: Floats, expected: Floats, least: float) -> list[Part]:
+    """Return the parts of a log without rows of some action, largest first.
+
+    Parameters
+    ----------
+    tests : those that cut parts off
+    action : (n,) what was done
+    each : (n,) what each row counts: 1, or 1 / rows of its group, so that a group counts once
+    expected : (n, K), see ``expected_rows``
+    least : propensities are raised to it
+
+    """
+    found: list[Part] = []
+    covered = np.zeros(expected.shape, dtype=bool)
+    for k, chosen, tested in _candidates(tests, action, each, expected, least):
+        done, within = action == k, np.logical_and.reduce([test.holds for test in chosen])
+        rest = within & ~covered[:, k]
+        if _absent(each @ (rest & done), each @ rest, expected[:, k] @ rest, tested, least):
+            found.append(_exact(chosen, done, k))
+            covered[:, k] |= found[-1].within
+    return found
+
+
+def tests_of(values: Mapping[str, Values]) -> Iterator[Test]:
+    """Yield the tests of all columns (n,) by name."""
+    most = max(3, min(31, TESTS // max(1, 2 * len(values))))  # cut points of a column
+    for name, column in values.items():
+        named = name_in_words(name)
+        if column.dtype == object:
+            yield from _of_values(named, column, most)
+        else:
+            yield from _of_numbers(named, column, most)
+
+
+def _of_values(name: str, column: Values, most: int) -> Iterator[Test]:
+    listed = column.tolist()
+    counts: dict[Any, int] = {}
+    for value in listed:
+        counts[value] = counts.get(value, 0) + 1
+    for value in sorted(counts, key=lambda value: -counts[value])[:most]:
+        here = np.array([entry == value for entry in listed], dtype=bool)
+        yield Test(f"{name} is missing" if value is None else f"{name} = {in_words(value)}", here)
+        if len(counts) > 2:
+            yield Test(f"{name} other than {in_words(value)}", ~here)
+
+
+def _of_numbers(name: str, column: Floats, most: int) -> Iterator[Test]:
+    lost = np.isnan(column)
+    if lost.any():
+        yield Test(f"{name} is missing", lost)
+    if lost.all():
+        return
+    distinct = np.unique(column[~lost])
+    cuts = distinct[:-1]
+    if len(cuts) > most:
+        cuts = np.unique(np.quantile(column[~lost], np.arange(1, most + 1) / (most + 1), method="lower"))
+    if distinct.tolist() == [0.0, 1.0]:
+        yield from (Test(f"{name} = {value}", column == value) for value in (0, 1))
+        return
+    yield from (compared(name, column, cut, up=up) for cut in cuts.tolist() for up in (True, False))
+
+
+def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> Test:
+    """Return the test that a number is up to a cut, or above."""
+    words, holds = ("up to", numbers <= cut) if up else ("above", numbers > cut)
+    return Test(f"{name} {words} {written(cut)}", holds, name, numbers, up, cut)
+
+
+def _candidates(
+    tests: Sequence[Test], action: Ints, each: Floats, expected: Floats, least: float
+) -> Iterator[tuple[int, list[Test], float]]:
+    """Yield an action, a test or two, and among how many such parts, for every part of some rows without the action.
+
+    Single tests come first, then parts that are wholly without, then larger ones.
+    """
+    if not tests:
+        return
+    size = int(min(MOST_ROWS, max(2_000, WORK / len(tests) ** 2 / expected.shape[1])))
+    rows = np.arange(len(action))
+    if len(rows) > size:
+        rows = np.sort(child(0, "offline", "overlap").choice(len(action), size, replace=False))
+    holds = np.array([test.holds[rows] for test in tests], dtype=np.float32)
+    one, other = np.triu_indices(len(tests), 1 if len(tests) <= MOST_TESTS else len(tests))
+    first = np.arange(len(tests))
+    for left, right in ((first, first), (one, other)):
+
+        def counted(weight: Floats, left: Ints = left, right: Ints = right) -> Floats:
+            own = holds * weight[rows].astype(np.float32)
+            single = left is right
+            return np.asarray(own.sum(axis=1) if single else (own @ holds.T)[left, right], dtype=float)
+
+        sizes = counted(each)
+        tested = 2 * max(1, int((sizes > 0).sum())) * expected.shape[1]
+        for k in range(expected.shape[1]):
+            seen = counted(each * (action == k))
+            absent = np.flatnonzero(_absent(seen, sizes, counted(expected[:, k]), tested, least))
+            order = np.lexsort((-sizes[absent], seen[absent] > 0))
+            for i in absent[order[:MOST_PARTS]].tolist():
+                yield k, [tests[number] for number in dict.fromkeys((int(left[i]), int(right[i])))], tested
+
+
+def _exact(chosen: list[Test], done: Bools, action: int) -> Part:
+    """Return the part that some tests cut off, with cuts as far out as there are no further rows ``done`` (n,)."""
+    for place, test in enumerate(chosen):
+        others = [other.holds for other in chosen[:place] + chosen[place + 1 :]]
+        chosen[place] = _widened(test, np.logical_and.reduce(others) if others else np.ones_like(done), done)
+    within = np.logical_and.reduce([test.holds for test in chosen])
+    return Part(action, tuple(test for test in chosen if not test.holds.all()), within, int((within & done).sum()))
+
+
+def _widened(test: Test, others: Bools, done: Bools) -> Test:
+    """Return a test with its cut moved up to the next row of the action; ``others`` (n,) is where other tests hold."""
+    if test.numbers is None:
+        return test
+    stop = test.numbers[others & done & ~test.holds & ~np.isnan(test.numbers)]
+    if test.up:
+        cut = float(np.max(test.numbers, where=test.numbers < stop.min(initial=np.inf), initial=-np.inf))
+        return compared(test.name, test.numbers, cut, up=True)
+    least = float(np.nextafter(np.nanmin(test.numbers), -np.inf))
+    return compared(test.name, test.numbers, float(stop.max(initial=least)), up=False)
+
+
+def cells_without(log: Any, parts: Sequence[Part]) -> Bools | None:
+    """Return the cells (n, K) of a log in which no row stands: parts, and propensities of 0; None where there are none.
+
+    An action is left in each row: where all were missing, what was done stays.
+    """
+    cells = np.zeros((len(log), len(log.actions)), dtype=bool)
+    if log.propensity is not None:
+        cells |= completed(log.propensity) == 0
+    for part in parts:
+        cells[part.within, part.action] = True
+    nothing = np.flatnonzero(cells.all(axis=1))
+    cells[nothing, log.action[nothing]] = False
+    return cells if cells.any() else None
+
+
+def sentences(log: Any, parts: Sequence[Part], *, ignored: bool) -> list[str]:
+    """Return a sentence for each action that has no rows somewhere."""
+    found = []
+    for k, name in enumerate(log.actions):
+        own = [part for part in parts if part.action == k]
+        where = [f"{part.words} ({_of(part.seen, int(part.within.sum()))})" for part in own]
+        zero = 0 if log.propensity is None else int((completed(log.propensity)[:, k] == 0).sum())
+        found += sentence(name, where, zero, ignored=ignored)
+    return found
+
+
+def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> list[str]:
+    """Return that an action was not done in some ``parts``, and in ``zero`` rows by their propensities; [] for none."""
+    where = [f"where {part}" for part in parts[:LISTED]]
+    if len(parts) > LISTED:
+        where.append(f"in {len(parts) - LISTED} more parts")
+    if zero:
+        where.append(f"in {fixed(zero, 0)} rows by its propensity of 0")
+    if not where:
+        return []
+    listed = f"{', '.join(where[:-1])} and {where[-1]}" if len(where) > 1 else where[0]
+    return [f"'{name}' was not done {listed}: {ASSUMED if ignored else LEFT_OUT}"]
+
+
+LEFT_OUT = (
+    "what it would give there is not known, so no rule may play it there (--overlap ignore, or overlap='ignore', "
+    "allows it)."
+)
+ASSUMED = "what it would give there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
+
+
+def _of(seen: int, rows: int) -> str:
+    return f"{seen or 'none'} of {fixed(rows, 0)} rows"
+
+
+def table_of(features: Any) -> dict[str, Values]:
+    """Return the columns of a table by name, x0, x1, ... where they have none; {} where it cannot be read."""
+    names = table_names(features)
+    try:
+        columns = names or tuple(f"x{i}" for i in range(np.shape(features)[1]))
+        return read_columns(features, columns, columns)
+    except (IndexError, InputError):  # features of a model of the caller's own
+        return {}
+
+
+def rules_on(cells: Bools | None) -> list[LabelConstraint]:
+    """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
+    return [] if cells is None or not cells.any() else [forbidden(cells.astype(float), NAME)]
+
+
+class HasPolicy(Protocol):
+    """Whatever a search returns."""
+
+    @property
+    def policy(self) -> Any:
+        """The policy that was found."""
+        ...
+
+
+Found = TypeVar("Found", bound=HasPolicy)
+
+
+def seen_everywhere(
+    search: Callable[[list[LabelConstraint]], Found],
+    contexts: Any,
+    counts: Floats,
+    expected: Floats,
+    cells: Bools | None,
+) -> Found:
+    """Return the answer of a search whose policy plays in each of its parts an action that has rows there.
+
+    Parameters
+    ----------
+    search : returns the answer under further constraints on the contexts
+    contexts : (m, d) that policies read
+    counts : (m, K) rows at each in which each action was done
+    expected : (m, K) sums of ``expected_rows``
+    cells : (m, K) where no action may be played, None for nowhere
+
+    """
+    shut = np.zeros(counts.shape, dtype=bool) if cells is None else cells.copy()
+    answer = search(rules_on(shut))
+    for turn in range(SEARCHES + counts.shape[1]):
+        empty = _cells_unseen(answer.policy, contexts, counts, expected)
+        if not empty.any():
+            break
+        shut |= empty if turn < SEARCHES else empty.any(axis=0)
+        answer = search(rules_on(shut))
+    return answer
+
+
+def _cells_unseen(policy: Any, contexts: Any, counts: Floats, expected: Floats) -> Bools:
+    """Return the cells (m, K) that a policy plays in parts in which no row has the action; the parts are its own."""
+    played = np.asarray(policy.predict(contexts))
+    part = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else played
+    cells = np.zeros(counts.shape, dtype=bool)
+    empty, absent = in_parts(played, part, counts, expected)
+    cells[np.arange(len(played)), played] = empty | absent
+    return cells
+
+
+def in_parts(played: Ints, part: Ints, counts: Floats, expected: Floats) -> tuple[Bools, Bools]:
+    """Return the contexts (m,) in whose ``part`` (m,) no row has the action ``played`` (m,), or too few for chance.
+
+    By chance a small part may have none, which takes nothing from a value over all parts.
+    """
+    cells = np.arange(len(played)), played
+    number = np.unique(part, return_inverse=True)[1].ravel()
+    seen, by_chance = (np.bincount(number, table[cells]).astype(float) for table in (counts, expected))
+    absent = _absent(seen, np.bincount(number, counts.sum(axis=1)).astype(float), by_chance, float(len(seen)))
+    return (seen <= 0)[number], absent[number]
