@@ -31,7 +31,7 @@ from milpcb.core.checks import real
 from milpcb.data.actions import action_name, place
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
-from milpcb.data.frames import table_names
+from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Bools, Floats
@@ -271,15 +271,13 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
     ``names`` are those of the columns; without any they are x0, x1, ... A data frame has its own, and so have contexts
     that are mappings by names; what one of these has not is missing there.
     """
-    known = table_names(contexts)
-    as_it_is = bool(known) or (isinstance(contexts, np.ndarray) and contexts.dtype.kind == "f")
-    if not as_it_is and all(hasattr(row, "keys") for row in contexts):
-        known = tuple(dict.fromkeys(chain.from_iterable(row.keys() for row in contexts)))
-        contexts = [[row.get(name) for name in known] for row in contexts]
-    table = contexts if as_it_is else np.array([list(row) for row in contexts], dtype=object)
-    columns = known or tuple(names) or tuple(f"x{i}" for i in range(table.shape[1]))
-    rows = EachRow(np.ones(len(contexts)))
-    return bind_all(constraints, FittedRows(read_columns(table, columns, columns), actions, rows))
+    columns, table = table_names(contexts) or tuple(names), contexts
+    if rows := named_rows(contexts):
+        columns = tuple(dict.fromkeys(chain.from_iterable(rows)))
+        table = [{name: row.get(name) for name in columns} for row in rows]
+    columns = columns or tuple(f"x{i}" for i in range(np.shape(contexts)[1]))
+    each = EachRow(np.ones(len(contexts)))
+    return bind_all(constraints, FittedRows(read_columns(table, columns, columns), actions, each))
 
 
 def listed(constraints: Any) -> list[NamedConstraint]:

@@ -11,10 +11,11 @@ import numpy as np
 from milpcb.core.checks import context_array
 from milpcb.core.decimals import written
 from milpcb.core.text import escaped, quoted
-from milpcb.data.columns import Column, Membership, Number, encoded
-from milpcb.data.frames import table_names
-from milpcb.data.schema import read_columns
-from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.data.columns import Column, Number, encoded
+from milpcb.data.fields import Field
+from milpcb.data.frames import n_rows, named_rows, table_names
+from milpcb.data.schema import Schema
+from milpcb.errors import InputError, clipped, shown
 from milpcb.types import Floats
 
 
@@ -23,51 +24,61 @@ class Names:
     """Feature and action names; where none are given, features are called x0, x1, ... and actions by their number.
 
     Where there are ``columns``, number i of a context is what ``columns[i]`` makes of the tables that are handed in;
-    ``features`` are the names of the columns of these tables.
+    ``features`` are the names of the columns of these tables, and ``fields`` say what they hold.
     """
 
     features: tuple[str, ...] = ()
     actions: tuple[str, ...] = ()
     columns: tuple[Column, ...] = ()
+    fields: tuple[Field, ...] = ()
 
     @classmethod
     def of(cls, features: Sequence[str] | None, actions: Sequence[str] | None) -> Names:
         """Return names as handed in, None for none; raises InputError where two are equal or one is not a string."""
         return cls(_distinct("feature_names", features), _distinct("action_names", actions))
 
+    @property
+    def schema(self) -> Schema:
+        """What the columns of tables are: where nothing else is known, numbers that are never missing."""
+        return Schema(self.fields) if self.fields else Schema.of_numbers(self.features)
+
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:
         """Return the names for these contexts (m, d), and the contexts as a read-only array of floats.
 
-        A data frame brings the names of its features, unless there are some already: then its columns of these names
-        are taken. Raises InputError where the numbers of names, features and actions differ.
+        A table with names brings those of its features, unless there are some already: then its columns of these names
+        are taken. Raises InputError where the numbers of names, features and actions differ, and where a column is one
+        of categories: classes read numbers.
         """
         columns = table_names(contexts)
         named = Names(self.features or columns, self.actions)
-        array = named.table(contexts) if columns else context_array(contexts)
+        for field in Schema.infer(contexts, named.features).fields if columns else ():
+            if field.name in named.features and field.kind not in ("number", "boolean"):
+                raise InputError(
+                    f"column '{clipped(field.name)}' is a {field.kind}, and a policy class reads numbers: turn it into "
+                    "numbers, or take an estimator of milpcb.estimators"
+                )
+        array = named.table(contexts) if columns or named_rows(contexts) else context_array(contexts)
         _check_count("feature_names", named.features, array.shape[1], "features")
         _check_count("action_names", named.actions, n_actions, "actions")
         return named, array
 
     def table(self, contexts: Any, least_columns: int = 1, tested: Collection[int] | None = None) -> Floats:
-        """Return contexts as an array (m, d); of a data frame the columns that carry the names of the features.
+        """Return contexts as an array (m, d); of a table with names the columns that carry the names of the features.
 
         Of strings and missing values only those numbers are made that are ``tested``, None for all. Raises InputError
-        where a column is not there, or there are fewer than ``least_columns`` columns, or more columns of a table
-        without names than the features have.
+        where a column is not there or holds what it cannot, or there are fewer than ``least_columns`` columns, or more
+        columns of a table without names than the features have.
         """
         if self.columns:
             read = range(len(self.columns)) if tested is None else tested
-            wanted = {self.columns[i].name for i in read} or {self.features[0]}  # of a constant, to count the rows
-            return encoded(self.columns, read_columns(contexts, self.features, wanted), read)
-        columns = table_names(contexts)
-        if not (columns and self.features):
+            wanted = dict.fromkeys(self.columns[i].name for i in read)
+            if not wanted:  # a constant
+                return np.zeros((n_rows(contexts), len(self.columns)))
+            return encoded(self.columns, self.schema.read(contexts, wanted), read)
+        if not (self.features and (table_names(contexts) or named_rows(contexts))):
             return self._by_position(context_array(contexts, least_columns))
-        for name in self.features:
-            if columns.count(name) != 1:
-                problem = f"has {columns.count(name)} columns" if name in columns else "has no column"
-                hint = "" if name in columns else did_you_mean(name, columns)
-                raise InputError(f"the data frame of contexts {problem} named '{name}'{hint}")
-        return context_array(contexts[list(self.features)], least_columns)
+        values = self.schema.read(contexts)
+        return context_array(np.column_stack(list(values.values())), least_columns)
 
     def _by_position(self, array: Floats) -> Floats:
         """Return an array whose columns are taken in their order; raises InputError where there are more than names."""
@@ -86,11 +97,10 @@ class Names:
         """Return what feature ``i`` is made of: where nothing else is known, a number that is never missing."""
         return self.columns[i] if self.columns else Number(self.features[i] if self.features else f"x{i}")
 
-    @property
-    def texts(self) -> frozenset[str]:
-        """The columns whose strings are tested: a code such as 02 is one of them, and the number 2 is not."""
-        tested = (column for column in self.columns if isinstance(column, Membership))
-        return frozenset(column.name for column in tested if any(isinstance(value, str) for value in column.values))
+    def field(self, i: int) -> Field:
+        """Return what the column is that feature ``i`` is made of."""
+        name = self.column(i).name
+        return self.schema[name] if self.features else Field(name)
 
     def test(self, i: int, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return the comparison of feature ``i`` with ``cut`` in words: ``sign`` is "<=" or ">".

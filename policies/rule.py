@@ -15,6 +15,7 @@ from milpcb.core import gate
 from milpcb.core.checks import cost_array
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
@@ -27,7 +28,7 @@ from policies.sound import check_sound
 if TYPE_CHECKING:
     import networkx as nx
 
-FORMAT = 2  # of the JSON; 1 had other words in "rules", for names and categories that need quotes
+FORMAT = 3  # of the JSON
 
 
 class Rule(ABC):
@@ -107,8 +108,9 @@ class Rule(ABC):
         """Return a CASE expression whose value is the action of a row: its name, or its number where it has none.
 
         It is plain SQL: columns are named and quoted as in the tables that the rule reads, NULL is a missing value.
-        Where ``predict`` raises since a number is missing that never was, it is NULL. ``actions`` are other values to
-        return, one for each action. Raises InputError where the rule has no ``decision``.
+        Where ``predict`` raises since a value is missing that never was, it is NULL; numbers must be stored as numbers,
+        and strings as strings. ``actions`` are other values to return, one for each action. Raises InputError where the
+        rule has no ``decision``.
         """
         return sql_expression(self._written(), self.names, self._values(actions))
 
@@ -120,13 +122,19 @@ class Rule(ABC):
     def to_python(self, actions: Sequence[Value] | None = None, name: str = "decide") -> str:
         """Return the source of a function ``name(row)`` that needs no import, see ``to_sql``.
 
-        ``row`` maps names of columns to values, None and NaN being missing.
+        ``row`` maps names of columns to values, None, NaN and NA being missing; where ``predict`` raises on a value,
+        the function raises ValueError.
         """
         return python_source(self._written(), self.names, self._values(actions), name)
 
-    def with_columns(self, features: Sequence[str], columns: Sequence[Column], actions: Sequence[str] = ()) -> Self:
-        """Return the rule as one that reads tables with columns ``features``, of which ``columns`` are made."""
-        names = Names(tuple(features), tuple(actions), tuple(columns))
+    @property
+    def schema(self) -> Schema:
+        """What each column of the tables that the rule reads is: ``print`` it; see milpcb.data.schema."""
+        return self.names.schema
+
+    def with_columns(self, schema: Schema, columns: Sequence[Column], actions: Sequence[str] = ()) -> Self:
+        """Return the rule as one that reads tables of a schema, of which ``columns`` are made."""
+        names = Names(schema.names, tuple(actions), tuple(columns), schema.fields)
         return replace(self, names=names)  # type: ignore[type-var]  # every subclass is a dataclass
 
     def draw(self, axes: Any, leaves: Sequence[LeafSummary] | None = None) -> None:
@@ -182,10 +190,10 @@ class Rule(ABC):
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the rule of ``document``; raises KeyError, TypeError or ValueError on what is none of this class."""
-        names = read(Names, {"columns": [], **document["names"]})  # columns came later than the format
+        names = read(Names, document["names"])
         rule = cls._from_plain(document["fields"], names)
         check_sound(rule)
-        if document.get("milpcb_policy") != 1 and str(rule) != document["rules"]:
+        if str(rule) != document["rules"]:
             raise ValueError("its text in 'rules' is not that of its other entries")
         return rule
 
@@ -233,7 +241,7 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of a policy: {error}") from error
     if isinstance(document, dict) and isinstance(document.get("policy"), dict):
         document = document["policy"]
-    if not isinstance(document, dict) or document.get("milpcb_policy") not in (1, FORMAT):
+    if not isinstance(document, dict) or document.get("milpcb_policy") != FORMAT:
         raise InputError(f"this is no JSON of a policy in format {FORMAT}; give what policy.to_json() wrote")
     name, known = document.get("class"), registry.names("policy")
     if name not in known:

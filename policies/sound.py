@@ -20,6 +20,8 @@ def check_sound(rule: Any) -> None:
             _check(field.name, getattr(rule, field.name), n_features, n_actions)
     for column in names.columns:
         _check("columns", column, 0, 2)  # what is inside a set of values is 0 or 1
+        if column.name not in names.schema.names:
+            raise ValueError("a column is not in its schema")
 
 
 def _check(name: str, value: Any, n_features: int, n_actions: int) -> None:

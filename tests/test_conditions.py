@@ -163,7 +163,7 @@ def test_what_could_be_anything_else_is_in_quotes(values, printed):
         (["a"], "g = a and ", "is none"),
         (["a"], 'g = "a', "is none"),
         (["a"], "g = a (or missing)", "is for numbers"),
-        (["a"], "1 < g <= 2", "holds strings"),
+        (["a"], "1 < g <= 2", "holds categories"),
         (["a"], "h = a", "'h = a' does not begin with a column"),
     ],
 )

@@ -9,6 +9,7 @@ import numpy as np
 from milpcb.bandit.kept import Kept
 from milpcb.bandit.statement import in_words, sentences
 from milpcb.core.checks import check_confidence
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.protocols import FoundPolicy
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 
 class Asked(Kept):
     """The questions that a bandit answers, in any thread, without changing what it does."""
+
+    @property
+    def schema(self) -> Schema:
+        """What the bandit reads of a context, column by column: ``print`` it; see milpcb.data.schema."""
+        return self._reader.schema
 
     def policy(self) -> FoundPolicy:
         """Return the best policy so far: of least total estimated cost; see Learner.policy."""

@@ -7,36 +7,24 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
 from typing import Any, cast
 
-import numpy as np
-
 from milpcb.core.checks import LARGEST
-from milpcb.data.columns import Column, Number, Value, Values, encoded
-from milpcb.data.made_columns import make_columns
-from milpcb.data.schema import read_columns
-from milpcb.errors import InputError, clipped, did_you_mean, shown
+from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
+from milpcb.data.fields import Field, UnfitError, kinds_of, plain
+from milpcb.data.frames import in_order, is_frame, named, records, table_names
+from milpcb.data.made_columns import declared_columns
+from milpcb.data.schema import Schema
+from milpcb.errors import InputError, clipped, shown
 from milpcb.named_constraints import NamedRows
 from milpcb.protocols import PolicyClass
-from milpcb.types import Floats
 
 
 @dataclass(frozen=True)
 class Context:
-    """One context: the features as plain data, the numbers (1, d) that the class reads, and what ``came``.
-
-    ``names`` are those of the features where it came as a list.
-    """
+    """One context: the features as plain data, the numbers (1, d) that the class reads, and all that came by name."""
 
     features: tuple[Value, ...]
     numbers: Any
-    came: Any
-    names: tuple[str, ...]
-
-    @property
-    def named(self) -> Mapping[str, Any]:
-        """All that came by name; of a list, the features by the names of the class, or by their numbers."""
-        if hasattr(self.came, "keys"):
-            return cast("Mapping[str, Any]", self.came)
-        return dict(zip(self.names or map("x{}".format, range(len(self.came))), self.came, strict=False))
+    named: Mapping[str, Any]
 
 
 class ContextReader:
@@ -51,21 +39,25 @@ class ContextReader:
     policies : the class that reads the numbers
     names : of the features, () where there are none
     declared : name to values
+    schema : of the features, and of what was declared beside them for constraints
 
     """
 
     def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None) -> None:
         self.policies = policies
-        self.names = tuple(getattr(policies, "feature_names", None) or ())
-        self._columns: tuple[Column, ...] = ()
+        self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
         self.declared = _checked(declared)
-        known = {name: self.declared[name] for name in self.names if name in self.declared}
-        if known:
-            self._columns, self.policies = _with_columns(policies, self.names, known)
+        others = [name for name in self.declared if name not in self.names]
+        features = tuple(_field(name, self.declared.get(name, ())) for name in self.names)
+        self.schema = Schema((*features, *(_field(name, self.declared[name], "constraint") for name in others)))
+        self._features, self._fields = features, {field.name: field for field in self.schema.fields}
+        self._columns: tuple[Column, ...] = ()
+        if any(name in self.declared for name in self.names):
+            self._columns, self.policies = _with_columns(policies, features, self.declared)
 
     def read(self, context: Any) -> Context:
-        """Return one context: numbers (d,), a mapping by names, or a data frame of one row; raises InputError."""
-        rows = _records(context)
+        """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
+        rows = _rows(context)
         if len(rows) != 1:
             raise InputError(
                 f"act decides for one context, and this table has {len(rows)} rows: "
@@ -75,9 +67,9 @@ class ContextReader:
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
-        if hasattr(table, "columns"):
-            return [self._read(row) for row in _records(table)]
-        if hasattr(table, "keys") or not isinstance(table, Iterable):
+        if is_frame(table):
+            return [self._read(row) for row in records(table)]
+        if hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset)) or not isinstance(table, Iterable):
             raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
         return [self.read(context) for context in table]
 
@@ -85,7 +77,9 @@ class ContextReader:
         """Return a policy as one that reads tables as they come, strings and missing values included."""
         if not self._columns:
             return policy
-        return policy.with_columns(self.names, self._columns, getattr(self.policies, "action_names", None) or ())
+        return policy.with_columns(
+            Schema(self._features), self._columns, getattr(self.policies, "action_names", None) or ()
+        )
 
     def named_rows(self, context: Context, actions: Sequence[Any]) -> NamedRows:
         """Return the context as constraints read it: the first of several rows.
@@ -94,39 +88,45 @@ class ContextReader:
         that names a value which nobody declared is noticed.
         """
         size = 1 + max(map(len, self.declared.values()), default=0)
-        columns = {}
+        columns: dict[str, Values] = {}
         for name, value in context.named.items():
-            others = self.declared.get(name, ())
-            if _readable(value) and (others or not isinstance(value, str)):
-                listed = [value, *others]
-                columns[name] = [*listed, *[value] * (size - len(listed))]
+            field = self._fields.get(name) or _undeclared(name, value)
+            if field is not None:
+                columns[name] = _repeated(field, self._one(field, value), self.declared.get(name, ()), size)
         if not columns:
             raise InputError("constraints read contexts by name: give the class feature_names, or contexts by names")
-        table = np.empty((size, len(columns)), dtype=object)
-        for i, column in enumerate(columns.values()):
-            table[:, i] = column
-        return NamedRows(read_columns(table, list(columns), columns), actions)
+        return NamedRows(columns, actions)
 
-    def undeclared(self, context: Context) -> list[str]:
-        """Return the names under which the context has strings that were not declared: constraints do not read them."""
-        return [name for name, value in context.named.items() if isinstance(value, str) and name not in self.declared]
+    def advice(self, context: Context) -> str:
+        """Return what is to be done that constraints read the strings that were not declared; "" where there are none.
+
+        Constraints do not read these.
+        """
+        for name, value in context.named.items():
+            if isinstance(value, str) and name not in self._fields:
+                if as_number(value) is not None:
+                    return f"'{clipped(name)}' is {shown(value)}, which is text, not a number: convert it"
+                example = f"values={{'{name}': [{shown(value)}, ...]}}"
+                return f"declare strings that constraints read, as in Bandit(..., {example})"
+        return ""
 
     def _read(self, row: Any) -> Context:
-        by_name = hasattr(row, "keys")
-        try:
-            values = self._by_name(row) if by_name else list(row)
-        except TypeError as error:
-            raise InputError(
-                f"a context is a list of numbers, a mapping by names, or a row of a data frame; got {shown(row)}"
-            ) from error
-        came = row if by_name else values
-        ready = _all_numbers(values)
-        features = tuple(values if ready else map(_plain, values))
+        by_name = named(row)
+        values = in_order(row) if by_name is None else self._by_name(by_name)
+        if not self._columns and _all_numbers(values):
+            return Context(tuple(values), [values], self._named(values) if by_name is None else by_name)
+        if self.names and len(values) != len(self.names):
+            raise InputError(f"the context has {len(values)} features, and the class {len(self.names)}")
+        own = self._features or [Field(str(i)) for i in range(len(values))]
+        features = tuple(map(self._one, own, values))
+        came = self._named(features) if by_name is None else by_name
         if not self._columns:
-            return Context(features, [values if ready else self._numbers(features)], came, self.names)
-        if len(features) != len(self.names):
-            raise InputError(f"the context has {len(features)} features, and the class {len(self.names)}")
-        return Context(features, self._encoded(features), came, self.names)
+            return Context(features, [list(map(float, cast("Any", features)))], came)
+        arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
+        return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
+
+    def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
+        return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:
@@ -135,55 +135,31 @@ class ContextReader:
             )
         for name in self.names:
             if name not in row:
-                raise InputError(f"the context has no feature '{name}'{did_you_mean(name, map(str, row.keys()))}")
+                there = clipped(", ".join(map(str, row)), 200) or "nothing"
+                raise InputError(
+                    f"the context has no feature '{clipped(name)}', but {there}: call it '{clipped(name)}'"
+                )
         return [row[name] for name in self.names]
 
-    def _numbers(self, features: tuple[Value, ...]) -> list[float]:
-        for i, value in enumerate(features):
-            if not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
-                raise self._no_number(i, value)
-        return [float(cast("float", value)) for value in features]
-
-    def _encoded(self, features: tuple[Value, ...]) -> Floats:
-        """Return the numbers (1, columns) of strings, numbers and missing values."""
-        missing = {column.name for column in self._columns if isinstance(column, Number) and column.missing is not None}
-        numbers = {column.name for column in self._columns if isinstance(column, Number)}
-        values: dict[str, Values] = {}
-        for i, (name, value) in enumerate(zip(self.names, features, strict=True)):
-            number = isinstance(value, (int, float)) and abs(value) <= LARGEST
-            if name in numbers and not (number or (value is None and name in missing)):
-                raise self._no_number(i, value)
-            if isinstance(value, float) and not isfinite(value):
-                raise self._no_number(i, value)
-            values[name] = np.empty(1, dtype=float if name in numbers else object)
-            values[name][0] = value
-        return encoded(self._columns, values, range(len(self._columns)))
-
-    def _no_number(self, i: int, value: Value) -> InputError:
-        name = f"feature '{clipped(self.names[i])}'" if i < len(self.names) else f"feature {i}"
-        example = clipped(self.names[i]) if i < len(self.names) else "NAME"
-        if value is None:
-            return InputError(
-                f"{name} is missing: fill it in, or declare that it may be, as in Bandit(..., "
-                f"values={{'{example}': [None]}})"
-            )
-        if isinstance(value, str):
-            return InputError(
-                f"{name} is {shown(value)}, and the class reads numbers: declare its strings, as in Bandit(..., "
-                f"values={{'{example}': [{shown(value)}, ...]}})"
-            )
-        return InputError(f"{name} is {shown(value)}; give a finite number, of at most {LARGEST:g}")
+    def _one(self, field: Field, value: Any) -> Value:
+        """Return a value of a feature as plain data; raises InputError, with what may be declared."""
+        try:
+            return field.one(value)
+        except UnfitError as error:
+            example = clipped(field.name) if self.names else "NAME"
+            mend = error.mend
+            if error.missing:
+                mend = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
+            elif field.is_number and isinstance(value, str) and as_number(value) is None:
+                mend = f"declare its strings, as in Bandit(..., values={{'{example}': [{shown(value)}, ...]}})"
+            raise UnfitError(field.name, error.what, mend, "feature") from error
 
 
-def _records(context: Any) -> Sequence[Any]:
-    """Return the rows of a data frame, anything else as the only one."""
-    if not hasattr(context, "columns"):
-        return [context]
-    names = list(context.columns)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the data frame has several columns named '{clipped(str(twice))}'")
-    return cast("Sequence[Any]", context.to_dicts() if hasattr(context, "to_dicts") else context.to_dict("records"))
+def _rows(context: Any) -> Sequence[Any]:
+    """Return the rows of a table with names, anything else as the only one."""
+    if is_frame(context):
+        return records(context)
+    return list(context) if table_names(context) and context.ndim else [context]
 
 
 def _all_numbers(values: list[Any]) -> bool:
@@ -193,22 +169,18 @@ def _all_numbers(values: list[Any]) -> bool:
     return bool(-LARGEST <= min(values) <= max(values) <= LARGEST)
 
 
-def _plain(value: Any) -> Value:
-    """Return a value as plain data, None where it is missing; raises InputError on what is no value."""
-    entry = value.item() if isinstance(value, np.generic) else value
-    if entry is None or type(entry).__name__ in {"NAType", "NaTType"} or (isinstance(entry, float) and isnan(entry)):
-        return None
-    if isinstance(entry, (bool, int, float, str)):
-        return entry
-    raise InputError(f"a context holds {shown(value)}; give numbers, strings, booleans, or None")
-
-
-def _readable(value: Any) -> bool:
+def _undeclared(name: str, value: Any) -> Field | None:
+    """Return how constraints read what nobody declared: as a number; None where it is none."""
     try:
-        _plain(value)
-    except InputError:
-        return False
-    return True
+        return None if isinstance(plain(value), str) else Field(name, missing=True, role="constraint")
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def _repeated(field: Field, value: Value, declared: Sequence[Value], size: int) -> Values:
+    """Return a column of one value, and those that were declared."""
+    others = [] if field.is_number else list(declared)
+    return field.array([value, *others, *[value] * (size - 1 - len(others))])
 
 
 def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[Value, ...]]:
@@ -219,36 +191,57 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[
     for name, values in declared.items():
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
             raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
-    return {str(name): tuple(map(_plain, values)) for name, values in declared.items()}
+    return {str(name): _plain_values(name, values) for name, values in declared.items()}
+
+
+def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
+    try:
+        return tuple(dict.fromkeys(map(plain, values)))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
+
+
+def _field(name: str, declared: Sequence[Value], role: str = "feature") -> Field:
+    """Return what was declared of a column: a number where that is only that it may be missing, or nothing."""
+    kinds, missing = kinds_of(declared), None in declared
+    if len(kinds) > 1:
+        raise InputError(
+            f"values['{name}'] has values of several kinds, {shown(list(declared))}: give strings, or numbers alone"
+        )
+    if kinds == {"boolean"}:
+        return Field(name, "boolean", (False, True), missing, role)
+    known = tuple(value for value in declared if value is not None)
+    return Field(name, "category" if known else "number", known, missing, role)
 
 
 def _with_columns(
-    policies: PolicyClass, names: tuple[str, ...], declared: Mapping[str, tuple[Value, ...]]
+    policies: PolicyClass, features: tuple[Field, ...], declared: Mapping[str, tuple[Value, ...]]
 ) -> tuple[tuple[Column, ...], PolicyClass]:
     """Return what the numbers of a class are made of, and the class with cut points for each of them."""
     options: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
     cuts = getattr(policies, "thresholds", None)
-    if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(names):
+    if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(features):
         raise InputError(
             "strings and missing values need a class with explicit cut points: a list for each feature, [] for strings"
         )
     columns: list[Column] = []
     thresholds: list[Sequence[float]] = []
-    for name, points in zip(names, cuts, strict=True):
-        made = _columns_of(name, declared[name], points) if name in declared else (Number(name),)
+    for field, points in zip(features, cuts, strict=True):
+        _check_cuts(field, list(points))
+        made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
         columns += made
         thresholds += [list(points) if isinstance(column, Number) else [0.5] for column in made]
     changed: Any = policies
     return tuple(columns), cast("PolicyClass", replace(changed, thresholds=thresholds, feature_names=None))
 
 
-def _columns_of(name: str, declared: tuple[Value, ...], cuts: Sequence[float]) -> tuple[Column, ...]:
-    texts = [value for value in declared if isinstance(value, (str, bool))]
-    if not texts:  # a number that may be missing: a missing one counts as below, or above, all cut points
-        if not list(cuts) or not all(isfinite(cut) for cut in cuts):
-            raise InputError(f"feature '{clipped(name)}' holds numbers that may be missing: give it cut points")
-        column: Values = np.array([np.nan, *map(float, cuts)])
-    else:
-        column = np.empty(len(declared), dtype=object)
-        column[:] = declared
-    return make_columns({name: column}, [name], missing="either", most_subsets=4, scores=False)
+def _check_cuts(field: Field, points: list[float]) -> None:
+    """Raise InputError where values are declared of a feature that its cut points do not fit."""
+    name = clipped(field.name)
+    if field.is_number and field.missing and not (points and all(map(isfinite, points))):
+        raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
+    if "category" in field.kind and points:
+        raise InputError(
+            f"feature '{name}' has the cut points {shown(points)}, which compare numbers, and the values "
+            f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as its cut points"
+        )

@@ -15,7 +15,7 @@ from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
 from milpcb.data.columns import Value
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError
 from milpcb.named_constraints import NamedConstraint
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
@@ -223,11 +223,10 @@ class DecisionRounds:
             tables, read = self._so_far.tables(self._reader.named_rows(context, self._names))
             return tables, tuple(item for item in read.items() if item[0] not in self._reader.names)
         except InputError as error:
-            texts = self._reader.undeclared(context)
-            if not texts:
+            advice = self._reader.advice(context)
+            if not advice:
                 raise
-            example = f"values={{'{texts[0]}': [{shown(context.named[texts[0]])}, ...]}}"
-            raise InputError(f"{error}; declare strings that constraints read, as in Bandit(..., {example})") from error
+            raise InputError(f"{error}; {advice}") from error
 
     def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
         """Raise InputError where a guard-rail forbids what may be drawn."""

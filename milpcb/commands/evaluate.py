@@ -175,16 +175,8 @@ def _read(path: Path) -> Read:
         numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
         policy = replace(policy, names=replace(policy.names, actions=numbers))
     origin = None if estimator is None else Origin.read(json.loads(text).get(ORIGIN))
-    schema = _strings(policy) if origin is None else origin.schema
+    schema = policy.schema if origin is None else origin.schema
     return Read(policy, origin, getattr(estimator, "treatment_cost", None), schema)
-
-
-def _strings(policy: Any) -> Schema:
-    """Return the columns of which a policy tests strings."""
-    from milpcb.data.fields import Field
-    from milpcb.data.schema import Schema
-
-    return Schema(tuple(Field(name, "category", ("",)) for name in policy.names.texts))
 
 
 def _rule(text: str, path: Path) -> Any:

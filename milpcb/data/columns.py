@@ -1,4 +1,4 @@
-"""How each numeric feature is computed from a column with strings and missing values.
+"""How each numeric feature is computed from a column with strings and missing values, which its schema has read.
 
 A policy class reads numbers. A Number, a Membership or a Reached describes how one of them comes from a column of a
 data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.
@@ -15,10 +15,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.core.checks import LARGEST
 from milpcb.core.decimals import written
-from milpcb.core.text import escaped, is_plain, quoted
-from milpcb.errors import InputError
+from milpcb.core.text import is_plain, quoted
 from milpcb.types import Floats
 
 Value = bool | int | float | str | None  # of a category; None is a missing one
@@ -74,18 +72,8 @@ class Number:
         return name if self.missing is None else f"{name} (missing counts as {written(self.missing)})"
 
     def read(self, values: Values) -> Floats:
-        """Return the numbers (n,) of a column, NaN being missing; raises InputError on one that cannot be read."""
-        if values.dtype == object:
-            raise InputError(f"column '{escaped(self.name)}' must hold numbers, as it did when the policy was learnt")
-        lost = np.isnan(values)
-        if self.missing is None and lost.any():
-            raise InputError(
-                f"column '{escaped(self.name)}' is missing in row {int(lost.argmax())}, which it never was when the "
-                "policy was learnt: fill it in, leave the row out, or learn from rows in which it is missing"
-            )
-        if not (np.abs(values[~lost]) <= LARGEST).all():
-            raise InputError(f"column '{escaped(self.name)}' has numbers that are infinite or beyond {LARGEST:g}")
-        return np.where(lost, 0.0 if self.missing is None else self.missing, values)
+        """Return the numbers (n,) of a column that its schema has read."""
+        return values if self.missing is None else np.where(np.isnan(values), self.missing, values)
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison with ``cut`` in words, and on which side of it a missing number is."""
@@ -115,23 +103,10 @@ class Membership:
     def read(self, values: Values) -> Floats:
         """Return 0 or 1 (n,) for the values of a column, of which None and NaN are missing."""
         lost = np.isnan(values) if values.dtype != object else np.array([value is None for value in values], dtype=bool)
-        listed = [value for value in self.values if value is not None]
-        if values.dtype != object and not lost.all():
-            self._check_numbers(listed)
         among = lost & (None in self.values)
-        if listed:
-            known = np.array([value in listed for value in values[~lost].tolist()], dtype=bool)
-            among[~lost] = known
+        if listed := [value for value in self.values if value is not None]:
+            among[~lost] = [value in listed for value in values[~lost].tolist()]
         return np.where(among, float(self.inside), 1.0 - self.inside)
-
-    def _check_numbers(self, listed: Iterable[Value]) -> None:
-        """Raise InputError where a listed text reads as a number: a column of numbers has such a value, or has not."""
-        code = next((value for value in listed if isinstance(value, str) and as_number(value) is not None), None)
-        if code is not None:
-            raise InputError(
-                f"column '{escaped(self.name)}' holds numbers, but held strings such as {in_words(code)} when the "
-                "policy was learnt; turn its numbers into the strings that they were written as"
-            )
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison of the number with a ``cut`` between 0 and 1 in words."""
@@ -162,8 +137,8 @@ class Reached:
         return f"[{self.words(holds=True)}]"
 
     def read(self, values: Values) -> Floats:
-        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing; raises InputError on strings."""
-        return (Number(self.name, -np.inf).read(values) >= self.cut).astype(float)
+        """Return 0 or 1 (n,) for the numbers of a column, NaN being missing."""
+        return np.asarray(values >= self.cut, dtype=float)
 
     def test(self, sign: str, cut: float, *, binary: bool = False) -> str:
         """Return a comparison of the 0 or 1 with a ``cut`` between them in words."""

@@ -112,10 +112,10 @@ def _compared(found: re.Match[str], name: str, column: Values, test: str) -> Boo
         side = found["side"]
         return np.asarray(compared if side is None else np.where(np.isnan(column), side == "or", compared))
     if sign not in ("=", "!=", "is not"):
-        raise InputError(f"column '{name}' holds strings, which '{test}' compares; write '{name} = {written}'")
+        raise InputError(f"column '{name}' holds categories, which '{test}' compares; write '{name} = {written}'")
     if found["side"] is not None:
         raise InputError(
-            f"column '{name}' holds strings, and '(or missing)' is for numbers; write strings in double quotes"
+            f"column '{name}' holds categories, and '(or missing)' is for numbers; write strings in double quotes"
         )
     return np.asarray(_among(name, column, [_value(written, name, column, test)]) == (sign == "="))
 
@@ -148,7 +148,7 @@ def _number(written: str, name: str, column: Values, test: str) -> float:
     """Return a number; raises InputError where it, or its column, holds anything else."""
     number = as_number(written)
     if column.dtype == object:
-        raise InputError(f"column '{name}' holds strings, which '{test}' compares with numbers")
+        raise InputError(f"column '{name}' holds categories, which '{test}' compares with numbers")
     if number is None:
         raise InputError(f"'{written}' in the condition '{test}' is no number, but its column holds numbers")
     return float(number)

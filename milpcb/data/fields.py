@@ -6,6 +6,7 @@ the mend.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isnan
@@ -15,16 +16,27 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.core.checks import LARGEST
+from milpcb.core.decimals import written
 from milpcb.core.text import escaped
 from milpcb.data.columns import Value, Values, as_number, in_words
 from milpcb.data.frames import Given
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
 
-ROLES = ("feature", "action", "outcome", "propensity", "group", "weight", "identifier", "time", "row number")
+ROLES = (
+    "feature",
+    "action",
+    "outcome",
+    "propensity",
+    "group",
+    "weight",
+    "identifier",
+    "time",
+    "row number",
+    "constraint",
+)
 KINDS = ("number", "category", "ordered category", "boolean")
 NOTHING = ("NAType", "NaTType")  # the types of pandas' missing values, which need not be installed
-LEARNT = "when the policy was learnt"
 
 
 def plain(value: Any) -> Value:
@@ -47,12 +59,18 @@ def plain(value: Any) -> Value:
     return None if isnan(value) else float(value)
 
 
+def kinds_of(values: Iterable[Value]) -> set[str]:
+    """Return of what kinds plain values are, missing ones left out: "boolean", "text", "number"."""
+    kinds = {bool: "boolean", str: "text", int: "number", float: "number"}
+    return {kinds[kind] for kind in set(map(type, values)) - {type(None)}}
+
+
 class UnfitError(InputError):
     """A value does not fit its column: ``what`` it is, and how to ``mend`` it."""
 
-    def __init__(self, name: str, what: str, mend: str, column: str = "column") -> None:
+    def __init__(self, name: str, what: str, mend: str, column: str = "column", *, missing: bool = False) -> None:
         super().__init__(f"{column} '{clipped(escaped(name))}' {what}: {mend}")
-        self.name, self.what, self.mend = name, what, mend
+        self.what, self.mend, self.missing = what, mend, missing
 
 
 @dataclass(frozen=True)
@@ -91,6 +109,11 @@ class Field:
         """Whether the categories are strings."""
         return any(isinstance(value, str) for value in self.values)
 
+    @property
+    def takes_truth(self) -> bool:
+        """Whether True and False may stand for the numbers 1 and 0: where no others are known."""
+        return self.is_number and set(self.values) <= {0, 1}
+
     def read(self, given: Given) -> Values:
         """Return a column (n,): floats, NaN being missing, of numbers; else objects, None being missing.
 
@@ -99,11 +122,14 @@ class Field:
         if self.is_number and isinstance(given.entries, np.ndarray):
             return self._numbers(given.entries)
         entries = given.entries.tolist() if isinstance(given.entries, np.ndarray) else given.entries
-        found = [self.one(value, row) for row, value in enumerate(entries)]
+        return self.array([self.one(value, row) for row, value in enumerate(entries)])
+
+    def array(self, values: list[Value]) -> Values:
+        """Return values that were read, one by one, as a column."""
         if self.is_number:
-            return np.array([np.nan if value is None else float(value) for value in found])
-        column = np.empty(len(found), dtype=object)
-        column[:] = found
+            return np.array([np.nan if value is None else float(value) for value in values])
+        column = np.empty(len(values), dtype=object)
+        column[:] = values
         return column
 
     def one(self, value: Any, row: int | None = None) -> Value:
@@ -120,7 +146,7 @@ class Field:
             return self._number(entry, row)
         if self.kind == "boolean":
             if isinstance(entry, str) or entry not in (0, 1):
-                raise self._unfit(entry, row, _which(entry, f"and was true or false {LEARNT}"), "give True or False")
+                raise self._unfit(entry, row, _which(entry, "and its values are true and false"), "give True or False")
             return bool(entry)
         if self.texts != isinstance(entry, str) or isinstance(entry, bool):
             raise self._no_category(entry, row)
@@ -130,9 +156,12 @@ class Field:
         if isinstance(entry, str):
             if as_number(entry) is not None:
                 raise self._unfit(entry, row, "which is text, not a number", "convert it")
-            raise self._unfit(entry, row, f"and must hold numbers, as it did {LEARNT}", "give a number")
+            raise self._unfit(entry, row, "which is text, and its values are numbers", "give a number")
+        if isinstance(entry, bool) and not self.takes_truth:
+            low, high = (written(cast("float", value)) for value in self.values)
+            raise self._unfit(entry, row, f"and its values are numbers from {low} to {high}", "give a number")
         if not abs(cast("float", entry)) <= LARGEST:
-            raise self._unfit(entry, row, "which is infinite, or too large", f"give a number of at most {LARGEST:g}")
+            raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", "give a finite number")
         return int(entry) if isinstance(entry, bool) else entry
 
     def _numbers(self, entries: Floats) -> Floats:
@@ -150,17 +179,17 @@ class Field:
         where = "" if row is None else f" in row {row}"
         return UnfitError(
             self.name,
-            f"is missing{where}, which it never was {LEARNT}",
-            "fill it in, leave the row out, or learn from rows in which it is missing",
+            f"is missing{where}",
+            "it never was when the policy was learnt; fill it in, leave the row out, or learn from rows in which it is "
+            "missing",
+            missing=True,
         )
 
     def _no_category(self, entry: Value, row: int | None) -> UnfitError:
         example = clipped(in_words(next((value for value in self.values if value is not None), None)))
-        if self.texts:
-            what = f"and held strings such as {example} {LEARNT}"
-            return self._unfit(entry, row, what, "turn it into the string that it was written as")
-        what = f"and held codes such as {example} {LEARNT}"
-        return self._unfit(entry, row, _which(entry, what), "turn it into the number that it was")
+        kind, mend = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
+        what = _which(entry, f"and its values are {kind} such as {example}")
+        return self._unfit(entry, row, what, f"turn it into the {mend}")
 
     def _unfit(self, value: Any, row: int | None, what: str, mend: str) -> UnfitError:
         where = "" if row is None else f" in row {row}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -59,7 +59,7 @@ def n_rows(table: Any) -> int:
         raise InputError(f"a table of rows is wanted, got {shown(table)}") from error
 
 
-def columns_of(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, Given]:
+def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, Given]:
     """Return some columns of a table.
 
     Parameters
@@ -79,7 +79,7 @@ def columns_of(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[
         return {name: _of_frame(table, labels[_place(name, found)], name) for name in wanted}
     if found := table_names(table):
         return {name: _of_array(table[found[_place(name, found)]], name) for name in wanted}
-    if not isinstance(table, np.ndarray) and (rows := _named_rows(table)):
+    if rows := named_rows(table):
         return {name: Given([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
     array = _array(table)
     if array.ndim != 2:
@@ -112,8 +112,27 @@ def named(row: Any) -> Mapping[str, Any] | None:
     return dict(zip(names, (value for _, value in pairs), strict=True)) if names else None
 
 
+def named_rows(table: Any) -> list[Mapping[str, Any]]:
+    """Return the rows of a list by name; none of other tables, and where the first row carries no names.
+
+    Raises InputError on what is no table, and where only some rows carry names.
+    """
+    if is_frame(table) or isinstance(table, np.ndarray):
+        return []
+    if hasattr(table, "keys") or isinstance(table, NO_ROWS) or not isinstance(table, Iterable):
+        raise InputError(f"a table is a data frame, an array (n, d), or a list of rows; got {shown(table)}")
+    rows = list(table)
+    if not rows or named(rows[0]) is None:
+        return []
+    return list(_all_named(rows))
+
+
 def in_order(row: Any) -> list[Any]:
     """Return the values of a row without names; raises InputError on sets, text and all else that has no order."""
+    if type(row) is list or type(row) is tuple:
+        return list(row)
+    if isinstance(row, np.ndarray) and row.ndim == 1:
+        return cast("list[Any]", row.tolist())
     if hasattr(row, "keys"):
         return [row[key] for key in row.keys()]  # noqa: SIM118 - of a Series whose values are only numbered
     if isinstance(row, NO_ROWS) or not hasattr(row, "__getitem__") or not hasattr(row, "__len__"):
@@ -136,17 +155,15 @@ def records(table: Any) -> list[Any]:
     return found
 
 
-def no_such(what: str, name: str, there: Iterable[str], found: str = "has no column") -> InputError:
-    """Return the error that something has not what is wanted: what it has is listed, and nothing of it is guessed."""
-    return InputError(
-        f"{what} {found} named '{clipped(name)}'; it has {clipped(', '.join(map(str, there)), 200) or 'none'}: "
-        f"call the right one of these '{clipped(name)}'"
-    )
+def no_such(what: str, name: str, there: Iterable[str]) -> InputError:
+    """Return the error that something is not there: what is there is listed, and nothing of it is guessed."""
+    own, others = clipped(name), clipped(", ".join(map(str, there)), 200) or "nothing"
+    return InputError(f"{what} named '{own}', but {others}: call the right one of these '{own}'")
 
 
 def _place(name: str, there: Sequence[str]) -> int:
     if name not in there:
-        raise no_such("the table", name, there)
+        raise no_such("the table has no column", name, there)
     if there.count(name) > 1:
         raise InputError(f"the table has {there.count(name)} columns named '{clipped(name)}'")
     return there.index(name)
@@ -161,16 +178,6 @@ def _positions(width: int, rows: int, names: Sequence[str]) -> Sequence[str]:
     return list(names)
 
 
-def _named_rows(table: Any) -> list[Mapping[str, Any]]:
-    """Return rows that all carry names; none where the first carries none. Raises InputError where only some do."""
-    if hasattr(table, "keys") or isinstance(table, NO_ROWS) or not isinstance(table, Iterable):
-        raise InputError(f"a table is a data frame, an array (n, d), or a list of rows; got {shown(table)}")
-    rows = list(table)
-    if not rows or named(rows[0]) is None:
-        return []
-    return list(_all_named(rows))
-
-
 def _all_named(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
     for i, row in enumerate(rows):
         found = named(row)
@@ -181,7 +188,7 @@ def _all_named(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
 
 def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
     if name not in row:
-        raise no_such(f"row {i}", name, row)
+        raise no_such(f"row {i} has no value", name, row)
     return row[name]
 
 
@@ -205,11 +212,14 @@ def _of_array(column: Any, name: str) -> Given:
 
 
 def _of_frame(table: Any, label: Any, name: str) -> Given:
-    with needs("learn", "reading a data frame with strings or missing values"):
-        import narwhals as nw
     if hasattr(table, "collect"):
         raise InputError("a lazy data frame was given: collect() it first")
-    series = nw.from_native(table[label], series_only=True)
+    column = table[label]
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
+        return Given(np.asarray(column, dtype=float))
+    with needs("learn", "reading a data frame with strings or missing values"):
+        import narwhals as nw
+    series = nw.from_native(column, series_only=True)
     if series.dtype.is_temporal():
         raise _no_dates(name)
     if series.dtype.is_numeric():

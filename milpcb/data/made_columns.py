@@ -10,37 +10,55 @@ from typing import Any
 import numpy as np
 
 from milpcb.data.columns import Column, Membership, Number, Value, Values
+from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
+FEW = 4  # declared categories, of which sets are tested
 MOST_CATEGORIES = 100  # each is a literal of its own: beyond it a column is rather an identifier
 SIDES = ("either", "yes", "no")  # of a comparison, for a missing number
 
 
 def make_columns(
-    values: Mapping[str, Values], features: Sequence[str], *, missing: str, most_subsets: int, scores: bool
+    values: Mapping[str, Values], fields: Sequence[Field], *, missing: str, most_subsets: int, scores: bool
 ) -> tuple[Column, ...]:
     """Return what the numbers that a policy class reads are made of.
 
     Parameters
     ----------
     values : name to (n,): floats, NaN being missing, or objects, None being missing
-    features : names of the columns that policies may test
+    fields : the columns that policies may test
     missing : the side of a comparison for a missing number: "yes" as if it held, "no" as if it failed, "either" offers
         both; that a number is missing is a test of its own beside
     most_subsets : columns with up to so many categories, missing being one, are tested by every subset of them, others
-        by one category against the rest
+        by one category against the rest; ordered categories also by the first ones against the rest
     scores : whether conditions are to be weighted and added up, so that they are 1 where they hold
 
     """
     found: list[Column] = []
-    for name in features:
-        column = values[name]
-        if column.dtype == object:
-            found += _categories(name, column, most_subsets, inside=int(scores))
+    for field in fields:
+        column = values[field.name]
+        if field.is_number:
+            found += _numbers(field.name, column, missing, scores=scores)
         else:
-            found += _numbers(name, column, missing, scores=scores)
+            found += _categories(field, set(column.tolist()), most_subsets, inside=int(scores))
     return tuple(found)
+
+
+def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
+    """Return what the numbers of a column are made of that was declared, and not learnt from rows.
+
+    Other categories than those declared may come: each of these is tested against all others, declared or not, and so
+    are sets of up to half of them where they are few.
+    """
+    if field.is_number:
+        return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
+    if field.kind == "boolean":
+        return tuple(_categories(field, {*field.values, *([None] if field.missing else [])}, 4, inside=0))
+    declared = sorted({*field.values, *([None] if field.missing else [])}, key=_rank)
+    most = max(1, len(declared) // 2) if len(declared) <= FEW else 1
+    sets = (chosen for size in range(1, most + 1) for chosen in combinations(declared, size))
+    return tuple(Membership(field.name, chosen) for chosen in sets)
 
 
 def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
@@ -62,16 +80,17 @@ def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
 def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterator[Column]:
     lost = np.isnan(column)
     known = column[~lost]
-    if not lost.any():
-        yield Number(name)
-        return
     if not len(known):
         return  # always missing: nothing to test
-    yield Membership(name, (None,), inside=int(scores))  # first: of tests that divide alike, classes take the first
+    if lost.any():
+        yield Membership(name, (None,), inside=int(scores))  # first: of tests that divide alike, classes take the first
+    elif missing == "either":
+        yield Number(name)
+        return
     low, high = float(known.min()), float(known.max())
     below, above = float(floor(low - max(1.0, abs(low)))), float(ceil(high + max(1.0, abs(high))))
     if scores:
-        yield Number(name)
+        yield Number(name, 0.0)
         return
     if missing in ("either", "yes"):
         yield Number(name, below)
@@ -79,20 +98,24 @@ def _numbers(name: str, column: Floats, missing: str, *, scores: bool) -> Iterat
         yield Number(name, above)
 
 
-def _categories(name: str, column: Values, most_subsets: int, inside: int) -> Iterator[Column]:
+def _categories(field: Field, present: set[Value], most_subsets: int, inside: int) -> Iterator[Column]:
     """Yield the memberships that divide the rows, none twice; of a set and the rest that with fewer categories."""
-    categories = sorted(set(column.tolist()), key=_rank)
+    categories = sorted(present, key=_rank)
     count = len(categories)
     if count > MOST_CATEGORIES:
         raise InputError(
-            f"column '{clipped(name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are tested; "
+            f"column '{clipped(field.name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are tested; "
             "group them, such as postcodes by their first digits, or name the other columns in features"
         )
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
     for size in sizes:
         for chosen in combinations(categories, size):
             if 2 * size < count or chosen[0] == categories[0]:
-                yield Membership(name, chosen, inside)
+                yield Membership(field.name, chosen, inside)
+    if field.kind == "ordered category" and count > most_subsets:
+        in_order = [value for value in field.values if value in present]
+        for size in range(2, len(in_order) - 1 + (None in present)):
+            yield Membership(field.name, tuple(in_order[:size]), inside)
 
 
 def _rank(value: Value) -> tuple[Any, ...]:

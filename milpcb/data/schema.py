@@ -10,8 +10,8 @@ import numpy as np
 
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
-from milpcb.data.fields import Field, plain
-from milpcb.data.frames import Given, columns_of, table_names
+from milpcb.data.fields import Field, kinds_of, plain
+from milpcb.data.frames import Given, given_columns, table_names
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 
 # How people write that a value is missing: such a string is none, but it is said where it is kept as a string.
@@ -32,7 +32,7 @@ class Schema:
         of objects is what all of them are. Raises InputError where one column holds values of several kinds.
         """
         names = table_names(table) or names
-        return cls(tuple(inferred(name, given) for name, given in columns_of(table, names, names).items()))
+        return cls(tuple(inferred(name, given) for name, given in given_columns(table, names, names).items()))
 
     @classmethod
     def of_numbers(cls, names: Iterable[str]) -> Self:
@@ -60,7 +60,7 @@ class Schema:
         looked at. Raises InputError where a column is not there, UnfitError where a value does not fit.
         """
         wanted = self.names if wanted is None else tuple(wanted)
-        given = columns_of(table, self.names, wanted)
+        given = given_columns(table, self.names, wanted)
         return {name: self[name].read(given[name]) for name in wanted}
 
     def allowing_missing(self) -> Schema:
@@ -112,11 +112,11 @@ def inferred(name: str, given: Given, role: str = "feature") -> Field:
         return Field(name, "number", ends, bool(np.isnan(given.entries).any()), role)
     entries = _all_plain(name, given.entries)
     values, missing = {value for value in entries if value is not None}, None in entries
-    kinds = {_kind_of(value) for value in entries} - {"missing"}
+    kinds = kinds_of(entries)
     if kinds <= {"boolean"} or (kinds == {"boolean", "number"} and values <= {0, 1}):
         return Field(name, "boolean" if kinds else "number", (False, True) if kinds else (), missing, role)
     if len(kinds) > 1:
-        first, other = (next(v for v in entries if v is not None and _kind_of(v) == kind) for kind in sorted(kinds)[:2])
+        first, other = (next(v for v in entries if kinds_of([v]) == {kind}) for kind in sorted(kinds)[:2])
         raise InputError(
             f"column '{clipped(name)}' holds values of several kinds, such as {shown(first)} and {shown(other)}: "
             "convert all to numbers, or all to text"
@@ -134,7 +134,7 @@ def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> 
 
     ``features`` are the names of the columns of a table without names. See ``Schema``.
     """
-    given = columns_of(table, features, wanted)
+    given = given_columns(table, features, wanted)
     return {name: inferred(name, column).read(column) for name, column in given.items()}
 
 
@@ -151,12 +151,6 @@ def _all_plain(name: str, entries: list[Any]) -> list[Value]:
                 "give numbers, strings, booleans, or nothing"
             ) from error
     return found
-
-
-def _kind_of(value: Value) -> str:
-    if value is None:
-        return "missing"
-    return "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
 
 
 def _kind(field: Field) -> str:

@@ -18,11 +18,12 @@ from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.cuts import as_tests, explicit_cuts
 from milpcb.estimators.described import called, joined
 from milpcb.estimators.documents import to_json
-from milpcb.estimators.inputs import Features, checked, read_features
+from milpcb.estimators.inputs import Features, checked
 from milpcb.estimators.rising import joints_of
 from milpcb.estimators.shown import html
 from milpcb.estimators.targets import read_weights
@@ -57,7 +58,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         constraints
     missing : the side of a comparison such as age <= 40 for a missing number: "yes" as if it held, "no" as if it
         failed, "either" as the search finds best. That a number is missing is a test of its own beside. Printed rules
-        show the side; nothing is imputed
+        show the side; nothing is imputed. With "yes" and "no" columns that were never missing may be missing later
     most_subsets : a column of strings or booleans with up to so many of them is tested by every subset (region in
         {north, west}), one with more by one value against the rest. Missing counts as a value
     constraints : what the policy must keep, see share_at_most, parity, mean_at_most, never, always
@@ -73,6 +74,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     Attributes
     ----------
+    schema_ : what each column of the table is; ``print`` it. What comes later is read as that, or refused
     policy_ : the policy; it reads the tables that ``predict`` reads, prints as rules, and leaves as JSON, SQL, Python
     actions_ : (K,) names of the actions, in the order of the columns of the table
     policy_value_ : the weighted mean of the table over the rows of the fit under the policy
@@ -152,12 +154,12 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         Constraints count every row by ``sample_weight`` (n,), once without it.
         """
         columns = self._policy().names.columns
-        features = read_features(self, checked(self, X, reset=False))
-        contexts = encoded(columns, features.values, range(len(columns)))
+        values = self.schema_.read(checked(self, X, reset=False))
+        contexts = encoded(columns, values, range(len(columns)))
         contexts.setflags(write=False)
         each = read_weights(sample_weight, len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
-        rules = bind_all(self._named_constraints(), FittedRows(features.values, self.actions_.tolist(), rows))
+        rules = bind_all(self._named_constraints(), FittedRows(values, self.actions_.tolist(), rows))
         policies = self._policies_of(rows)
         return Problem(
             policies, contexts, tuple(rules), self._kind(open_class(policies, contexts), constrained=bool(rules))
@@ -213,7 +215,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
         rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))
-        self._search(policies, rows, costs, rules, features.names, columns, actions, sign)
+        self._search(policies, rows, costs, rules, features.schema, columns, actions, sign)
         return self
 
     def _search(
@@ -222,24 +224,26 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         rows: Rows,
         costs: Floats,
         rules: Sequence[LabelConstraint],
-        names: Sequence[str],
+        schema: Schema,
         columns: Sequence[Column],
         actions: Any,
         sign: float,
     ) -> Answer:
-        """Search on merged rows, and set the fitted attributes; ``names`` and ``columns`` are what policies read."""
+        """Search on merged rows, and set the fitted attributes; ``schema`` and ``columns`` are what policies read."""
         with called(self._words):
             answer = self._optimise(policies, rows, costs, rules)
         self.policies_ = policies
         self._keep(answer, rows, costs, sign)
         self.actions_, self.maximise_ = actions, sign < 0
-        self.policy_ = _on_tables(answer.policy, names, columns, actions)
+        self.schema_ = schema if self.missing == "either" else schema.allowing_missing()
+        self.policy_ = _on_tables(answer.policy, self.schema_, columns, actions)
         return answer
 
     def _columns(self, features: Features, names: Sequence[str], weight: Floats) -> tuple[Column, ...]:
         choice("missing", self.missing, SIDES)
         most = whole("most_subsets", self.most_subsets, 1)
-        made = make_columns(features.values, names, missing=self.missing, most_subsets=most, scores=self._adds_up)
+        chosen = [features.schema[name] for name in names]
+        made = make_columns(features.values, chosen, missing=self.missing, most_subsets=most, scores=self._adds_up)
         if self._adds_up:
             made = tuple(as_tests(made, self._thresholds(), names, features.values, weight))
         return made or (Membership(names[0], (None,)),)  # nothing to test: some number must be there
@@ -332,13 +336,13 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return tags
 
 
-def _on_tables(policy: Any, features: Sequence[str], columns: Sequence[Column], actions: Any) -> Any:
-    """Return the policy as one that reads tables of ``features``; raises InputError where it can read numbers only."""
+def _on_tables(policy: Any, schema: Schema, columns: Sequence[Column], actions: Any) -> Any:
+    """Return the policy as one that reads tables of a schema; raises InputError where it can read numbers only."""
     numbered = actions.dtype.kind in "iu" and np.array_equal(actions, np.arange(len(actions)))
     names = () if numbered else tuple(map(action_name, actions.tolist()))
     if hasattr(policy, "with_columns"):
-        return policy.with_columns(features, columns, names)
-    if list(columns) != [Number(name) for name in features]:
+        return policy.with_columns(schema, columns, names)
+    if list(columns) != [Number(name) for name in schema.names]:
         raise InputError(
             f"a {type(policy).__name__} reads numbers only: give it a table without strings and missing values, "
             "and leave the option features out"

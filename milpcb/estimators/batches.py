@@ -11,7 +11,6 @@ import numpy as np
 
 from milpcb.core.checks import choice, real
 from milpcb.data.made_columns import chosen_features
-from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.coded_parts import CodedPart, coded_parts
@@ -116,9 +115,9 @@ class FromBatches(PolicyEstimator):
             return RowCounter(layout, columns, self.min_propensity)
         known = LoggedBatch.of(sample.table, columns, layout)
         shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
-        features = Features(read_columns(sample.table, (), layout.features))
+        features = Features(layout.schema.read(sample.table), layout.schema)
         propensity = RANDOMISED if columns.randomised else known.propensity
-        frame = sample.table[list(layout.features)]
+        frame = sample.table[list(layout.schema.names)]
         done = np.array(layout.actions)[known.action]
         log = read_log(frame, done, reward=known.outcome, propensity=propensity, actions=layout.actions)
         models = fit_row_models(
@@ -152,7 +151,7 @@ class FromBatches(PolicyEstimator):
         if isinstance(cuts, str):
             raise InputError("every cut (thresholds 'all') needs the rows themselves; give a number of cut points")
         cuts = tuple((0.5,) for _ in columns) if cuts is None else tuple(cuts)
-        layout = Layout(features.names, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
+        layout = Layout(features.schema, columns, cuts, self._order() or 1, tuple(actions), self.method == "dr")
         self._charges(layout.actions, maximise=True)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             raise InputError(
@@ -174,8 +173,8 @@ class FromBatches(PolicyEstimator):
         rules = bind_all(self.constraints, FittedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts, rows)
         self.scores_, self.stand_in_ = None, found
-        costs, names = sign * found.scores, layout.features
-        answer = self._search(policies, rows, costs, rules, names, layout.columns, actions, sign)
+        costs = sign * found.scores
+        answer = self._search(policies, rows, costs, rules, layout.schema, layout.columns, actions, sign)
         self.found_: Any = answer.policy
         self.played_ = np.asarray(self.found_.predict(contexts))
         return self

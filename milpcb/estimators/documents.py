@@ -46,6 +46,7 @@ def restored(cls: Any, document: dict[str, Any]) -> Any:
     if policy["class"] not in registry.names("policy"):
         raise UnknownNameError("policy", policy["class"], registry.names("policy"))
     estimator.policy_ = registry.load("policy", policy["class"]).from_document(policy)
+    estimator.schema_ = estimator.policy_.schema
     estimator.actions_ = _actions(**document["actions"])
     if document["feature_names_in_"] is not None:
         estimator.feature_names_in_ = np.array(document["feature_names_in_"], dtype=object)

@@ -11,16 +11,17 @@ from sklearn.utils.validation import validate_data
 
 from milpcb.data.columns import Value, Values
 from milpcb.data.frames import table_names
-from milpcb.data.schema import read_columns
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of a table by name, in their order: floats, NaN being missing, or objects, None being missing."""
+    """The columns of a table by name, in the order of its schema, which says what they are."""
 
     values: Mapping[str, Values]
+    schema: Schema
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
@@ -32,7 +33,7 @@ class Features:
 
     def take(self, rows: Bools) -> Features:
         """Return some of the rows."""
-        return Features({name: column[rows] for name, column in self.values.items()})
+        return Features({name: column[rows] for name, column in self.values.items()}, self.schema)
 
     def numbers(self) -> Floats:
         """Return all columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
@@ -53,14 +54,10 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
 
 
 def read_features(estimator: Any, X: Any) -> Features:
-    """Return the columns of a table that was ``checked``."""
-    given = getattr(estimator, "feature_names_in_", None)
-    names = [f"x{i}" for i in range(estimator.n_features_in_)] if given is None else given.tolist()
-    features = Features(read_columns(X, names, names))
-    for name, column in features.values.items():
-        if column.dtype != object and np.isinf(column).any():
-            raise InputError(f"column '{name}' of X contains infinity; replace it, or leave the row out")
-    return features
+    """Return the columns of a table that was ``checked``, and what they are."""
+    given = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(estimator.n_features_in_)])
+    schema = Schema.infer(X, list(given))
+    return Features(schema.read(X), schema)
 
 
 def alphabet(column: Values) -> dict[Value, float] | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.data.columns import Column, Values
+from milpcb.data.schema import Schema
 from milpcb.estimators.coded_parts import CodedPart
 from milpcb.offline.moments import Codes, Grid, Moments
 from milpcb.offline.moments_scored import ScoredMoments
@@ -24,7 +25,7 @@ class Layout:
 
     Attributes
     ----------
-    features : names of the columns of the table
+    schema : of the columns of the table
     columns : the d numbers that policies read
     cuts : cut points of each, ascending
     order : numbers that a part of a policy tests at most
@@ -35,7 +36,7 @@ class Layout:
 
     """
 
-    features: tuple[str, ...]
+    schema: Schema
     columns: tuple[Column, ...]
     cuts: tuple[tuple[float, ...], ...]
     order: int

@@ -146,7 +146,7 @@ class FromLog(FromBatches):
         self._learn(features, found.table, actions, weight, maximise=found.maximise, done=done)
         if self.objective == "guaranteed" and hasattr(by := cast("Any", self.by_value_), "with_columns"):
             names = self.policy_.names
-            self.by_value_ = by.with_columns(features.names, names.columns, names.actions)
+            self.by_value_ = by.with_columns(self.schema_, names.columns, names.actions)
         return self
 
     def score(

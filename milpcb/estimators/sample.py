@@ -11,7 +11,8 @@ import numpy as np
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name, check_levels, columns_of
-from milpcb.data.schema import read_columns
+from milpcb.data.fields import Field
+from milpcb.data.frames import Given, given_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
 from milpcb.offline.log import RANDOMISED, divided
@@ -257,7 +258,8 @@ class LoggedBatch:
             raise InputError(
                 f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
             )
-        return cls({name: _read(frame, name) for name in names}, action, outcome, propensity, chances, not len(known))
+        values = {name: _read(frame, layout.schema[name]) for name in names}
+        return cls(values, action, outcome, propensity, chances, not len(known))
 
 
 def _check_sizes(frame: Any) -> None:
@@ -268,15 +270,14 @@ def _check_sizes(frame: Any) -> None:
             raise InputError(f"column '{clipped(name)}' has numbers that are infinite or beyond {LARGEST:g}")
 
 
-def _read(frame: Any, name: str) -> tuple[Any, Ints | None]:
+def _read(frame: Any, field: Field) -> tuple[Any, Ints | None]:
     """Return a column, of strings and booleans its distinct values and the place of each row's among them."""
-    column = frame.get_column(name)
-    if column.dtype.is_numeric():
-        return read_columns(frame.to_native(), frame.columns, [name])[name], None
+    column = frame.get_column(field.name)
+    if field.is_number:
+        return field.read(given_columns(frame.to_native(), (), [field.name])[field.name]), None
     distinct, place = _distinct(column)
-    values = np.empty(len(distinct), dtype=object)
-    values[:] = distinct
-    return values, place
+    there = distinct if (place == len(distinct) - 1).any() else distinct[:-1]  # the last is a missing one
+    return field.read(Given(there)), place
 
 
 def _distinct(column: Any) -> tuple[list[Any], Ints]:

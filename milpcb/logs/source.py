@@ -12,7 +12,7 @@ import polars as pl
 
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.csv_pieces import CODE, Tick
-from milpcb.data.schema import Schema, read_columns
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.doubts import doubts, leaks, missing_words
@@ -176,8 +176,8 @@ def counted_as(source: Source, treatment_cost: Mapping[str, float | str] | None,
 
 def numbered(log: Log) -> Log:
     """Return a log with its features as the numbers that models read, a table that may be large."""
-    names = log.features.columns
-    read = Features(read_columns(log.features, names, names))
+    schema = Schema.infer(log.features)
+    read = Features(schema.read(log.features), schema)
     return replace(log, features=read.numbers(), values=read.values)
 
 

@@ -19,6 +19,8 @@ import numpy as np
 
 from milpcb.data.columns import Number
 from milpcb.data.conditions import holds
+from milpcb.data.fields import Field
+from milpcb.data.schema import Schema
 from milpcb.protocols import PolicyClass
 from milpcb.testing import Unmet
 from milpcb.types import Floats
@@ -77,7 +79,8 @@ def _drawn(policies: PolicyClass, contexts: Floats, seed: int) -> tuple[Any, Flo
     table = _beside_cuts(policy.decision(), contexts, ~binary)
     lost = table[:2].copy()
     lost[:, [column.missing is not None for column in columns]] = np.nan
-    return policy.with_columns(features, columns, ACTIONS[: policies.n_actions]), np.vstack([table, lost])
+    schema = Schema(tuple(Field(column.name, missing=column.missing is not None) for column in columns))
+    return policy.with_columns(schema, columns, ACTIONS[: policies.n_actions]), np.vstack([table, lost])
 
 
 def _beside_cuts(decision: Any, contexts: Floats, real: Any) -> Floats:

@@ -5,43 +5,64 @@ from __future__ import annotations
 from collections.abc import Sequence
 from keyword import iskeyword
 
+from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.data.fields import Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names
 
 HEAD = '''\
 def {name}(row):
-    """Return the action of one row, a mapping from names of columns to values; None and NaN are missing."""
+    """Return the action of one row, a mapping from names of columns to values; None, NaN and NA are missing.
+
+    Raises ValueError on what cannot be a value of its column, and where one is missing that never was.
+    """
+
+    def read(column, kind, missing):
+        value = row[column]
+        value = value.item() if hasattr(value, "item") else value
+        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+            fits, value = missing, None
+        elif kind == "text":
+            fits = isinstance(value, str)
+        else:
+            fits = hasattr(value, "__float__") and (kind != "number" or not isinstance(value, bool))
+            value = float(value) if fits else value
+            fits = fits and (value in (0, 1) if kind == "truth" else abs(value) <= {largest})
+        if not fits:
+            raise ValueError(f"column {{column!r}} is {{value!r}}, which is not what it was when the policy was learnt")
+        return value
+
 '''
-USED = ("float", "ValueError", "__debug__")  # by the source itself, or by Python
-NEVER = """\
-    if {unknown}:
-        raise ValueError("a number is missing that never was when the policy was learnt")
-"""
+# By the source itself, or by Python.
+USED = ("__debug__", "abs", "bool", "float", "hasattr", "isinstance", "str", "type", "ValueError")
 
 
 def python_source(decision: Decision, names: Names, actions: Sequence[Value], name: str = "decide") -> str:
     """Return the source of a function ``name(row)`` that returns one of ``actions``.
 
-    Raises InputError where ``name`` cannot be the name of a function. Where a number is missing that never was when the
-    policy was learnt, the function raises ValueError, as ``predict`` raises.
+    Raises InputError where ``name`` cannot be the name of a function. The function raises ValueError where ``predict``
+    raises: on text for a number, and where a value is missing that never was when the policy was learnt.
     """
     if not (isinstance(name, str) and name.isidentifier()) or iskeyword(name) or identifier(name) in USED:
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
-    used = [names.column(i) for i in sorted(tested(decision))]
-    variables = {column: f"x{i}" for i, column in enumerate(dict.fromkeys(column.name for column in used))}
-    lines = [HEAD.format(name=name)]
-    for column, variable in variables.items():
-        lines.append(
-            f"    {variable} = row[{column!r}]\n    {variable} = None if {variable} != {variable} else {variable}\n"
-        )
-    never = [variables[c.name] for c in used if isinstance(c, Number) and c.missing is None]
-    if never:
-        lines.append(NEVER.format(unknown=" or ".join(dict.fromkeys(f"{x} is None" for x in never))))
+    fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
+    variables = {field.name: f"x{i}" for i, field in enumerate(fields)}
+    lines = [HEAD.format(name=name, largest=repr(LARGEST))]
+    lines += [
+        f"    {variables[field.name]} = read({field.name!r}, {_kind(field)!r}, {field.missing!r})\n" for field in fields
+    ]
     lines += _Writer(names, actions, variables).lines(decision, "    ")
     return "".join(lines)
+
+
+def _kind(field: Field) -> str:
+    """Return what the function takes for a column: "text", "truth", "number", or a number that truth may stand for."""
+    if field.kind == "boolean":
+        return "truth"
+    return "text" if field.texts else "number or truth" if field.takes_truth else "number"
 
 
 class _Writer:
@@ -71,7 +92,7 @@ class _Writer:
         if not isinstance(column, Number):
             inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
             return self._holds(column, holds=inside) if inside != outside else str(inside)
-        test = f"float({x}) {sign} {cut!r}"
+        test = f"{x} {sign} {cut!r}"
         if column.missing is None:
             return test
         return f"({x} is None or {test})" if HOLDS[sign](column.missing, cut) else f"({x} is not None and {test})"
@@ -79,7 +100,7 @@ class _Writer:
     def _holds(self, column: Indicator, *, holds: bool) -> str:
         x = self._variables[column.name]
         if isinstance(column, Reached):
-            reached = f"({x} is not None and float({x}) >= {column.cut!r})"
+            reached = f"({x} is not None and {x} >= {column.cut!r})"
             return reached if holds else f"not {reached}"
         if column.values == (None,):
             return f"{x} is {'' if holds else 'not '}None"
@@ -93,5 +114,5 @@ class _Writer:
             points = " + ".join(f"({self._test(column, '>=', step)})" for step in term.steps)
         else:
             x = self._variables[column.name]
-            points = f"float({x})" if column.missing is None else f"({column.missing!r} if {x} is None else float({x}))"
+            points = x if column.missing is None else f"({column.missing!r} if {x} is None else {x})"
         return f"{term.weight!r} * ({points})"

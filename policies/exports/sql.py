@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
 from milpcb.core.checks import MOST
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.data.fields import Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
 from policies.names import Names
 
 ALWAYS, NEVER = "1 = 1", "1 = 0"
+TRUE, FALSE = ("1", "1.0", "true"), ("0", "0.0", "false")  # as databases write it
 WIDEST = 64  # binary digits of the widest floats of processors
 LARGEST_POWER = 2**62  # of two, among 64-bit integers
 SMALL = 2**24  # integers below it are the same in every type of number
@@ -21,16 +23,30 @@ SMALL = 2**24  # integers below it are the same in every type of number
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
     """Return a CASE expression whose value is the action of a row, one of ``actions``.
 
-    Columns are quoted and named as in the tables that the policy reads; NULL is a missing value. Where a number is
-    missing that never was when the policy was learnt, the answer is NULL, as ``predict`` raises there.
+    Columns are quoted and named as in the tables that the policy reads; NULL is a missing value. Where a value is
+    missing that never was when the policy was learnt, or is neither true nor false where it must be, the answer is
+    NULL, as ``predict`` raises there. Databases convert types by their own rules: numbers must be stored as numbers,
+    and strings as strings.
     """
-    columns = [names.column(i) for i in sorted(tested(decision))]
-    never = [c for c in columns if isinstance(c, Number) and c.missing is None]
+    fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
     lines = _decision(decision, names, actions)
-    if never:
-        unknown = " OR ".join(dict.fromkeys(f"{_name(column)} IS NULL" for column in never))
-        lines = ["CASE", f"  WHEN {unknown} THEN NULL", "  ELSE", *(f"    {line}" for line in lines), "END"]
+    if wrong := [test for field in fields for test in _wrong(field)]:
+        lines = ["CASE", f"  WHEN {' OR '.join(wrong)} THEN NULL", "  ELSE", *(f"    {line}" for line in lines), "END"]
     return "\n".join(lines)
+
+
+def _wrong(field: Field) -> Iterator[str]:
+    """Yield the conditions of a value that ``predict`` refuses, as far as SQL can tell."""
+    name = _quoted(field.name, '"')
+    if not field.missing:
+        yield f"{name} IS NULL"
+    if field.kind == "boolean":
+        yield f"{_word(name)} NOT IN ({', '.join(map(literal, (*TRUE, *FALSE)))})"
+
+
+def _word(name: str) -> str:
+    """Return truth as text: databases have it as a type of its own, as an integer, or as a float."""
+    return f"CAST({name} AS VARCHAR)"
 
 
 def _decision(decision: Decision, names: Names, actions: Sequence[Value]) -> list[str]:
@@ -91,8 +107,11 @@ def _holds(column: Indicator, *, holds: bool) -> str:
     listed = [value for value in column.values if value is not None]
     if not listed:
         return f"{name} IS {'' if holds else 'NOT '}NULL"
-    value = f"CAST({name} AS INTEGER)" if all(isinstance(value, bool) for value in listed) else name
-    among = f"{value} {word} ({', '.join(map(literal, listed))})"
+    if all(isinstance(value, bool) for value in listed):
+        name_in, listed = _word(name), [text for value in listed for text in (TRUE if value else FALSE)]
+    else:
+        name_in = name
+    among = f"{name_in} {word} ({', '.join(map(literal, listed))})"
     return f"({among} OR {name} IS NULL)" if (None in column.values) == holds else among
 
 

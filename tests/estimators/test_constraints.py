@@ -115,7 +115,7 @@ def every_rule(estimator, X, weight):
     rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept].astype(float))
     cuts = explicit_cuts(estimator.thresholds, columns, features.names, rows)
     for policy in estimator._policy_class(3, cuts, rows).on(rows.contexts).policies():
-        yield policy.with_columns(features.names, columns, estimator.policy_.names.actions)
+        yield policy.with_columns(features.schema, columns, estimator.policy_.names.actions)
 
 
 def test_several_constraints_in_a_cross_validation():
@@ -153,7 +153,10 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
         (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
         (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
         (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
-        (never("drug B", where="sex <= f"), "column 'sex' holds strings, which 'sex <= f' compares; write 'sex = f'"),
+        (
+            never("drug B", where="sex <= f"),
+            "column 'sex' holds categories, which 'sex <= f' compares; write 'sex =",
+        ),
         ("at most a fifth", "constraints must be a list of share_at_most, parity"),
     ],
 )

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from milpcb.data.columns import Membership, Number, Reached
+from milpcb.data.fields import Field
 from policies import DecisionTrees
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
@@ -30,7 +31,8 @@ def sqlite(sql, rows, columns):
 def test_line_breaks_in_names_and_categories_are_kept():
     """Indenting nested decisions leaves literals alone: every row gets its action, to the last space of its name."""
     columns = (Membership("g\nh", ("a\n  b", "it's\n'c'")), Membership("g\nh", ("a\nb",)), Number("x"))
-    names = Names(("g\nh", "x"), ("play\n  one", "play\none", "two\n\n"), columns)
+    fields = (Field("g\nh", "category", ("a",)), Field("x"))
+    names = Names(("g\nh", "x"), ("play\n  one", "play\none", "two\n\n"), columns, fields)
     deep = Split(1, 0.5, Leaf(1), Split(2, 3.0, Leaf(0), Leaf(2), binary=False), binary=True)
     tree = DecisionTree(Split(0, 0.5, Split(2, 1.0, Leaf(0), Leaf(2)), deep, binary=True), names)
     rows = [(text, float(x)) for text in [*BREAKS, "other"] for x in (0, 1, 2, 3, 4)]

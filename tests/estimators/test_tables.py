@@ -74,9 +74,11 @@ def test_more_categories_than_subsets():
 
 
 def test_what_was_never_seen_is_like_any_other():
-    """A category that is new is in no set that was printed; a number beyond all is compared as any."""
+    """A category that is new is in no set that was printed; one that is missing, and never was, is refused."""
     _, _, tree = fitted(["n", "s", "w", "e"], [LEFT, LEFT, RIGHT, RIGHT])
-    assert tree.predict(pl.DataFrame({"x": ["e", "west", None, "n"]})).tolist() == [1, 0, 0, 0]
+    assert tree.predict(pl.DataFrame({"x": ["e", "west", "n"]})).tolist() == [1, 0, 0]
+    with pytest.raises(InputError, match="column 'x' is missing in row 1: it never was when the policy was learnt"):
+        tree.predict(pl.DataFrame({"x": ["e", None]}))
 
 
 def test_scores_print_as_conditions():
@@ -139,7 +141,7 @@ def test_a_column_that_does_not_vary():
     [
         (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x' holds dates or times"),
         (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1] in row 0; give numbers, strings"),
-        (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' of X contains infinity"),
+        (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' is inf in row 1, which is infinite or beyond 1e+100"),
         (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
         (
             pd.DataFrame({"x": [f"id {i}" for i in range(101)]}),
@@ -180,7 +182,7 @@ def test_at_prediction_a_column_must_be_what_it_was():
     """A column that is absent, or holds strings where it held numbers, is named."""
     table = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["u", "v", "w"]})
     tree = OptimalPolicyTree(max_depth=1, features=["a"]).fit(table, ["x", "x", "y"])
-    with pytest.raises(InputError, match="column 'a' must hold numbers, as it did when the policy was learnt"):
+    with pytest.raises(InputError, match="column 'a' is '1' in row 0, which is text, not a number: convert it"):
         tree.predict(table.assign(a=["1", "2", "3"]))
     with pytest.raises(InputError, match="no column named 'a'"):
         tree.policy_.predict(table[["b"]])

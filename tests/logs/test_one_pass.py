@@ -346,9 +346,9 @@ def test_an_absurd_number_is_named_with_its_file(logs: Path) -> None:
     frame[53, "x"] = 1e300
     counter = counter_of(log_files(logs))
     frame.write_parquet(logs / "part5.parquet")
-    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' has numbers that are infinite"):
+    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' .* infinite or beyond"):
         sample_of(log_files(logs), COLUMNS, lambda *_: None)
-    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' has numbers that are infinite"):
+    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' .* infinite or beyond"):
         counter.of_file((5, logs / "part5.parquet"))
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from milpcb.data.columns import Membership
+from milpcb.data.fields import Field
 from milpcb.errors import MilpcbError, UnknownNameError
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules, from_json
 from policies.boxes.rule import BoxRule, Interval
@@ -65,7 +66,7 @@ def test_a_document_with_a_wrong_entry_is_refused_in_one_line(rule, data):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 3}', "\ud800", None, 7]
+    "text", ["", "{", "[]", "null", "3", '{"policy": null}', '{"milpcb_policy": 2}', "\ud800", None, 7]
 )
 def test_what_is_no_policy_is_refused(text):
     """No JSON, other JSON, another format."""
@@ -82,20 +83,9 @@ def test_a_class_that_is_none_is_refused():
     assert "antigravity" not in sys.modules
 
 
-def test_a_document_of_the_first_format_is_read():
-    """Its rules were printed in other words where names need quotes; everything else is the same."""
-    rule = DecisionTrees(2, depth=1, thresholds=[[0.5]], feature_names=["a = b"]).on([[0.0], [2.0]])
-    tree = next(each for each in rule.policies() if each.leaf_actions == (0, 1))
-    assert str(tree).startswith('if "a = b" <= 0.5')
-    old = json.loads(tree.to_json()) | {"milpcb_policy": 1, "rules": str(tree).replace('"', "")}
-    assert from_json(json.dumps(old)) == tree
-    with pytest.raises(MilpcbError, match="damaged"):
-        from_json(json.dumps(old | {"milpcb_policy": 2}))
-
-
 def changed(rule, **fields):
-    """Return the document of a rule with other fields, in the first format, whose words are not compared."""
-    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    """Return the document of a rule with other fields."""
+    document = json.loads(rule.to_json())
     document["fields"] = document["fields"] | fields
     return json.dumps(document)
 
@@ -152,7 +142,7 @@ LISTED = ListedPolicy(0, np.array([[0.0], [1.0]]), np.array([0, 1]), Names((), (
 )
 def test_words_that_would_say_something_else_than_predict_are_refused(rule, path, entry, message):
     """Each of these was read, and then printed one thing and played another, or ended in an error of numpy's."""
-    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    document = json.loads(rule.to_json())
     assert from_json(json.dumps(document)) == rule
     *way, last = ("fields", *path)
     at = document
@@ -166,9 +156,10 @@ def test_words_that_would_say_something_else_than_predict_are_refused(rule, path
 @pytest.mark.parametrize("inside", [-1, 2])
 def test_a_column_that_is_neither_0_nor_1_inside_is_refused(inside):
     """A score would add 2 or -1 for it where its SQL adds 1 or 0."""
-    names = Names(("colour",), ("x", "y"), (Membership("colour", ("red",), 1),))
+    fields = (Field("colour", "category", ("blue", "red")),)
+    names = Names(("colour",), ("x", "y"), (Membership("colour", ("red",), 1),), fields)
     rule = DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1)), names)
-    document = json.loads(rule.to_json()) | {"milpcb_policy": 1}
+    document = json.loads(rule.to_json())
     assert from_json(json.dumps(document)) == rule
     document["names"]["columns"][0]["inside"] = inside
     with pytest.raises(MilpcbError, match=f"its inside {inside} is not there"):

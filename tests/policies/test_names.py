@@ -81,7 +81,8 @@ def test_a_missing_column_is_named(frame):
     """One line says which column is not there, and which comes near."""
     policy = best(DecisionTrees(2), frame(TABLE))
     with pytest.raises(
-        InputError, match="the data frame of contexts has no column named 'insured'; did you mean 'insurer'"
+        InputError,
+        match="no column named 'insured', but age, insurer: call the right one of these 'insured'",
     ):
         policy.predict(frame({"age": [1.0], "insurer": [0.0]}))
 
