@@ -10,7 +10,7 @@ from typing import Any, cast
 from milpcb.core.checks import LARGEST
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
-from milpcb.data.frames import in_order, is_frame, named, records, table_names
+from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, clipped, shown
@@ -135,10 +135,7 @@ class ContextReader:
             )
         for name in self.names:
             if name not in row:
-                there = clipped(", ".join(map(str, row)), 200) or "nothing"
-                raise InputError(
-                    f"the context has no feature '{clipped(name)}', but {there}: call it '{clipped(name)}'"
-                )
+                raise no_such("the context has no feature", name, row)
         return [row[name] for name in self.names]
 
     def _one(self, field: Field, value: Any) -> Value:

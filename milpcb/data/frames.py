@@ -47,8 +47,12 @@ def table_names(table: Any) -> tuple[str, ...]:
 
 
 def is_frame(table: Any) -> bool:
-    """Return whether a table is a data frame, with or without names."""
-    return hasattr(table, "columns")
+    """Return whether a table is a data frame, with or without names; raises InputError on one that is only a plan."""
+    if not hasattr(type(table), "columns"):
+        return False
+    if hasattr(type(table), "collect"):
+        raise InputError("a lazy data frame was given: collect() it first")
+    return True
 
 
 def n_rows(table: Any) -> int:
@@ -212,8 +216,6 @@ def _of_array(column: Any, name: str) -> Given:
 
 
 def _of_frame(table: Any, label: Any, name: str) -> Given:
-    if hasattr(table, "collect"):
-        raise InputError("a lazy data frame was given: collect() it first")
     column = table[label]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
         return Given(np.asarray(column, dtype=float))
@@ -228,10 +230,10 @@ def _of_frame(table: Any, label: Any, name: str) -> Given:
     entries = [None if lost else value for lost, value in zip(missing, series.to_list(), strict=True)]
     if series.dtype not in (nw.Categorical, nw.Enum):
         return Given(entries)
-    of_pandas = getattr(getattr(series.to_native(), "cat", None), "categories", None)
-    if of_pandas is None:
-        return Given(entries, tuple(series.cat.get_categories().to_list()), series.dtype == nw.Enum)
-    return Given(entries, tuple(of_pandas.tolist()), bool(series.to_native().cat.ordered))
+    of_pandas = getattr(getattr(column, "cat", None), "categories", None)
+    if of_pandas is None:  # a type of polars, whose categories are strings
+        return Given(entries, getattr(series.dtype, "categories", None), ordered=True)
+    return Given(entries, tuple(of_pandas.tolist()), bool(column.cat.ordered))
 
 
 def _no_dates(name: str) -> InputError:

@@ -1,0 +1,208 @@
+"""What a value of any origin is read as, what is refused, and in what words; what a column is inferred to be."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from milpcb.data.fields import Field, plain
+from milpcb.data.schema import Schema
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators import OptimalPolicyTree, OptimalScoringRule
+
+NUMBER, SHARE = Field("x", values=(18.0, 80.0)), Field("x", values=(0.0, 1.0))
+TEXT, CODE = Field("x", "category", ("12", "7")), Field("x", "category", (101, 205))
+TRUTH = Field("x", "boolean", (False, True))
+
+
+class Region(StrEnum):
+    """Strings as people name them in programs."""
+
+    NORTH = "north"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (np.float32(2.5), 2.5),
+        (np.int8(3), 3),
+        (np.bool_(True), True),
+        (np.str_("a"), "a"),
+        (np.array(3), 3),
+        (np.array("a"), "a"),
+        (np.longdouble(2), 2.0),
+        (Decimal("1.5"), 1.5),
+        (Fraction(1, 4), 0.25),
+        (Region.NORTH, "north"),
+        ("nan", "nan"),
+        *(
+            (lost, None)
+            for lost in (None, np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"))
+        ),
+    ],
+)
+def test_a_value_of_any_origin(value: Any, expected: Any) -> None:
+    """Is plain data of its own kind."""
+    assert plain(value) == expected
+    assert type(plain(value)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    "value", [b"a", [1], {1}, np.array([1]), 1j, np.datetime64("2020-01-01"), pd.Timestamp(0), object()]
+)
+def test_what_is_no_value(value: Any) -> None:
+    """Is refused, in a column of any kind."""
+    for field in (NUMBER, TEXT, CODE, TRUTH):
+        with pytest.raises(InputError, match=r"column 'x' is .* in row 4, which is no value: give a number"):
+            field.one(value, 4)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        (NUMBER, np.int64(25), 25),
+        (SHARE, True, 1),
+        (TEXT, "never seen", "never seen"),
+        (CODE, 205.0, 205),
+        (CODE, np.int8(7), 7),
+        (TRUTH, 1, True),
+        (TRUTH, 0.0, False),
+        (TRUTH, np.False_, False),
+    ],
+)
+def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
+    """0 and 1 are what False and True are; a category that was never seen is one."""
+    assert field.one(value) == expected
+    assert type(field.one(value)) is type(expected)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (NUMBER, "25", "column 'x' is '25' in row 0, which is text, not a number: convert it"),
+        (NUMBER, "north", "column 'x' is 'north' in row 0, which is text, and its values are numbers"),
+        (NUMBER, True, "column 'x' is True in row 0, and its values are numbers from 18 to 80"),
+        (NUMBER, -np.inf, "column 'x' is -inf in row 0, which is infinite or beyond"),
+        (NUMBER, 10**400, "column 'x' is 1000000000"),
+        (TEXT, 12, "column 'x' is 12 in row 0, and its values are strings such as \"12\": turn it into the string"),
+        (TEXT, True, "column 'x' is True in row 0, and its values are strings"),
+        (
+            CODE,
+            "205",
+            "column 'x' is '205' in row 0, which is text, and its values are codes such as 101: turn it into",
+        ),
+        (CODE, True, "column 'x' is True in row 0, and its values are codes"),
+        (TRUTH, "true", "column 'x' is 'true' in row 0, which is text, and its values are true and false: give True"),
+        (TRUTH, 2, "column 'x' is 2 in row 0, and its values are true and false"),
+        *((field, None, "column 'x' is missing in row 0: it never was") for field in (NUMBER, TEXT, CODE, TRUTH)),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused(field: Field, value: Any, message: str) -> None:
+    """By a column of objects as by a table, in one line with the column, the row, the value and the mend."""
+    for read in (lambda: field.one(value, 0), lambda: Schema((field,)).read([{"x": value}])):
+        with pytest.raises(InputError) as caught:
+            read()
+        assert str(caught.value).startswith(message)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "values", "missing"),
+    [
+        (pd.Series([1, 2, 3]), "number", (1.0, 3.0), False),
+        (pd.Series([Decimal(1), None], dtype=object), "number", (1.0, 1.0), True),
+        (pd.Series([True, None], dtype=object), "boolean", (False, True), True),
+        (pd.Series([True, 0], dtype=object), "boolean", (False, True), False),
+        (pd.Series([None, None], dtype=object), "number", (), True),
+        (pd.Series(["b", "a", None]), "category", ("a", "b"), True),
+        (pd.Series([3, 1, None], dtype="category"), "category", (1, 3), True),
+        (pd.Series([True, False], dtype="category"), "boolean", (False, True), False),
+        (
+            pd.Series(["b", "a"], dtype=pd.CategoricalDtype(["b", "c", "a"], ordered=True)),
+            "ordered category",
+            ("b", "a"),
+            False,
+        ),
+        (pl.Series(["b", "a"], dtype=pl.Enum(["b", "a", "c"])), "ordered category", ("b", "a"), False),
+        (pl.Series(["b", "a"], dtype=pl.Categorical), "category", ("a", "b"), False),
+    ],
+)
+def test_a_column_is_what_its_type_says(column: Any, kind: str, values: tuple[Any, ...], *, missing: bool) -> None:
+    """A column of objects is what all of them are; categories keep their order, and are never numbers."""
+    frame = pl.DataFrame({"x": column}) if isinstance(column, pl.Series) else pd.DataFrame({"x": column})
+    assert Schema.infer(frame) == Schema((Field("x", kind, values, missing),))
+
+
+def test_tables_are_read_by_name_where_they_have_names() -> None:
+    """Frames, records, lists of rows; columns that are only numbered go by position, other numbers are names."""
+    schema = Schema((Field("a"), Field("b")))
+    swapped = pd.DataFrame({"b": [2.0], "c": [9.0], "a": [1.0]})
+    Row = namedtuple("Row", ["b", "a"])
+    tables = (swapped, pl.from_pandas(swapped), swapped.to_records(), [Row(2, 1)], pd.DataFrame([[1, 2]]), [[1, 2]])
+    for table in tables:
+        assert {name: column.tolist() for name, column in schema.read(table).items()} == {"a": [1.0], "b": [2.0]}
+    numbered = Schema.infer(pd.DataFrame([[1, 2]], columns=[7, 3]))
+    assert numbered.read(pd.DataFrame([[5, 6]], columns=[3, 7]))["7"].tolist() == [6.0]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pd.DataFrame({"alter": [1], "b": [2]}), "the table has no column named 'a', but alter, b: call the right one"),
+        ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: call"),
+        ([{"a": 1, "b": 2}, [1, 2]], "row 1 carries no names, and row 0 does"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has 2 columns named 'a'"),
+        ([[1, 2, 3]], "the policy reads 2 columns: a, b"),
+        ([[1, 2], [1]], "a table must have rows of one length"),
+        ({"a": [1], "b": [2]}, "a table is a data frame, an array"),
+        ({1, 2}, "a table is a data frame, an array"),
+        ("ab", "a table is a data frame, an array"),
+        (pl.DataFrame({"a": [1]}).lazy(), "a lazy data frame was given"),
+    ],
+)
+def test_what_is_no_table_of_these_columns(table: Any, message: str) -> None:
+    """Names the column, and what is there in its place."""
+    with pytest.raises(InputError, match=message):
+        Schema((Field("a"), Field("b"))).read(table)
+
+
+def test_two_schemas_differ() -> None:
+    """In the columns that one has not, and in the kinds of those that both have."""
+    old, new = Schema((Field("a"), TEXT, Field("c"))), Schema((Field("a"), CODE))
+    assert old.differences(new) == ["'x' is a category of numbers, and was a category of strings", "'c' is not there"]
+    assert old.differences(old) == []
+    with pytest.raises(UnknownNameError, match="unknown column 'd'"):
+        old["d"]
+
+
+@pytest.mark.parametrize("missing", ["yes", "no"])
+@pytest.mark.parametrize("kind", [OptimalPolicyTree, OptimalScoringRule])
+def test_a_side_that_is_settled_needs_no_row(kind: Any, missing: str) -> None:
+    """With "yes" or "no" what was never missing may be missing later: numbers, 0 and 1, strings and truth."""
+    frame = pd.DataFrame({"age": [20.0, 50.0] * 20, "old": [0, 1] * 20, "s": ["u", "v"] * 20, "t": [False, True] * 20})
+    for name in frame:
+        rule = kind(missing=missing, features=[name]).fit(frame, ["a", "b"] * 20)
+        assert rule.predict(frame).tolist() == ["a", "b"] * 20
+        later = rule.predict(frame.astype(object).assign(**{name: None}))
+        assert len(set(later)) == 1
+        if name == "age" and kind is OptimalPolicyTree:
+            assert later[0] == ("a" if missing == "yes" else "b")
+            assert f"({'or' if missing == 'yes' else 'not'} missing)" in str(rule.policy_)
+
+
+def test_ordered_categories_are_tested_from_below() -> None:
+    """Beyond ``most_subsets``, the first so many against the rest, in the order of the type."""
+    levels = [f"level {i}" for i in (3, 1, 4, 5, 9, 2)]
+    column = pd.Categorical(levels * 4, categories=levels, ordered=True)
+    right = ["low" if level in levels[:3] else "high" for level in column]
+    tree = OptimalPolicyTree(max_depth=1).fit(pd.DataFrame({"x": column}), right)
+    assert str(tree.policy_).startswith("if x in {level 3, level 1, level 4}:")
+    assert tree.predict(pd.DataFrame({"x": column})).tolist() == right

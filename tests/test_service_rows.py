@@ -1,0 +1,180 @@
+"""What a service hands in is what was meant: types at serving, declared strings, rows that carry names."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import namedtuple
+from dataclasses import make_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from milpcb import Bandit, always, never
+from milpcb.errors import InputError
+from policies import DecisionTrees
+
+AGES = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["age", "visits"])
+
+
+def trees(name: str) -> DecisionTrees:
+    """Return trees of one test of one column of strings."""
+    return DecisionTrees(2, depth=1, thresholds=[[]], feature_names=[name], action_names=["a", "b"])
+
+
+def taught(name: str, values: list[Any], stream: list[Any], special: Any) -> Bandit:
+    """Return a bandit that has learnt that b is right where a value is special, and a elsewhere."""
+    bandit = Bandit(trees(name), seed=0, values={name: values})
+    for value in stream:
+        decision = bandit.act({name: value})
+        bandit.learn(decision, cost=float(decision.action != ("b" if value == special else "a")))
+    return bandit
+
+
+@pytest.mark.parametrize(
+    ("declared", "special"),
+    [
+        (["north", "south"], "north"),
+        (["north", "south"], "south"),
+        (["south", "north"], "south"),
+        (["south"], "south"),
+        (["north", None], "north"),
+    ],
+)
+def test_every_declared_string_is_tested_against_all_others(declared: list[Any], special: str) -> None:
+    """Also against those that nobody declared, whatever the order in which they were."""
+    bandit = taught("region", declared, ["north", "south", "east"] * 60, special)
+    policy: Any = bandit.policy()
+    assert str(policy) == f"if region = {special}:\n    play b\nelse:\n    play a"
+
+
+def test_the_order_of_declared_strings_means_nothing() -> None:
+    """Four of them: each alone, and every two, against the rest, whatever the order."""
+    names = ["d", "b", "a", "c"]
+    found = [Bandit(trees("x"), values={"x": order})._reader._columns for order in (names, sorted(names))]
+    assert found[0] == found[1]
+    assert {column.values for column in found[0]} == {
+        *((name,) for name in names),
+        *((one, two) for one in sorted(names) for two in sorted(names) if one < two),
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "message"),
+    [
+        (["12", "7"], 12, "feature 'x' is 12, and its values are strings such as \"12\": turn it into the string"),
+        (["12", "7"], 12.0, "feature 'x' is 12.0, and its values are strings"),
+        (["12", "7"], np.int64(12), "feature 'x' is .*12.*, and its values are strings"),
+        (["12", "7"], True, "feature 'x' is True, and its values are strings"),
+        (["12", "7"], None, "feature 'x' is missing: fill it in, or declare that it may be, as in Bandit"),
+        ([True, False], "True", "feature 'x' is 'True', which is text, and its values are true and false"),
+        ([True, False], "1", "feature 'x' is '1', which is text, and its values are true and false"),
+        ([True, False], 2, "feature 'x' is 2, and its values are true and false"),
+        ([101, 205], "205", "feature 'x' is '205', which is text, and its values are codes"),
+        (["a"], [1], "feature 'x' is .*, which is no value"),
+    ],
+)
+def test_a_type_at_serving_that_was_not_declared(values: list[Any], asked: Any, message: str) -> None:
+    """Is refused, as ``policy().predict`` refuses; nothing is played."""
+    bandit = taught("x", values, values * 5, values[0])
+    with pytest.raises(InputError, match=message):
+        bandit.act({"x": asked})
+    with pytest.raises(InputError, match="column 'x' is"):
+        bandit.policy().predict([{"x": asked}])  # type: ignore[attr-defined]  # a protocol knows labels only
+
+
+@pytest.mark.parametrize(
+    ("values", "same"), [([True, False], [True, 1, 1.0, np.True_]), ([5, 7], [5, 5.0, np.int8(5)])]
+)
+def test_types_that_mean_the_same_are_read(values: list[Any], same: list[Any]) -> None:
+    """0 and 1 are False and True, and a code is a number of any type."""
+    bandit = taught("x", values, values * 60, values[0])
+    played = [max(bandit.act({"x": value}).probabilities) for value in same]
+    assert min(played) > 0.9
+    assert {bandit.act({"x": value}).context for value in same} == {(values[0],)}
+
+
+ROW = namedtuple("Row", ["visits", "age"])(50, 20)
+FRAME = pd.DataFrame({"visits": [50], "age": [20]})
+BASE = sqlite3.connect(":memory:", check_same_thread=False)
+BASE.row_factory = sqlite3.Row
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        ROW,
+        next(FRAME.itertuples()),
+        FRAME.to_records()[0],
+        FRAME.to_records(),
+        np.array([(50.0, 20.0)], dtype=[("visits", float), ("age", float)])[0],
+        FRAME.iloc[0],
+        BASE.execute("SELECT 50 AS visits, 20 AS age").fetchone(),
+        make_dataclass("Visit", ["visits", "age"])(50, 20),
+        pd.DataFrame([[20, 50]]),
+        pd.Series([20, 50]),
+        np.array([20, 50]),
+    ],
+    ids=lambda row: type(row).__name__,
+)
+def test_a_row_that_carries_names_goes_by_name(row: Any) -> None:
+    """Whatever the order of its columns; one that is only numbered goes by position."""
+    assert Bandit(AGES).act(row).context == (20, 50)
+    assert Bandit(AGES).act_all([row])[0].context == (20, 50)
+
+
+def test_records_are_a_table() -> None:
+    """Each row by name, as all tables."""
+    frame = pd.DataFrame({"visits": [50, 1], "age": [20, 70]})
+    decisions = Bandit(AGES).act_all(frame.to_records(index=False))
+    assert [decision.context for decision in decisions] == [(20, 50), (70, 1)]
+
+
+def test_columns_that_are_called_by_digits() -> None:
+    """A class with features "0" and "1" reads columns that are numbers, in any order."""
+    digits = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["0", "1"])
+    for frame in (pd.DataFrame([[20, 50]]), pd.DataFrame([[50, 20]], columns=[1, 0])):
+        assert Bandit(digits).act(frame).context == (20, 50)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({50, 20}, "a context is a list of values, .*; got {50, 20}"),
+        (b"2\x14", "a context is a list of values"),
+        ("20", "a context is a list of values"),
+        ({"alter": 67, "visits": 1}, "the context has no feature named 'age', but alter, visits: call the right one"),
+        ({"age": "25", "visits": "3"}, "feature 'age' is '25', which is text, not a number: convert it"),
+    ],
+)
+def test_a_row_that_is_none(row: Any, message: str) -> None:
+    """Is refused in one line, with the mend that keeps the cut points."""
+    with pytest.raises(InputError, match=message):
+        Bandit(AGES).act(row)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"age": ["25"]}, r"feature 'age' has the cut points \[45.0\], which compare numbers, and the values \['25'\]"),
+        ({"age": ["25", 30]}, "has values of several kinds"),
+        ({"age": [[1]]}, r"values\['age'\] holds"),
+    ],
+)
+def test_values_that_do_not_fit_the_cut_points(values: Any, message: str) -> None:
+    """Cut points are never dropped without a word."""
+    with pytest.raises(InputError, match=message):
+        Bandit(AGES, values=values)
+
+
+def test_constraints_read_by_the_same_schema() -> None:
+    """A column that only a guard-rail reads is declared, or a number; text that spells a number is converted."""
+    rail = always(1, where='store = "12"')
+    bandit = Bandit(AGES, values={"store": ["12", "7"]}, constraints=[rail])
+    assert bandit.schema["store"].role == "constraint"
+    assert bandit.act({"age": 20, "visits": 1, "store": "12"}).action == 1
+    with pytest.raises(InputError, match="feature 'store' is 12, and its values are strings"):
+        bandit.act({"age": 20, "visits": 1, "store": 12})
+    with pytest.raises(InputError, match="'weight' is '16', which is text, not a number: convert it"):
+        Bandit(AGES, constraints=[never(1, where="weight <= 17")]).act({"age": 20, "visits": 1, "weight": "16"})
