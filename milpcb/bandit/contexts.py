@@ -48,12 +48,13 @@ class ContextReader:
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
         self.declared = _checked(declared)
         others = [name for name in self.declared if name not in self.names]
-        features = tuple(_field(name, self.declared.get(name, ())) for name in self.names)
-        self.schema = Schema((*features, *(_field(name, self.declared[name], "constraint") for name in others)))
+        cuts = _cut_points(policies, self.names)
+        features = tuple(_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names)
+        self.schema = Schema((*features, *(_field(name, self.declared[name], (), "constraint") for name in others)))
         self._features, self._fields = features, {field.name: field for field in self.schema.fields}
         self._columns: tuple[Column, ...] = ()
         if any(name in self.declared for name in self.names):
-            self._columns, self.policies = _with_columns(policies, features, self.declared)
+            self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
 
     def read(self, context: Any) -> Context:
         """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
@@ -198,8 +199,20 @@ def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
         raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
 
 
-def _field(name: str, declared: Sequence[Value], role: str = "feature") -> Field:
-    """Return what was declared of a column: a number where that is only that it may be missing, or nothing."""
+def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:
+    """Return the cut points of each feature where a class has explicit ones; {} elsewhere."""
+    options: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
+    cuts = getattr(policies, "thresholds", None)
+    if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(names):
+        return {}
+    return {name: list(points) for name, points in zip(names, cuts, strict=True)}
+
+
+def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: str = "feature") -> Field:
+    """Return what was declared of a column: a number where that is only that it may be missing, or nothing.
+
+    Truth may stand for a number where a cut point divides 1 from 0.
+    """
     kinds, missing = kinds_of(declared), None in declared
     if len(kinds) > 1:
         raise InputError(
@@ -208,26 +221,31 @@ def _field(name: str, declared: Sequence[Value], role: str = "feature") -> Field
     if kinds == {"boolean"}:
         return Field(name, "boolean", (False, True), missing, role)
     known = tuple(value for value in declared if value is not None)
-    return Field(name, "category" if known else "number", known, missing, role)
+    if known:
+        return Field(name, "category", known, missing, role)
+    ends = (min(cuts), max(cuts)) if cuts and not any(0 <= cut < 1 for cut in cuts) else ()
+    return Field(name, "number", ends, missing, role)
 
 
 def _with_columns(
-    policies: PolicyClass, features: tuple[Field, ...], declared: Mapping[str, tuple[Value, ...]]
+    policies: PolicyClass,
+    features: tuple[Field, ...],
+    cuts: Mapping[str, list[float]],
+    declared: Mapping[str, tuple[Value, ...]],
 ) -> tuple[tuple[Column, ...], PolicyClass]:
     """Return what the numbers of a class are made of, and the class with cut points for each of them."""
-    options: set[str] = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
-    cuts = getattr(policies, "thresholds", None)
-    if "thresholds" not in options or isinstance(cuts, (str, int)) or cuts is None or len(cuts) != len(features):
+    if not cuts:
         raise InputError(
             "strings and missing values need a class with explicit cut points: a list for each feature, [] for strings"
         )
     columns: list[Column] = []
     thresholds: list[Sequence[float]] = []
-    for field, points in zip(features, cuts, strict=True):
-        _check_cuts(field, list(points))
+    for field in features:
+        points = cuts[field.name]
+        _check_cuts(field, points)
         made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
         columns += made
-        thresholds += [list(points) if isinstance(column, Number) else [0.5] for column in made]
+        thresholds += [points if isinstance(column, Number) else [0.5] for column in made]
     changed: Any = policies
     return tuple(columns), cast("PolicyClass", replace(changed, thresholds=thresholds, feature_names=None))
 

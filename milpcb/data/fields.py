@@ -81,7 +81,7 @@ class Field:
     ----------
     name : of the column
     kind : "number", "category", "ordered category" or "boolean"
-    values : of categories, in order; of numbers the least and the greatest, where they are known
+    values : of categories, in order; of numbers the least and the greatest, where they are known, or of its cut points
     missing : whether a value may be missing
     role : what the column is for, one of ROLES
     missing_as : the strings that were read as missing
@@ -150,7 +150,10 @@ class Field:
             return bool(entry)
         if self.texts != isinstance(entry, str) or isinstance(entry, bool):
             raise self._no_category(entry, row)
-        return int(entry) if isinstance(entry, float) and entry.is_integer() else entry
+        if isinstance(entry, float):
+            self._number(entry, row)
+            return int(entry) if entry.is_integer() else entry
+        return entry
 
     def _number(self, entry: Value, row: int | None) -> Value:
         if isinstance(entry, str):
@@ -158,8 +161,8 @@ class Field:
                 raise self._unfit(entry, row, "which is text, not a number", "convert it")
             raise self._unfit(entry, row, "which is text, and its values are numbers", "give a number")
         if isinstance(entry, bool) and not self.takes_truth:
-            low, high = (written(cast("float", value)) for value in self.values)
-            raise self._unfit(entry, row, f"and its values are numbers from {low} to {high}", "give a number")
+            example = written(cast("float", self.values[-1]))
+            raise self._unfit(entry, row, f"and its values are numbers such as {example}", "give a number")
         if not abs(cast("float", entry)) <= LARGEST:
             raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", "give a finite number")
         return int(entry) if isinstance(entry, bool) else entry

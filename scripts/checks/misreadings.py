@@ -1,0 +1,217 @@
+"""Draws tables and services, and looks for values that are read as something else than was meant, without a word.
+
+    python scripts/checks/misreadings.py [--cases 2000] [--seed 0] [--without FAULT] [--faults]
+
+Each case is a column of some kind, with missing values or without, a rule that is learnt from it, and rows that are
+handed over later: of other types, in other ways, with columns in another order. An estimator, its policy, the JSON, the
+exported function and a bandit are asked for each row. What they do must be what the value means, or one line that
+refuses it. ``--without`` puts an old fault back, which must then be found; ``--faults`` does so for each of them.
+Exit code 1 if anything is read silently as what it was not, or a fault is not found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+from misreadings_cases import Service, drawn_service, spelt, ways
+
+import policies
+from milpcb import Bandit
+from milpcb.bandit import contexts
+from milpcb.data import fields, frames, made_columns, schema
+from milpcb.estimators import OptimalPolicyTree
+from policies import DecisionTrees
+from policies.exports import python
+
+Outcome = tuple[str, str]  # "as meant", "refused" or "SILENT", and what was asked how
+ROWS = 6  # that are asked of each service
+
+
+def tables(rng: random.Random) -> Iterator[Outcome]:
+    """Yield what an estimator, its policy in JSON, and the function that it exports make of rows of a drawn service."""
+    service = drawn_service(rng)
+    right = [service.right(_plain(row[service.name]), row[service.other]) for _, row in service.frame.iterrows()]
+    cuts = {service.name: service.cuts, service.other: [5.0]}
+    tree = OptimalPolicyTree(max_depth=2, thresholds=cuts).fit(service.frame, right)
+    scope: dict[str, Any] = {}
+    exec(tree.to_python(), scope)  # noqa: S102 - ours
+    again = policies.from_json(tree.to_json())
+    yield outcome(lambda table: tree.predict(table).tolist(), service.frame, [right], f"{service.kind}: rows learnt")
+    for _ in range(ROWS):
+        value, meant = spelt(rng, service)
+        other = rng.choice((2.0, 8.0))
+        wanted = [service.right(each, other) for each in meant]
+        for way, row in handed(rng, service, value, other):
+            what = f"{service.kind}: {value!r} as {way}"
+            yield outcome(lambda row: again.predict_names(_table(row))[0], row, wanted, what)
+            if way in ("mapping", "Series", "record", "sqlite3.Row"):
+                yield outcome(scope["decide"], row, wanted, f"{what}, exported")
+
+
+def services(rng: random.Random) -> Iterator[Outcome]:
+    """Yield what a bandit reads of rows of a drawn service, in terms of what it reads of the rows that they mean."""
+    service = drawn_service(rng)
+    declared = [*service.values, None] if service.missing else service.values
+    values = {service.name: rng.sample(declared, len(declared))} if service.told else {service.name: [None]}
+    trees = DecisionTrees(2, depth=2, thresholds=[service.cuts, [5.0]], feature_names=[service.name, service.other])
+    bandit = Bandit(trees, seed=0, values=values if service.told or service.missing else None)
+
+    def read(row: Any) -> list[float]:
+        return np.ravel(bandit._reader.read(row).numbers).tolist()  # noqa: SLF001 - what rules go by
+
+    apart = [
+        read([value, 2.0])
+        for value in (*service.values, *(["undeclared"] if isinstance(service.values[0], str) else []))
+    ]
+    yield (
+        "as meant" if len({*map(tuple, apart)}) == len(apart) else "SILENT",
+        f"{service.kind}: {values} are told apart",
+    )
+    for _ in range(ROWS):
+        value, meant = spelt(rng, service)
+        other = rng.choice((2.0, 8.0))
+        wanted = [read([service.values[0].__class__(each) if each is not None else None, other]) for each in meant]
+        for way, row in handed(rng, service, value, other):
+            yield outcome(read, row, wanted, f"{service.kind}: {value!r} as {way}, asked a bandit")
+    for wrong in ({2.0, 8.0}, b"ab", "ab", frozenset((1.0, 2.0))):
+        yield outcome(read, wrong, [], f"{wrong!r} as a row")
+
+
+# Of what is drawn; logs in files are drawn by a part of their own.
+PARTS: dict[str, Callable[[random.Random], Iterator[Outcome]]] = {"tables": tables, "services": services}
+
+
+def handed(rng: random.Random, service: Service, value: Any, other: float) -> Iterator[tuple[str, Any]]:
+    """Yield a row in two ways, with columns in any order and perhaps one more; some ways cannot take some values."""
+    row = [(service.name, value), (service.other, other)] + ([("more", "text")] if rng.random() < 0.5 else [])
+    rng.shuffle(row)
+    known = ways([name for name, _ in row], [entry for _, entry in row])
+    if isinstance(value, bool) and "boolean" not in service.kind:
+        del known["sqlite3.Row"]  # there it is a number
+    for way in rng.sample(sorted(known), 2):
+        try:
+            handed_over = known[way]()
+        except Exception:  # noqa: BLE001, S112 - whatever pandas, polars and sqlite3 raise
+            continue
+        yield way, handed_over
+
+
+def outcome(ask: Callable[[Any], Any], row: Any, wanted: list[Any], what: str) -> Outcome:
+    """Return whether an answer about a row is one that was meant, or refused in one line."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            answer = ask(row)
+    except ValueError as error:  # an InputError is one
+        return ("refused" if "\n" not in str(error) else "SILENT", what)
+    except Exception as error:  # noqa: BLE001 - a raw error is what is looked for
+        return ("SILENT", f"{what}: {type(error).__name__}: {error}")
+    return ("as meant" if answer in wanted else "SILENT", f"{what}: {answer!r}, not {wanted!r}")
+
+
+def _table(row: Any) -> Any:
+    """Return a table of one row."""
+    return (
+        row
+        if hasattr(row, "columns") or (getattr(row, "ndim", 0) == 1 and hasattr(row, "dtype") and row.dtype.names)
+        else [row]
+    )
+
+
+def _plain(value: Any) -> Any:
+    return None if pd.isna(value) else value
+
+
+# ----------------------------------------------------------------- old faults
+
+
+def _anything(_self: Any, value: Any, _row: int | None = None) -> Any:
+    """Read what comes as it comes."""
+    try:
+        return fields.plain(value)
+    except TypeError:
+        return value
+
+
+def _truth_of_text(self: Any, value: Any, row: int | None = None) -> Any:
+    """Take text for false in columns of booleans."""
+    return value == 1 if self.kind == "boolean" and isinstance(value, str) else ONE(self, value, row)
+
+
+def _nothing_is_missing(self: Any, value: Any, row: int | None = None) -> Any:
+    """Let what is missing be like any other."""
+    return ONE(replace(self, missing=True), value, row)
+
+
+def _codes_are_numbers(name: str, given: Any, role: str = "feature") -> Any:
+    """Forget that a type of categories says what it is."""
+    return INFERRED(name, replace(given, categories=None), role)
+
+
+def _closed(field: Any, cuts: Any) -> Any:
+    """Test declared strings as if no others came."""
+    column = np.array(field.values, dtype=object)
+    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.values else DECLARED(field, cuts)  # noqa: SLF001
+
+
+ONE, INFERRED, DECLARED = fields.Field.one, schema.inferred, contexts.declared_columns
+NAMED, IN_ORDER, HEAD = frames.named, frames.in_order, python.HEAD
+# Each fault, and the one place of the reader that it takes out.
+FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
+    "types": lambda: patch.object(fields.Field, "one", _anything),
+    "truth": lambda: patch.object(fields.Field, "one", _truth_of_text),
+    "missing": lambda: patch.object(fields.Field, "one", _nothing_is_missing),
+    "codes": lambda: patch.object(schema, "inferred", _codes_are_numbers),
+    "declared": lambda: patch.object(contexts, "declared_columns", _closed),
+    "names": lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None),
+    "order": lambda: patch.object(contexts, "in_order", list),
+    "export": lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:")),
+}
+
+
+def run(cases: int, seed: int, fault: str = "") -> tuple[Counter[str], list[str]]:
+    """Return how often each outcome came, and what was silent."""
+    counts: Counter[str] = Counter()
+    silent: list[str] = []
+    with FAULTS[fault]() if fault else nullcontext():
+        for case in range(cases):
+            part = list(PARTS)[case % len(PARTS)]
+            for kind, what in PARTS[part](random.Random(f"{seed} {case}")):  # noqa: S311 - no secrets
+                counts[kind] += 1
+                if kind == "SILENT":
+                    silent.append(f"case {case}, {part}: {what}")
+    return counts, silent
+
+
+def main() -> int:
+    """Run, print, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--without", choices=FAULTS, default="")
+    parser.add_argument("--faults", action="store_true")
+    options = parser.parse_args()
+    found = True
+    for fault in FAULTS if options.faults else [options.without]:
+        counts, silent = run(options.cases, options.seed, fault)
+        print(
+            f"{f'without {fault}: ' if fault else ''}{', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}"
+        )
+        print(*silent[: 1 if options.faults else 20], sep="\n")
+        found &= bool(silent) == bool(fault)
+    return 0 if found else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
