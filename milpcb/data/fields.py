@@ -7,7 +7,7 @@ the mend.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from math import isnan
 from numbers import Real
@@ -131,6 +131,17 @@ class Field:
         column = np.empty(len(values), dtype=object)
         column[:] = values
         return column
+
+    def seen(self, column: Values) -> Field:
+        """Return the field with the values of a column that it has read, as if there were no others."""
+        if self.is_number:
+            known, lost = column[~np.isnan(column)], np.isnan(column).any()
+            return replace(
+                self, values=(float(known.min()), float(known.max())) if len(known) else (), missing=bool(lost)
+            )
+        there = set(column.tolist())
+        values = self.values if self.kind == "boolean" else tuple(value for value in self.values if value in there)
+        return replace(self, values=values, missing=None in there)
 
     def one(self, value: Any, row: int | None = None) -> Value:
         """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError."""

@@ -32,8 +32,9 @@ class Features:
         return tuple(self.values)
 
     def take(self, rows: Bools) -> Features:
-        """Return some of the rows."""
-        return Features({name: column[rows] for name, column in self.values.items()}, self.schema)
+        """Return some of the rows, and what they are without the others."""
+        values = {name: column[rows] for name, column in self.values.items()}
+        return Features(values, Schema(tuple(field.seen(values[field.name]) for field in self.schema.fields)))
 
     def numbers(self) -> Floats:
         """Return all columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
