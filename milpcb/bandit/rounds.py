@@ -264,7 +264,7 @@ class DecisionRounds:
             )
         context = self._reader.read(decision.context)
         if decision.beside:
-            context = replace(context, came={**context.named, **dict(decision.beside)})
+            context = replace(context, named={**context.named, **dict(decision.beside)})
         row = self._row(context)
         tables, _ = self._tables(context) if self.changing else ([], ())
         self.learner.take_over(row, list(decision.probabilities))

@@ -104,8 +104,8 @@ def _categories(field: Field, present: set[Value], most_subsets: int, inside: in
     count = len(categories)
     if count > MOST_CATEGORIES:
         raise InputError(
-            f"column '{clipped(field.name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are tested; "
-            "group them, such as postcodes by their first digits, or name the other columns in features"
+            f"column '{clipped(field.name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are "
+            "tested; group them, such as postcodes by their first digits, or name the other columns in features"
         )
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)
     for size in sizes:
