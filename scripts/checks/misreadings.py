@@ -180,12 +180,12 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-def run(cases: int, seed: int, fault: str = "") -> tuple[Counter[str], list[str]]:
-    """Return how often each outcome came, and what was silent."""
+def run(cases: int, seed: int, fault: str = "", first: int = 0) -> tuple[Counter[str], list[str]]:
+    """Return how often each outcome came in so many cases from the ``first`` on, and what was silent."""
     counts: Counter[str] = Counter()
     silent: list[str] = []
     with FAULTS[fault]() if fault else nullcontext():
-        for case in range(cases):
+        for case in range(first, first + cases):
             part = list(PARTS)[case % len(PARTS)]
             for kind, what in PARTS[part](random.Random(f"{seed} {case}")):  # noqa: S311 - no secrets
                 counts[kind] += 1
