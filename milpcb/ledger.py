@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import log1p
 from typing import Any, NamedTuple, Protocol
 
@@ -134,12 +134,24 @@ class Ledger:
                 "all contexts, or take a class with explicit cut points and kind 'search'"
             )
         least = 0.0  # what the best policy has paid, at least
-        tables = self._tables(oracle.n_contexts, oracle.n_actions)[OWN:]
-        for table, stake in zip(tables, self.stakes, strict=True):
-            paid_for = self.price(stake, oracle.log_union, confidence)
+        for table, paid_for in self._stakes(oracle, confidence):
             if float(table.max(axis=1, initial=0.0).sum()) - paid_for > least:  # else no policy can prove more
                 least = max(least, oracle.minimise(table).lower - paid_for)
         return self.cost - least
+
+    def covered(self, oracle: Minimiser, confidence: float) -> float:
+        """Return what is proved of every policy, as a part of what is taken off for the chance of being wrong.
+
+        Above 1, ``confident`` is below what was paid. It is that of the best stake, and grows in proportion to the
+        rounds while costs go on as they did.
+        """
+        return max(oracle.minimise(table).lower / paid_for for table, paid_for in self._stakes(oracle, confidence))
+
+    def _stakes(self, oracle: Minimiser, confidence: float) -> Iterator[tuple[Floats, float]]:
+        """Yield what each stake proves, (n_contexts, n_actions), and its price."""
+        tables = self._tables(oracle.n_contexts, oracle.n_actions)[OWN:]
+        for table, stake in zip(tables, self.stakes, strict=True):
+            yield table, self.price(stake, oracle.log_union, confidence)
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:
         """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""

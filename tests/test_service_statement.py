@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from math import ceil, floor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from milpcb import Bandit, share_at_most
+from milpcb.offline import read_log
 from policies import DecisionTrees, ThresholdRules
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[30.0]], feature_names=["age"], action_names=["call", "write"])
@@ -59,12 +62,87 @@ def test_limits_are_rounded_to_the_side_where_they_hold() -> None:
 
 
 def test_a_limit_that_says_nothing_is_not_stated() -> None:
-    """Where the certificate is all that was paid, as costs cannot be below 0, the best policy's costs are not known."""
+    """Where the certificate is all that was paid it is said why, and after how many decisions it may be less."""
     bandit = served(12)
     assert bandit.certificate(confidence=0.95) == 9.0
-    assert bandit.statement().splitlines() == [
-        "12 decisions cost 9 in all, 0.75 each.",
-        "What the best of all decision trees would have cost on them is not known yet with 95 % confidence.",
+    first, unknown = bandit.statement().splitlines()
+    assert first == "12 decisions cost 9 in all, 0.75 each."
+    reason = re.fullmatch(
+        "What the best of all decision trees would have cost on them is not known yet with 95 % confidence: 12 are too "
+        r"few to tell it from luck\. If costs go on like this, some (\d+) will do\.",
+        unknown,
+    )
+    assert reason is not None
+    enough = int(reason[1])
+    assert served(enough // 2).certificate(confidence=0.95) == pytest.approx(0.75 * (enough // 2), abs=0.5)
+    later = served(2 * enough)
+    assert later.certificate(confidence=0.95) < 1.5 * enough
+    assert "more than the best of all decision trees" in later.statement()
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [({"cost": 0.0}, "would have cost anything"), ({"reward": 1}, "would have earned less than the most there is")],
+)
+def test_where_the_best_has_cost_nothing_that_is_the_reason(given: dict[str, float], shown: str) -> None:
+    """No number of decisions makes a limit of it."""
+    bandit = Bandit(TREES)
+    bandit.learn(bandit.act([20]), **given)
+    assert bandit.statement().splitlines()[1].endswith(f"nothing that was learnt shows that it {shown}.")
+
+
+def test_what_came_since_the_last_statement_is_stated(tmp_path: Path) -> None:
+    """In decisions and in costs, also by a bandit that was saved in between; each statement is a new last one."""
+    bandit = served(100, reward_range=(0, 10))
+    assert "Since" not in bandit.statement()
+    for reward in (10, 4):
+        bandit.learn(bandit.act([20]), reward=reward)
+    bandit.save(tmp_path / "b.json")
+    bandit = Bandit.load(tmp_path / "b.json")
+    assert bandit.statement().splitlines()[:2] == [
+        "102 decisions earned 264 in all, 2.588 each.",
+        "Since the last statement 2 more earned 14.",
+    ]
+    assert bandit.statement().splitlines()[1] == "Nothing was learnt since the last statement."
+
+
+def test_every_decision_is_counted_once() -> None:
+    """Those learnt, open and given up are all that were made, and of these some were left to the baseline."""
+    bandit = served(60, baseline="write", loss=0.5)
+    late = [bandit.act([20]) for _ in range(15)]
+    for decision in late[:5]:
+        bandit.give_up(decision)
+    learner: Any = bandit._rounds.learner
+    lines = bandit.statement().splitlines()
+    assert lines[0] == "60 decisions cost 45 in all, 0.75 each."
+    assert f"{learner.rounds_of_baseline} of all 75 decisions were left to the baseline." in lines[3]
+    assert lines[-2:] == [
+        "The costs of 10 more are not known yet, and not counted here.",
+        "5 more were given up: this holds if that hung neither on their costs nor on their actions.",
+    ]
+
+
+def test_why_the_baseline_still_decides_is_stated() -> None:
+    """As much as may be risked is at risk already: with costs that are not known, each of which counts as 1."""
+    bandit = served(400, baseline="write", loss=0.5)
+    learner: Any = bandit._rounds.learner
+    assert not learner.at_limit
+    assert "left to it too" not in bandit.statement()
+    while not learner.at_limit:
+        bandit.act([20])
+    waits = f"{learner.unknown} costs that are not known count as 1 each"
+    assert f"The next decision is left to it too, as no more may be risked yet: {waits}." in bandit.statement()
+    assert bandit.act([20]).probabilities == (0.0, 1.0)
+
+
+def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log() -> None:
+    """Both change what the numbers are of."""
+    log = read_log([[20.0], [40.0]], ["call", "write"], cost=[0.5, 1.0], propensity=[0.5, 0.5])
+    bandit = Bandit.from_log(TREES, log)
+    bandit.add_action("visit")
+    assert bandit.statement().splitlines()[-2:] == [
+        "The first 2 decisions are those of the log it began with.",
+        "Before 'visit' came, policies that name it are taken to play the first action instead.",
     ]
 
 
@@ -73,16 +151,16 @@ def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     """The promise, what the baseline would have cost at least, and how often it decided alone."""
     bandit = served(200, baseline="write", loss=0.1, confidence=0.8, **options)
     learner: Any = bandit._rounds.learner
-    promise, known = bandit.statement().splitlines()[2:]
+    promise, known = bandit.statement().splitlines()[2:4]
     assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
     assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
-    alone = f"{learner.rounds_of_baseline} decisions were left to the baseline."
+    alone = f"{learner.rounds_of_baseline} of all 200 decisions were left to the baseline."
     assert known == f"It would have cost at least {floor(learner.floor)}, and 150 was paid; {alone}"
 
 
 def test_the_promise_by_default_is_two_percent_with_confidence_95() -> None:
     """What is promised of a baseline to whoever asks for no other loss and confidence."""
-    promise = served(20, baseline="write").statement().splitlines()[-2]
+    promise = served(20, baseline="write").statement().splitlines()[2]
     assert promise.startswith("With 95 % confidence all decisions so far, at every moment, cost at most 2 % more than")
 
 
@@ -90,4 +168,7 @@ def test_before_anything_is_learnt_nothing_is_stated() -> None:
     """A decision alone has cost nothing yet."""
     bandit = served(0)
     bandit.act([20])
-    assert bandit.statement() == "No decision is learnt yet, so there is nothing to state."
+    assert bandit.statement().splitlines() == [
+        "No decision is learnt yet, so there is nothing to state.",
+        "The costs of 1 more are not known yet, and not counted here.",
+    ]

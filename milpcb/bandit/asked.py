@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.bandit.kept import Kept
-from milpcb.bandit.statement import in_words, sentences
+from milpcb.bandit.statement import Counted, in_words, sentences
 from milpcb.core.checks import check_confidence
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
@@ -68,17 +68,22 @@ class Asked(Kept):
     def statement(self, confidence: float = 0.95) -> str:
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
 
-        What was paid; how much more, at most, that is than the best policy of the class would have paid; with a
-        baseline the promise that is kept, and what the baseline would have cost at least. Rewards are stated as
+        What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
+        would have paid, or why that is not known yet and when it may be; with a baseline the promise that is kept, and
+        what the baseline would have cost at least; decisions that are open or were given up. Rewards are stated as
         rewards. Raises what ``certificate`` raises.
         """
         confidence = check_confidence(confidence)
         with self.lock:
-            rounds = self._rounds
-            most = rounds.learner.certificate(rounds.allowed(), confidence=confidence) if rounds.learner.played else 0.0
+            learner, book = self._rounds.learner, self._rounds.book
+            oracle = self._rounds.allowed()
+            most = learner.certificate(oracle, confidence=confidence) if learner.played else 0.0
+            empty = learner.played and most >= learner.ledger.cost
+            covered = learner.ledger.covered(oracle, confidence) if empty else 1.0
             compared = in_words(self._policies, constrained=bool(self._constraints))
-            n_open = len(rounds.book.open)
-            return sentences(rounds.learner, most, confidence, self._settings, self._rewards, compared, n_open)
+            counted = Counted(len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated)
+            self._stated = (learner.played, learner.ledger.cost)
+            return sentences(learner, most, covered, confidence, self._settings, compared, counted)
 
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.

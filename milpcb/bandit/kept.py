@@ -12,6 +12,7 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.events import Event
 from milpcb.bandit.locks import watch
 from milpcb.bandit.rounds import DecisionRounds
+from milpcb.bandit.statement import Stated
 from milpcb.core import files, gate
 from milpcb.core.checks import check_range, whole
 from milpcb.errors import InputError, MilpcbError
@@ -77,6 +78,7 @@ class Kept:
         self._reader = ContextReader(made.with_constant(policies), values)
         self._names = made.action_names(policies)
         check_actions(constraints, self._names)
+        self._stated: Stated | None = None
         self._added: list[str] = []  # actions that came later
         self._logged = 0  # rounds of the log that it began with
         self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
@@ -101,6 +103,7 @@ class Kept:
             "rewards": self._rewards,
             "values": self._reader.declared,
             "constraints": as_documents(self._constraints),
+            "stated": self._stated,
             "added": list(self._added),
             "logged": self._logged,
             "log": None if self._log is None else list(self._log),
@@ -117,5 +120,8 @@ class Kept:
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
         self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
+        if state["stated"] is not None:
+            learnt, paid = state["stated"]
+            self._stated = (whole("stated", learnt, 0, self._rounds.learner.played), float(paid))
         self._added, self._logged = list(map(str, state["added"])), whole("logged", state["logged"], 0)
         self._log = saved.checked_log(state["log"], len(self._names))

@@ -4,23 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from milpcb.protocols import Learner
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
     from milpcb.learners.conservative import Conservative
 
+Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What is counted of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
+
+    ``before`` is what was stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the
+    decisions of the log that it began with.
+    """
+
+    open: int
+    given_up: int
+    added: Sequence[str]
+    logged: int
+    rewards: Sequence[float] | None
+    before: Stated | None
+
+    @property
+    def unit(self) -> float:
+        """What a cost of 1 is in units of rewards."""
+        return 1.0 if self.rewards is None else self.rewards[1] - self.rewards[0]
+
+    def total(self, n: int, paid: float) -> float:
+        """Return what ``n`` decisions cost, or earned."""
+        return paid if self.rewards is None else n * self.rewards[1] - self.unit * paid
+
 
 def sentences(
     learner: Learner,
     most: float,
+    covered: float,
     confidence: float,
     settings: Mapping[str, Any],
-    rewards: Sequence[float] | None,
     compared: str,
-    n_open: int,
+    counted: Counted,
 ) -> str:
     """Return the sentences; what is stated to be at most, or at least, a number is rounded so that it still is.
 
@@ -28,32 +56,29 @@ def sentences(
     ----------
     learner : that made the decisions
     most : its certificate with ``confidence``, in units of cost
+    covered : as Ledger.covered, where that is no less than what was paid
     settings : of the bandit
-    rewards : least and greatest reward, None where costs are learnt
     compared : what the best of is compared with, in words
-    n_open : decisions whose cost is not known yet
+    counted : decisions by what became of them
 
     """
     n, paid = learner.played, learner.ledger.cost
     if not n:
-        return "No decision is learnt yet, so there is nothing to state."
-    unit = 1.0 if rewards is None else rewards[1] - rewards[0]
-    total = paid if rewards is None else n * rewards[1] - unit * paid
-    done, less = ("cost", "more") if rewards is None else ("earned", "less")
-    best = f"the best of all {compared} would have {done} on them"
+        return "\n".join(["No decision is learnt yet, so there is nothing to state.", *_others(counted)])
+    total, done = counted.total(n, paid), _done(counted)
     lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
+    lines += _since(n, paid, counted)
+    best = f"the best of all {compared} would have {done} on them"
     if most < paid:
-        amount = f"{_count(ceil(unit * most))} {less}"
+        amount = f"{_count(ceil(counted.unit * most))} {'more' if counted.rewards is None else 'less'}"
         lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
-    else:  # no more is certain than that no cost is below 0
-        lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence.")
+    else:
+        reason = _reason(n, covered, counted)
+        lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence: {reason}.")
     if settings["baseline"] is not None:  # the learner then is Conservative around the one that was asked for
-        lines += _of_baseline(
-            cast("Conservative", learner), settings["baseline"], "" if rewards is None else " (of costs from 0 to 1)"
-        )
-    if n_open:
-        lines.append(f"The costs of {_count(n_open)} more are not known yet, and not counted here.")
-    return "\n".join(lines)
+        around: Any = learner
+        lines += _of_baseline(around, settings["baseline"], counted)
+    return "\n".join(lines + _others(counted))
 
 
 def in_words(policies: object, *, constrained: bool) -> str:
@@ -62,15 +87,62 @@ def in_words(policies: object, *, constrained: bool) -> str:
     return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
 
 
-def _of_baseline(learner: Conservative, settings: Mapping[str, Any], unit: str) -> list[str]:
+def _since(n: int, paid: float, counted: Counted) -> list[str]:
+    """Return what came since the last statement."""
+    if counted.before is None:
+        return []
+    more, cost = n - counted.before[0], paid - counted.before[1]
+    if not more:
+        return ["Nothing was learnt since the last statement."]
+    return [f"Since the last statement {_count(more)} more {_done(counted)} {_count(counted.total(more, cost))}."]
+
+
+def _reason(n: int, covered: float, counted: Counted) -> str:
+    """Return why nothing is known of the best policy, and when that may change."""
+    if not covered:  # no more is certain than that no cost is below 0
+        worse = "cost anything" if counted.rewards is None else "earned less than the most there is"
+        return f"nothing that was learnt shows that it would have {worse}"
+    enough = _count(ceil(n / min(covered, 1.0)))
+    return f"{_count(n)} are too few to tell it from luck. If costs go on like this, some {enough} will do"
+
+
+def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: Counted) -> list[str]:
     """Return the sentences on the baseline, in units of cost, of which the promise is made."""
-    sure, paid = _percent(settings["confidence"]), _count(learner.ledger.cost)
-    promise = f"at most {100 * settings['loss']:g} % more than the baseline would have"
-    known = f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid"
-    return [
-        f"With {sure} confidence all decisions so far, at every moment, cost {promise}{unit}.",
-        f"{known}; {_count(learner.rounds_of_baseline)} decisions were left to the baseline.",
+    sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
+    unit = "" if counted.rewards is None else " (of costs from 0 to 1)"
+    made = learner.played + counted.open + counted.given_up
+    left = f"{_count(learner.rounds_of_baseline)} of all {_count(made)} decisions were left"
+    promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
+    lines = [
+        f"With {sure} confidence all decisions so far, at every moment, cost {promise}.",
+        f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid; {left} to the baseline.",
     ]
+    if learner.at_limit:
+        waits = f": {_count(learner.unknown)} costs that are not known count as 1 each" if learner.unknown else ""
+        lines.append(f"The next decision is left to it too, as no more may be risked yet{waits}.")
+    return lines
+
+
+def _others(counted: Counted) -> list[str]:
+    """Return the sentences on decisions that the numbers before them do not count, and on how to read those."""
+    lines = []
+    if counted.logged:
+        lines.append(f"The first {_count(counted.logged)} decisions are those of the log it began with.")
+    if counted.added:
+        names = ", ".join(f"'{name}'" for name in counted.added)
+        lines.append(f"Before {names} came, policies that name it are taken to play the first action instead.")
+    if counted.open:
+        lines.append(f"The costs of {_count(counted.open)} more are not known yet, and not counted here.")
+    if counted.given_up:
+        lines.append(
+            f"{_count(counted.given_up)} more were given up: this holds if that hung neither on their costs nor on "
+            "their actions."
+        )
+    return lines
+
+
+def _done(counted: Counted) -> str:
+    return "cost" if counted.rewards is None else "earned"
 
 
 def _count(number: float) -> str:

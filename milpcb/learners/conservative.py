@@ -111,10 +111,20 @@ class Conservative(Learner):
         """Rounds so far in which nothing but the baseline's action could be played."""
         return self._alone
 
+    @property
+    def unknown(self) -> int:
+        """Rounds so far that count as 1, as their costs are not known."""
+        return self._unknown
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether no more may be risked in the next round."""
+        return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance
+
     def _act(self, row: int) -> Floats:
         """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
         action = self._action(row)
-        if self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance:
+        if self.at_limit:
             self._alone += 1
             self.note = [action, 0.0, None]
             return self._only(action)

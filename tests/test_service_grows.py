@@ -1,0 +1,299 @@
+"""A service that changes: an action is added, or it begins with what a log shows; what is certain stays so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import milpcb
+from milpcb import Bandit
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.ledger import Ledger
+from milpcb.offline import read_log
+from milpcb.oracles import open_oracle
+from policies import DecisionTrees, FiniteClass
+
+NAMES = ["call", "write", "wait"]
+PATTERNS = np.array([[0.0, 0.0], [1, 0], [0, 1], [1, 1]])
+TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [0.5]], feature_names=["young", "member"], action_names=NAMES[:2])
+COSTS = np.array([[0.5, 0.9, 0.1], [0.6, 0.4, 0.8], [0.5, 0.9, 0.1], [0.6, 0.4, 0.8]])  # (context, action)
+
+
+def labelings(n_actions: int) -> Any:
+    """Return what every tree plays on the patterns, (N, 4)."""
+    trees = DecisionTrees(n_actions, depth=1, thresholds=[[0.5], [0.5]])
+    return open_oracle(trees, PATTERNS, kind="enumeration").labelings
+
+
+class Plain:
+    """A ledger beside a bandit: (context, action drawn, cost, probability, number of actions then) of each round."""
+
+    def __init__(self, seed: int) -> None:
+        self.rounds: list[tuple[int, int, float, float, int]] = []
+        self.draws = np.random.default_rng(seed)
+
+    def play(self, bandit: Bandit, rounds: int) -> None:
+        """Decide and learn."""
+        for _ in range(rounds):
+            row = int(self.draws.integers(4))
+            self.learn(bandit, row, bandit.act(PATTERNS[row]))
+
+    def learn(self, bandit: Bandit, row: int, decision: Any) -> None:
+        """Learn a cost of the world."""
+        action = NAMES.index(decision.action)
+        cost = float(self.draws.random() < COSTS[row, action])
+        bandit.learn(decision, cost=cost)
+        self.rounds.append((row, action, cost, decision.probability, len(decision.probabilities)))
+
+    def certificate(self, n_actions: int, stand_in: int = 0) -> float:
+        """Return what was paid, less the least total of a policy whose new actions stand for one that was there."""
+        paid, totals, policies = 0.0, 0.0, labelings(n_actions)
+        for row, action, cost, probability, known in self.rounds:
+            played = np.where(policies[:, row] < known, policies[:, row], stand_in)
+            totals = totals + (played == action) * (cost / probability)
+            paid += cost
+        return paid - float(np.min(totals))
+
+
+# ------------------------------------------------------------------- a new action
+
+
+@pytest.mark.parametrize("arrive", [True, False])
+@pytest.mark.parametrize("estimates", ["unbiased", "optimistic"])
+def test_certificates_are_against_the_larger_class(arrive: bool, estimates: str, tmp_path: Path) -> None:
+    """By the definition, before and after, also from a file; the new action stood for the first one before."""
+    options: dict[str, Any] = {} if arrive else {"contexts": PATTERNS}
+    bandit, plain = Bandit(TREES, seed=1, estimates=estimates, horizon=10_000, **options), Plain(0)
+    plain.play(bandit, 200)
+    assert bandit.certificate() == pytest.approx(plain.certificate(2))
+    bandit.add_action("wait")
+    assert bandit.certificate() == pytest.approx(plain.certificate(3))
+    assert (np.isnan(bandit.bound()), bandit.guarantee()) == (True, np.inf)
+    plain.play(bandit, 500)
+    bandit.save(tmp_path / "b.json")
+    again = Bandit.load(tmp_path / "b.json")
+    for one in (bandit, again):
+        assert one.certificate() == pytest.approx(plain.certificate(3))
+        assert one.policy().predict(PATTERNS).tolist() == [2, 1, 2, 1]
+        assert np.isnan(one.bound())
+    plain.play(again, 50)
+    assert again.certificate() == pytest.approx(plain.certificate(3))
+
+
+def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
+    """At first as often as the best one of a context; what is bad there stays so."""
+    bandit, plain = Bandit(TREES, seed=1), Plain(0)
+    plain.play(bandit, 600)
+    before = bandit.act(PATTERNS[0]).probabilities
+    bandit.add_action("wait")
+    q = bandit.act(PATTERNS[0]).probabilities
+    assert before[0] > 0.9
+    assert q[2] > 0.3
+    assert q[1] < 0.1
+
+
+def test_decisions_that_are_open_are_learnt_after(tmp_path: Path) -> None:
+    """Of their own actions; of the new one they say nothing. The log gives it no chance there."""
+    bandit, plain = Bandit(TREES, seed=1, keep_log=True), Plain(0)
+    plain.play(bandit, 50)
+    late = [bandit.act(PATTERNS[1]) for _ in range(20)]
+    bandit.add_action("wait")
+    bandit.save(tmp_path / "b.json")
+    bandit = Bandit.load(tmp_path / "b.json")
+    plain.play(bandit, 100)
+    known = plain.certificate(3)
+    paid = [plain.rounds[-1] for decision in late if plain.learn(bandit, 1, decision) is None]
+    expected = plain.certificate(3, stand_in=0)
+    assert known < bandit.certificate()
+    assert bandit.certificate() >= expected - 1e-9  # an estimate of 0 is none too large
+    assert len(paid) == 20
+    law = bandit.log().propensity
+    assert law is not None
+    assert law.shape == (170, 3)
+    assert (law[:50, 2] == 0).all()
+    assert (law[150:, 2] == 0).all()
+
+
+@pytest.mark.parametrize("baseline", [None, "call"])
+def test_regret_stays_below_the_certificate_with_confidence(baseline: str | None) -> None:
+    """At every moment, by true costs, where the first action stands for the new one before it came."""
+    for seed in range(5):
+        bandit, draws = Bandit(TREES, seed=seed, baseline=baseline, loss=0.3), np.random.default_rng(seed)
+        totals, paid = np.zeros(len(labelings(3))), 0.0
+        for t in range(300):
+            if t == 100:
+                bandit.add_action("wait")
+            row = int(draws.integers(4))
+            costs = (draws.random(3) < COSTS[row]).astype(float)
+            decision = bandit.act(PATTERNS[row])
+            bandit.learn(decision, cost=costs[NAMES.index(str(decision.action))])
+            paid += costs[NAMES.index(str(decision.action))]
+            labels = labelings(3)[:, row]
+            totals += costs[labels if t >= 100 else np.where(labels < 2, labels, 0)]
+            if t % 50 == 49:
+                assert paid - totals.min() <= bandit.certificate(confidence=0.999)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "forbidden"),
+    [
+        (milpcb.always("write", "young = 1"), [1, 3]),
+        (milpcb.never("call", "young = 1"), []),
+        (milpcb.share_at_most("call", 0.3), []),
+        (milpcb.mean_at_most({"call": 2, "write": 1}, 1.2), []),
+    ],
+)
+def test_constraints_treat_it_as_an_action_they_do_not_name(constraint: Any, forbidden: list[int]) -> None:
+    """On the contexts of earlier decisions too: always forbids it, and of a budget it takes nothing."""
+    bandit, plain = Bandit(TREES, seed=1, constraints=constraint), Plain(0)
+    plain.play(bandit, 100)
+    bandit.add_action("wait")
+    for row in range(4):
+        assert (bandit.act(PATTERNS[row]).probabilities[2] == 0) == (row in forbidden)
+    plain.play(bandit, 400)
+    labels = bandit.policy().predict(PATTERNS)
+    assert [row for row in range(4) if labels[row] == 2] == [row for row in (0, 2) if row not in forbidden]
+
+
+def test_actions_without_names_are_counted_on() -> None:
+    """The next number, as a number or as a string."""
+    bandit = Bandit(DecisionTrees(2, depth=1, thresholds=[[0.5]]))
+    bandit.add_action(2)
+    bandit.add_action("3")
+    assert bandit.act([0]).probabilities == (0.25,) * 4
+    bandit.retire(0)
+    assert bandit.act([0], available=[True, False, False, True]).probabilities == (0, 0, 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bandit(TREES).add_action("call"), "the name of an action that there is not yet, got 'call'"),
+        (lambda: Bandit(TREES).add_action(True), "the name of an action that there is not yet, got True"),
+        (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).add_action("x"), "the next is 2, got 'x'"),
+        (lambda: Bandit(TREES, "epsilon_greedy").add_action("x"), "EpsilonGreedy cannot go on with another action"),
+        (
+            lambda: Bandit(FiniteClass(np.array([[0], [1]]), 2), contexts=[[0.0]]).add_action("2"),
+            "a FiniteClass cannot have another action",
+        ),
+        (
+            lambda: Bandit(TREES, contexts=PATTERNS, constraints=milpcb.share_at_most("call", 0.5)).add_action("x"),
+            "constraints are on contexts given in advance",
+        ),
+    ],
+)
+def test_where_no_action_can_be_added_one_line_says_so(make: Any, message: str) -> None:
+    """And names why."""
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_refused_action_changes_nothing() -> None:
+    """The bandit goes on as it was."""
+    bandit = Bandit(TREES, "epsilon_greedy", seed=1)
+    before = json.dumps(bandit._state()["learner"])
+    with pytest.raises(InputError):
+        bandit.add_action("wait")
+    assert json.dumps(bandit._state()["learner"]) == before
+    assert bandit.act(PATTERNS[0]).probabilities == (0.5, 0.5)
+
+
+def test_a_stake_that_was_not_bet_has_proved_nothing() -> None:
+    """The others keep what they proved, at the first action and at those that stand for it."""
+    before, after = Ledger((0.1, 0.2)), Ledger((0.2, 0.3))
+    before.add(0, 0, 0.5, 2.0)
+    before.add(0, 1, 1.0, 4.0)
+    after.go_on(before, range(2, 3))
+    tables = before._tables(1, 2), after._tables(1, 3)
+    assert after.cost == 1.5
+    assert (tables[1][:3, 0, [0, 1, 2]] == tables[0][:3, 0, [0, 1, 0]]).all()
+    assert (tables[1][3, 0, [0, 1, 2]] == tables[0][4, 0, [0, 1, 0]]).all()
+    assert not tables[1][4].any()
+
+
+# ------------------------------------------------------------------- a log
+
+
+def logged(n: int = 400, **options: Any) -> tuple[Any, Plain]:
+    """Return a log with known chances, actions in another order than the class, and the ledger of its rounds."""
+    draws, plain = np.random.default_rng(3), Plain(3)
+    rows, actions = draws.integers(4, size=n), (draws.random(n) < 0.7).astype(int)
+    costs = (draws.random(n) < COSTS[rows, actions]).astype(float)
+    plain.rounds = [
+        (int(row), int(action), float(cost), (0.3, 0.7)[action], 2)
+        for row, action, cost in zip(rows, actions, costs, strict=True)
+    ]
+    table = pl.DataFrame({"member": PATTERNS[rows, 1], "else": rows, "young": PATTERNS[rows, 0]})
+    paid = {"reward": 1 - costs} if options.pop("rewards", False) else {"cost": costs}
+    done = np.array(NAMES)[actions]
+    return read_log(table, done, propensity=[0.7, 0.3], actions=["write", "call"], **paid), plain
+
+
+@pytest.mark.parametrize("rewards", [False, True])
+def test_a_bandit_begins_with_the_rounds_of_a_log(rewards: bool, tmp_path: Path) -> None:
+    """Columns and actions by name; certificates are over its rounds and the decisions since, and files keep that."""
+    log, plain = logged(rewards=rewards)
+    bandit = Bandit.from_log(TREES, log, seed=1)
+    assert bandit.certificate() == pytest.approx(plain.certificate(2))
+    assert bandit.policy().predict(PATTERNS).tolist() == [0, 1, 0, 1]
+    assert bandit.act(PATTERNS[0]).probabilities[0] > 0.7
+    bandit.save(tmp_path / "b.json")
+    bandit = Bandit.load(tmp_path / "b.json")
+    plain.play(bandit, 100)
+    assert bandit.certificate() == pytest.approx(plain.certificate(2))
+    assert bandit.certificate() <= bandit.bound()
+    assert bandit.guarantee() == np.inf
+
+
+def test_chances_of_what_was_done_are_enough() -> None:
+    """The other ones are not needed."""
+    log, plain = logged()
+    chances = log.propensity[np.arange(len(log)), log.action]
+    part = read_log(log.features, [log.actions[a] for a in log.action], cost=log.outcome, propensity=chances)
+    assert Bandit.from_log(TREES, part).certificate() == pytest.approx(plain.certificate(2))
+
+
+def test_contexts_of_a_log_enter_constraints() -> None:
+    """The policy keeps the share on them."""
+    log, _ = logged()
+    bandit = Bandit.from_log(TREES, log, constraints=milpcb.share_at_most("call", 0.2))
+    counts = np.bincount([row for row, *_ in logged()[1].rounds], minlength=4)
+    assert counts[bandit.policy().predict(PATTERNS) == 0].sum() <= 0.2 * 400
+    assert bandit.act(PATTERNS[0]).probabilities[0] < 1
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Bandit.from_log(TREES, [[0.0, 1.0]]), "from_log takes a log as milpcb.offline.read_log makes it"),
+        (lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 1])), "needs the chances"),
+        (
+            lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 1], propensity="randomised")),
+            "needs the chances",
+        ),
+        (
+            lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 3], propensity=[0.5, 0.5])),
+            r"row 1 of the log: the cost is 3.0; costs must be numbers in \[0, 1\]",
+        ),
+        (lambda: Bandit.from_log(TREES, logged()[0], "epsilon_greedy"), "a learner that takes costs late"),
+        (lambda: Bandit.from_log(TREES, logged()[0], baseline="call"), "and no baseline"),
+    ],
+)
+def test_a_log_that_proves_nothing_is_refused(make: Any, message: str) -> None:
+    """In one line."""
+    with pytest.raises(InputError, match=message) as caught:
+        make()
+    assert "\n" not in str(caught.value)
+
+
+def test_an_action_of_the_log_must_be_one_of_the_class() -> None:
+    """It is named."""
+    log = read_log([[0, 0], [1, 0]], ["call", "sing"], cost=[0, 1], propensity=[0.5, 0.5])
+    with pytest.raises(UnknownNameError, match="'sing'"):
+        Bandit.from_log(TREES, log)
