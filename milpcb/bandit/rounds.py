@@ -262,6 +262,8 @@ class DecisionRounds:
                 f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "
                 "takes costs in order: it cannot be learnt any more, and need not be given up"
             )
+        if decision.action not in self._names:  # it was added after this bandit was saved, too
+            raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._reader.read(decision.context)
         if decision.beside:
             context = replace(context, named={**context.named, **dict(decision.beside)})

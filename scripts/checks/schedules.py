@@ -1,0 +1,392 @@
+"""A service's everyday life in random order, beside a plain ledger that everything certain is computed from anew.
+
+    python scripts/checks/schedules.py [--schedules 1000] [--pairs 60] [--seed 0] [--take-out entering|parting]
+
+Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, add an action, retire
+one and readmit it, save, crash and load, copy, hand in what a crash lost. Some have a guard-rail and a share, some a
+baseline. After every few steps the certificate and ``policy()`` are compared with the ledger's own, over the list of
+all trees; regret, by costs that the bandit never sees, must lie below the certificate with a confidence of 99.9 %, and
+what was paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a pickle or a
+copy; what one pays hangs on what the other just played, and its certificate must hold. Exit code 1 if
+anything is wrong. ``--take-out`` puts a fault back in, that contexts of lost decisions enter no constraint, or that
+copies draw alike, to show that it is found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import pickle
+import random
+import sys
+import tempfile
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from milpcb import Bandit, Decision, never, open_oracle, rng, share_at_most
+from milpcb.bandit.decisions import Book
+from milpcb.bandit.rounds import DecisionRounds
+from milpcb.errors import InputError, MilpcbError
+from policies import DecisionTrees
+
+PATTERNS = np.array([[i & 1, i >> 1] for i in range(4)], dtype=float)
+CUTS = [[0.5], [0.5]]
+NAMES = ["call", "write", "wait", "visit"]
+MEANS = np.array([[0.3, 0.6, 0.5, 0.2], [0.7, 0.3, 0.6, 0.5], [0.2, 0.8, 0.4, 0.6], [0.6, 0.5, 0.2, 0.3]])
+SHARE, LOSS, SURE = 0.4, 0.5, 0.999
+
+
+@cache
+def labelings(n_actions: int) -> Any:
+    """Return what every tree plays on the patterns, (N, 4)."""
+    return open_oracle(DecisionTrees(n_actions, 1, thresholds=CUTS), PATTERNS, kind="enumeration").labelings
+
+
+@dataclass(frozen=True)
+class Made:
+    """A decision, and what only the world knows: the row, whether it is a vip, all costs, what could be played.
+
+    ``drawn`` is what the learner drew with the chance ``q``, before a replacement.
+    """
+
+    decision: Decision
+    row: int
+    vip: bool
+    costs: Any
+    offered: list[int]
+    drawn: int
+    q: float
+
+    @property
+    def action(self) -> int:
+        """The number of what was played."""
+        return NAMES.index(str(self.decision.action))
+
+
+@dataclass
+class Ledger:
+    """What a plain ledger knows of one bandit."""
+
+    n_actions: int = 2
+    retired: set[int] = field(default_factory=set)
+    asked: list[Made] = field(default_factory=list)  # all whose contexts count
+    open: dict[str, Made] = field(default_factory=dict)
+    learnt: list[tuple[Made, int, int, float]] = field(default_factory=list)  # actions then, drawn, its chance
+    ended: set[str] = field(default_factory=set)
+    given_up: int = 0
+
+    def copied(self) -> Ledger:
+        """Return a copy."""
+        return Ledger(
+            self.n_actions,
+            set(self.retired),
+            list(self.asked),
+            dict(self.open),
+            list(self.learnt),
+            set(self.ended),
+            self.given_up,
+        )
+
+    @property
+    def paid(self) -> float:
+        """What the decisions learnt cost."""
+        return float(sum(made.costs[made.action] for made, *_ in self.learnt))
+
+    def estimated(self) -> Any:
+        """Return the estimated total of each tree (N,): actions that came later stand for the first."""
+        policies = labelings(self.n_actions)
+        totals = np.zeros(len(policies))
+        for made, known, drawn, q in self.learnt:
+            played = np.where(policies[:, made.row] < known, policies[:, made.row], 0)
+            totals += (played == drawn) * made.costs[made.action] / q
+        return totals
+
+    def true(self) -> Any:
+        """Return what each tree (N,) would have paid on the decisions learnt, by all costs."""
+        policies = labelings(self.n_actions)
+        totals = np.zeros(len(policies))
+        for made, *_ in self.learnt:
+            there = np.isin(policies[:, made.row], made.offered)
+            totals += made.costs[np.where(there, policies[:, made.row], made.offered[0])]
+        return totals
+
+    def allowed(self) -> Any:
+        """Return which trees (N,) keep guard-rail and share on all contexts so far."""
+        calls = labelings(self.n_actions) == 0
+        counts = np.bincount([made.row for made in self.asked], minlength=4)
+        vip = np.bincount([made.row for made in self.asked if made.vip], minlength=4) > 0
+        return ~(calls & vip).any(axis=1) & (calls @ counts <= SHARE * counts.sum() + 1e-6)
+
+
+class Schedule:
+    """One random schedule; ``run`` returns what went wrong, "" where nothing did."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.rng, self.world = random.Random(seed), np.random.default_rng(seed)  # noqa: S311 - not to hide anything
+        self.path = folder / "schedule.json"
+        self.ruled, self.promised = seed % 3 == 1, seed % 3 == 2
+        names = {"feature_names": ["young", "member"], "action_names": NAMES[:2]}
+        rules = [never("call", "vip = 1"), share_at_most("call", SHARE)] if self.ruled else []
+        options: dict[str, Any] = {"baseline": "call", "loss": LOSS, "confidence": SURE} if self.promised else {}
+        self.bandit = Bandit(DecisionTrees(2, 1, thresholds=CUTS, **names), seed=seed, constraints=rules, **options)
+        self.made: dict[str, Made] = {}  # of every history
+        self.now, self.lost = Ledger(), dict[str, Made]()
+        self.save()
+        self.counts, self.wrong = Counter[str](), ""
+
+    @property
+    def book(self) -> Book:
+        """The record of the bandit: what its learner drew stands nowhere else."""
+        return self.bandit._rounds.book  # noqa: SLF001 - of the bandit that is checked
+
+    def run(self, steps: int) -> str:
+        """Take so many steps; return what went wrong first."""
+        weights = {
+            self.act: 10,
+            self.learn: 9,
+            self.give_up: 1,
+            self.give_up_old: 0.2,
+            self.add_action: 0.2,
+            self.retire: 0.5,
+            self.save: 1,
+            self.crash: 0.8,
+            self.copy: 0.4,
+            self.hand_in_again: 0.7,
+        }
+        for _ in range(steps):
+            (step,) = self.rng.choices(list(weights), weights=list(weights.values()))
+            step()
+            self.counts[step.__name__] += 1
+            if self.rng.random() < 0.1:
+                self.compare()
+            if self.wrong:
+                return self.wrong
+        self.compare()
+        return self.wrong
+
+    def act(self) -> None:
+        """Ask for a decision, now and then with a mask; first hand in what was lost, where a promise must cover it."""
+        if self.promised:
+            for name in list(self.lost):
+                self.end(name, give_up=self.rng.random() < 0.3)
+        row, vip = self.rng.randrange(4), self.rng.random() < 0.1
+        there = [action not in self.now.retired for action in range(self.now.n_actions)]
+        mask = [is_there and self.rng.random() < 0.8 for is_there in there] if self.rng.random() < 0.3 else there
+        context = {"young": PATTERNS[row, 0], "member": PATTERNS[row, 1], "vip": int(vip)}
+        costs = (self.world.random(4) < MEANS[row]).astype(float) * self.world.choice([0.5, 1.0])
+        offered = [action for action, is_there in enumerate(mask) if is_there]
+        try:
+            decision = self.bandit.act(context, available=mask if mask != there or self.rng.random() < 0.5 else None)
+        except InputError as error:
+            if offered and not (self.ruled and vip and offered[0] == 0):
+                self.wrong = f"no decision: {error}"
+            return
+        law = decision.probabilities
+        forbidden = sum(law[action] for action in range(len(law)) if action not in offered)
+        if forbidden or (self.ruled and vip and law[0] > 0) or decision.id in self.made or len(law) != len(mask):
+            self.wrong = f"{decision} where {offered} may be played"
+        known = self.book.open[decision.id]
+        made = Made(decision, row, vip, costs, offered, known.action, known.aside().q[known.action])
+        self.made[decision.id] = self.now.open[decision.id] = made
+        self.now.asked.append(made)
+
+    def learn(self) -> None:
+        """Hand in the cost of a decision that is open."""
+        if self.now.open:
+            self.end(self.rng.choice(list(self.now.open)), give_up=False)
+
+    def give_up(self) -> None:
+        """Give up one that is open."""
+        if self.now.open:
+            self.end(self.rng.choice(list(self.now.open)), give_up=True)
+
+    def give_up_old(self) -> None:
+        """Give up all that are open."""
+        if self.bandit.give_up(older_than=timedelta(0)) != len(self.now.open):
+            self.wrong = "not all that were open are given up"
+        self.now.given_up += len(self.now.open)
+        self.now.ended |= set(self.now.open)
+        self.now.open = {}
+
+    def hand_in_again(self) -> None:
+        """Hand in any decision of any history: one that was lost is taken, whole, and one that ended is refused."""
+        if self.made:
+            self.end(self.rng.choice([*list(self.made)[-20:], *self.lost]), give_up=self.rng.random() < 0.2)
+
+    def end(self, name: str, *, give_up: bool) -> None:
+        """Learn a decision, or give it up; note whether it is taken as it should be."""
+        made, known = self.made[name], name in self.now.open
+        decision = made.decision
+        way = self.rng.randrange(4)
+        given = (name, decision, decision.to_json(), json.loads(decision.to_json()))[way]
+        whole = way > 0 and name not in self.now.ended and made.action < self.now.n_actions
+        try:
+            if give_up:
+                self.bandit.give_up(given)
+            else:
+                self.bandit.learn(given, cost=made.costs[made.action])
+        except MilpcbError as error:
+            self.counts["refused"] += 1
+            if known or whole or "\n" in str(error):
+                self.wrong = f"refused: {error}"
+            return
+        if not (known or whole):
+            self.wrong = f"{given} was taken"
+        if not known:
+            self.now.asked.append(made)
+            self.counts["lost ones taken"] += 1
+        self.now.open.pop(name, None)
+        self.lost.pop(name, None)
+        self.now.ended.add(name)
+        self.now.given_up += give_up
+        if not give_up:
+            drawn = (made.drawn, made.q) if known else (made.action, decision.probability)
+            self.now.learnt.append((made, self.now.n_actions, *drawn))
+
+    def add_action(self) -> None:
+        """Add an action, up to four."""
+        if self.now.n_actions < len(NAMES):
+            self.bandit.add_action(NAMES[self.now.n_actions])
+            self.now.n_actions += 1
+
+    def retire(self) -> None:
+        """Retire an action, or readmit one; the last one, and one that the guard-rail leaves, stay."""
+        action = self.rng.randrange(self.now.n_actions)
+        if action in self.now.retired:
+            self.bandit.readmit(NAMES[action])
+            self.now.retired.discard(action)
+        elif len(self.now.retired) + 1 < self.now.n_actions:
+            self.bandit.retire(NAMES[action])
+            self.now.retired.add(action)
+
+    def save(self) -> None:
+        """Save, and keep what the ledger knows."""
+        self.bandit.save(self.path)
+        self.saved = self.now.copied()
+
+    def crash(self) -> None:
+        """Go on from the file; what is not in it is lost until it is handed in."""
+        self.compare()
+        self.bandit, before = Bandit.load(self.path), self.now
+        self.now = self.saved.copied()
+        mine = {made.decision.id for made in self.now.asked}
+        self.lost = {made.decision.id: made for made in before.asked if made.decision.id not in mine}
+        while self.promised and self.now.n_actions < before.n_actions:
+            self.add_action()
+
+    def copy(self) -> None:
+        """Go on with a copy."""
+        pickled = pickle.dumps(self.bandit)
+        self.bandit = copy.deepcopy(self.bandit) if self.rng.random() < 0.5 else pickle.loads(pickled)  # noqa: S301 - ours
+
+    def compare(self) -> None:
+        """Compare all that is certain with the ledger."""
+        now = self.now
+        if (set(self.book.open), self.book.given_up) != (set(now.open), now.given_up):
+            self.wrong = "other decisions are open, or given up, than in the ledger"
+        if not now.learnt:
+            return
+        estimated, kept = now.estimated(), now.allowed() if self.ruled else slice(None)
+        certificate, right = self.bandit.certificate(), now.paid - estimated[kept].min()
+        if not self.promised and abs(certificate - right) > 1e-9 * max(1.0, now.paid):
+            self.wrong = f"certificate {certificate}, by the ledger {right}"
+        labels = self.bandit.policy().predict(PATTERNS)
+        if self.ruled and not (labelings(now.n_actions)[kept] == labels).all(axis=1).any():
+            self.wrong = f"policy() plays {labels}, which breaks a constraint"
+        regret = now.paid - now.true()[kept].min()
+        if regret > self.bandit.certificate(confidence=SURE):
+            self.wrong = f"regret {regret} is above the certificate with confidence"
+        if self.promised:
+            paid, usual = (sum(self.cost(made, usual) for made in now.asked) for usual in (False, True))
+            if paid > (1 + LOSS) * usual + 1e-9:
+                self.wrong = f"{paid} was paid, and the baseline would have paid {usual}"
+        self.counts["compared"] += 1
+
+    @staticmethod
+    def cost(made: Made, usual: bool) -> float:
+        """Return what a decision cost, or what the baseline, calling or what replaces it, would have."""
+        action = made.action if not usual else 0 if 0 in made.offered else made.offered[0]
+        return float(made.costs[action])
+
+
+def try_schedules(count: int, seed: int, folder: Path, steps: int = 120) -> tuple[list[str], Counter[str]]:
+    """Return what went wrong in so many schedules, and how often what happened."""
+    wrong, counts = [], Counter[str]()
+    for number in range(seed, seed + count):
+        with sessions(number):
+            schedule = Schedule(number, folder)
+            if problem := schedule.run(steps):
+                wrong.append(f"schedule {number}: {problem}")
+        counts += schedule.counts
+    return wrong, counts
+
+
+def try_pairs(count: int, seed: int, folder: Path, rounds: int = 300) -> list[str]:
+    """Return in which pairs a certificate failed: a bandit pays whenever it plays as its sibling just did."""
+    wrong = []
+    for number in range(seed, seed + count):
+        way = ("file", "pickle", "copy")[number % 3]
+        first = Bandit(DecisionTrees(2, 1, thresholds=[[0.5]]), seed=number)
+        first.save(folder / "pair.json")
+        with sessions(number):
+            sibling, watcher = (sprung(first, way, folder / "pair.json") for _ in range(2))
+        totals, paid = np.zeros(2), 0.0
+        for _ in range(rounds):
+            seen = sibling.act([0])
+            sibling.learn(seen, cost=1.0)
+            costs, decision = np.arange(2) == seen.action, watcher.act([0])
+            watcher.learn(decision, cost=float(costs[int(decision.action)]))
+            paid += float(costs[int(decision.action)])
+            totals += costs
+        if paid - totals.min() > watcher.certificate(confidence=SURE):
+            wrong.append(f"pair {number}, by {way}: regret {paid - totals.min():.0f}")
+    return wrong
+
+
+def sprung(bandit: Bandit, way: str, path: Path) -> Bandit:
+    """Return a bandit that goes on from where this one, saved at ``path``, is."""
+    if way == "file":
+        return Bandit.load(path)
+    return pickle.loads(pickle.dumps(bandit)) if way == "pickle" else copy.deepcopy(bandit)  # noqa: S301 - ours
+
+
+def sessions(seed: int) -> AbstractContextManager[Any]:
+    """Name sessions by a seed, so that the same happens again."""
+    drawn = random.Random(seed)  # noqa: S311 - not to hide anything
+    return patch("secrets.token_hex", lambda size: drawn.randbytes(size).hex())
+
+
+def without(mend: str | None) -> AbstractContextManager[Any]:
+    """Put a fault back in, while the block lasts."""
+    if mend == "entering":
+        return patch.object(DecisionRounds, "_enter_unbound", lambda *_given: None)
+    return patch.object(rng, "parted", lambda state, _name: state) if mend == "parting" else nullcontext()
+
+
+def main() -> int:
+    """Run both; print what was found."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for name, default in (("schedules", 1000), ("pairs", 60), ("seed", 0)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--take-out", choices=("entering", "parting"))
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name, without(given.take_out):
+        wrong, counts = try_schedules(given.schedules, given.seed, Path(name))
+        print(f"schedules: {given.schedules}, wrong {len(wrong)}: {json.dumps(counts)}")
+        pairs = try_pairs(given.pairs, given.seed, Path(name))
+        print(f"pairs: {given.pairs}, certificates that failed: {len(pairs)}")
+        print(*wrong[:10], *pairs[:3], sep="\n")
+    return 1 if wrong or pairs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
