@@ -23,7 +23,7 @@ from typing import Any
 CHILD = {"PYTHONSAFEPATH": "1"}
 
 _os_path: Any = os.path
-_lock = threading.RLock()
+_importing, _drawing = threading.RLock(), threading.RLock()  # two: what draws may import what is being imported
 
 
 def leave() -> None:
@@ -42,7 +42,7 @@ def unseen(name: str) -> Iterator[None]:
 
     For libraries that read their settings as they are imported, where only their own code asks for such a name.
     """
-    with _lock:
+    with _importing:
         exists = os.path.exists
         _os_path.exists = lambda path: path != name and exists(path)
         try:
@@ -65,7 +65,7 @@ def plain() -> Iterator[None]:
     Neither files of settings nor what a program has set count. Its settings are the whole process's, so that one
     thread draws at a time, and what they were comes back.
     """
-    with _lock:
+    with _drawing:
         with unseen("matplotlibrc"):
             import matplotlib as mpl
         settings = {name: value for name, value in mpl.rcParamsDefault.items() if name != "backend"}

@@ -43,18 +43,18 @@ INSTALL = {
     "SCIP_CMD": "conda install scip",
 }
 
-# The files that solvers would take settings from, if they lay in the current folder.
+# The files that solvers would take settings from, if they lay in the current folder, also according to
+# https://www.ibm.com/docs/en/icos/22.2.0?topic=cplex-saving-parameter-specification-file and
+# https://scipopt.org/doc/html/scipshell_8c.php
 READS = {
     "COPT": COPT_READS,
     "COPT_CMD": COPT_READS,
     "COPT_DLL": COPT_READS,
-    "CPLEX_CMD": (
-        "cplex.par",
-    ),  # https://www.ibm.com/docs/en/icos/22.2.0?topic=cplex-saving-parameter-specification-file
+    "CPLEX_CMD": ("cplex.par",),
     "FSCIP_CMD": ("scip.set",),
     "GUROBI": GUROBI_READS,
     "GUROBI_CMD": GUROBI_READS,
-    "SCIP_CMD": ("scip.set",),  # https://www.scipopt.org/doc/html/PARAMETERS.php
+    "SCIP_CMD": ("scip.set",),
     "XPRESS": XPRESS_READS,
     "XPRESS_PY": XPRESS_READS,
 }
