@@ -17,6 +17,7 @@ from milpcb.logs.features import SCALE, in_command
 from milpcb.logs.kinds import MARKS
 from milpcb.types import Floats, Ints
 
+FAR = 50  # from which one such number alone is doubted
 SENTINELS = (-1, -9, -99, -999, -9999, 99, 999, 9999)  # numbers that people write where none is known
 ALIKE = 0.95  # from which a feature is taken for the outcome under another name
 
@@ -74,14 +75,14 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
 
 
 def _of_numbers(column: pl.Series) -> Iterator[str]:
-    """Yield whether a round number far outside of all others repeats."""
+    """Yield whether a round number stands far outside of all others."""
     values = np.unique(column.drop_nulls().cast(pl.Float64).to_numpy())
     for outside, others in ((values[:1], values[1:]), (values[-1:], values[:-1])):
         if len(others) < 3 or outside[0] not in SENTINELS:
             continue
         gap = float(np.abs(others - outside[0]).min())
         rows = int((column == outside[0]).sum())
-        if rows > 1 and gap > np.diff(others).max() and gap > 1:
+        if (rows > 1 or gap > FAR) and gap > max(1, np.diff(others).max()):
             mark = written(float(outside[0]))
             yield (
                 f"'{clipped(column.name)}' is {mark} in {rows:,} rows, far from its other numbers ({written(others[0])}"

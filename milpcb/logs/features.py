@@ -17,7 +17,7 @@ from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
-from milpcb.logs.kinds import DATE
+from milpcb.logs.kinds import COMMAS, DATE
 
 PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words of a name: patient_id, patientID
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
@@ -155,12 +155,13 @@ def _nearly_numbers(column: pl.Series) -> str:
     """Return which values of a column of strings are no numbers where it seems to be one of numbers, else ""."""
     known = column.drop_nulls().cast(pl.String).value_counts(sort=True)
     values, counts = known[column.name].str.strip_chars(), known["count"]
-    numbers = values.cast(pl.Float64, strict=False).is_not_null()
-    if values.str.contains(f"^{CODE.pattern}").any() or numbers.all():
+    plain = values.cast(pl.Float64, strict=False).is_not_null()
+    if values.str.contains(f"^{CODE.pattern}").any() or plain.all():
         return ""
     if len(values) > 1 and values.str.contains(GROUPED).all():
-        shown = values.filter(~numbers)[0]
+        shown = values.filter(~plain)[0]
         return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
+    numbers = plain | values.str.contains(COMMAS)
     others = values.filter(~numbers).to_list()
     if numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
         return ""

@@ -189,10 +189,10 @@ def test_a_number_that_may_stand_for_nothing_is_said(mark, tmp_path):
 
 
 def test_numbers_that_are_like_others_are_not_doubted(tmp_path):
-    """A -1 beside 0, a single 999, and a 99 among a hundred others are what they are."""
+    """A -1 beside 0, a single -9, and a 99 among a hundred others are what they are."""
     columns = {
         "score": [i % 9 - 1 for i in range(ROWS)],
-        "age": [999, *AGES[1:]],
+        "age": [-9, *AGES[1:]],
         "share": [i % 100 for i in range(ROWS)],
     }
     assert source(written(tmp_path, columns)).notes == ()
