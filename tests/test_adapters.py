@@ -75,6 +75,18 @@ def test_rounds_one_by_one():
     }
 
 
+@pytest.mark.filterwarnings("default")  # those of coba are its own
+@pytest.mark.parametrize("size", [2, 7])
+def test_batches_are_costs_that_come_late(size):
+    """As many as there are actions, or more: every round is played and learnt, at the rewards of its own row."""
+    coba = pytest.importorskip("coba", reason="the package coba is not installed")
+    worlds = coba.Environments.from_lambda(210, context, actions, reward, seed=1).batch(size)
+    result = coba.Experiment(worlds, [CobaLearner(TREES, "exp4", rate="certified", seed=3)]).run(quiet=True)
+    rewards = [row[list(result.interactions.columns).index("reward")] for row in result.interactions]
+    assert len(rewards) == 210
+    assert sum(rewards[100:]) / len(rewards[100:]) > 0.75
+
+
 def test_named_actions_are_those_offered():
     """A class with names of its own plays what coba offers, in order."""
     learner = CobaLearner(DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=("x", "y")), "uniform")
@@ -103,10 +115,13 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="must offer the same 2"):
         learner.predict([0, 0], ["l", "r", "m"])
     learner = CobaLearner(TREES, "uniform")
-    learner.predict([0, 0], ["l", "r"])
-    learner.learn([0, 0], "l", 1.0, 0.5)
+    action, _ = learner.predict([0, 0], ["l", "r"])
+    for context_, other in (([0, 0], "lr".replace(action, "")), ([1, 0], action)):
+        with pytest.raises(InputError, match="learn needs the predict of the same round"):
+            learner.learn(context_, other, 1.0, 0.5)
+    learner.learn([0, 0], action, 1.0, 0.5)
     with pytest.raises(InputError, match="every round must offer the same 2"):
         learner.predict([0, 0], ["r", "l"])
-    learner.predict([0, 0], ["l", "r"])
+    action, _ = learner.predict([0, 0], ["l", "r"])
     with pytest.raises(InputError, match="reward must be"):
-        learner.learn([0, 0], "l", 1.5, 0.5)
+        learner.learn([0, 0], action, 1.5, 0.5)

@@ -16,7 +16,8 @@ class CobaLearner:
     """A registered learner with the methods that coba's ``Experiment`` calls: ``predict``, ``learn`` and ``params``.
 
     Contexts need not be known: each is added when it first comes. They are flattened to numbers, categories one by one
-    to 0/1. Actions are numbered as coba lists them, which must be the same ones every round. coba writes what a learner
+    to 0/1. Actions are numbered as coba lists them, which must be the same ones every round. Batches are played one by
+    one and learnt late, which learners must allow, as exp4 does. coba writes what a learner
     raises into its log and goes on without it: look there where its rows are missing.
 
     Parameters
@@ -54,7 +55,8 @@ class CobaLearner:
         }
         self._made()  # mistakes show here, and not in coba's log
         self._offered: list[Any] = []
-        self._decision: Decision | None = None
+        self._open: list[tuple[list[float], Any, Decision]] = []  # what was played and is not learnt, oldest first
+        self._learns = False  # whether the last call was ``learn``
 
     @property
     def params(self) -> dict[str, Any]:
@@ -74,21 +76,27 @@ class CobaLearner:
                 "policies know actions by their numbers, so "
                 f"every round must offer the same {n} in one order, got {shown(offered)}"
             )
+        shown_as, names = numbers(context), getattr(self._policies, "action_names", None) or ()
+        decision = self.bandit.act(shown_as)
         self._offered = offered
-        self._decision = self.bandit.act(numbers(context))
-        played, names = self._decision.action, getattr(self._policies, "action_names", None) or ()
-        number = list(names).index(played) if isinstance(played, str) else played
-        return actions[number], self._decision.probability
+        played = decision.action
+        action = actions[list(names).index(played) if isinstance(played, str) else played]
+        if self._learns:  # a new round or batch: what coba did not let learn of the last one it never will
+            self._open.clear()
+        self._learns = False
+        self._open.append((shown_as, action, decision))
+        return action, decision.probability
 
     def learn(self, context: Any, action: Any, reward: float, probability: float) -> None:
-        """Take in the reward of the action that ``predict`` returned last."""
-        del context, action, probability
-        if self._decision is None:
+        """Take in the reward of an action that ``predict`` returned for this context."""
+        del probability
+        self._learns = True
+        played = [(known, done) for known, done, _ in self._open]
+        if (asked := (numbers(context), action)) not in played:
             raise InputError(
                 "learn needs the predict of the same round: this learner learns from what it played itself"
             )
-        self.bandit.learn(self._decision, reward=float(reward))
-        self._decision = None
+        self.bandit.learn(self._open.pop(played.index(asked))[-1], reward=float(reward))
 
     def _made(self) -> Bandit:
         return Bandit(self._policies, self._name, **self._settings, **self._options)
