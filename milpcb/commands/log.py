@@ -50,15 +50,18 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
 
 
-def rounds_of_run(directory: Path, wanted: dict[str, str | int | None], *, trust: bool) -> tuple[pl.DataFrame, bool]:
+def rounds_of_run(
+    directory: Path, wanted: dict[str, str | int | None], *, trust: bool, named: bool = False
+) -> tuple[pl.DataFrame, bool]:
     """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
 
+    Actions are numbers, or what the environment calls them where they are to be ``named`` and it has names.
     Beside them, whether its learner hides the law of what it played (see Learner). Raises RunError, InputError,
     UnknownNameError.
     """
     from milpcb.experiments.run.trust import read_run
 
-    return _frame(directory, _cell(directory, read_run(directory, trust=trust), wanted))
+    return _frame(directory, _cell(directory, read_run(directory, trust=trust), wanted), named=named)
 
 
 def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
@@ -83,7 +86,7 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
     return cells[0]
 
 
-def _frame(directory: Path, cell: Cell) -> tuple[pl.DataFrame, bool]:
+def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, bool]:
     """Return the rounds of a cell, with the names of the environment's features or x0, x1, ...; and ``hides_law``."""
     import polars as pl
 
@@ -102,7 +105,9 @@ def _frame(directory: Path, cell: Cell) -> tuple[pl.DataFrame, bool]:
         rounds = rounds_of(cell, world, line.ticker(cell.title, cell.horizon))
     shown = np.asarray(world.stream.contexts)[rounds.rows]
     names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
-    columns = {**dict(zip(names, shown.T, strict=True)), "action": rounds.actions}
+    actions = np.array(world.environment.action_names if named else ())  # () where it has none
+    done = actions[rounds.actions] if len(actions) else rounds.actions
+    columns = {**dict(zip(names, shown.T, strict=True)), "action": done}
     frame = pl.DataFrame({**columns, "cost": rounds.costs, "probability": rounds.probabilities})
     return frame, rounds.hides_law
 

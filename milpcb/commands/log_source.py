@@ -126,7 +126,7 @@ def _rounds(directory: Path, given: dict[str, Any]) -> Any:
     from milpcb.commands.log import rounds_of_run
 
     wanted = {"learner": given["learner"], "seed": given["seed_of_run"]}
-    frame, hides_law = rounds_of_run(directory, wanted, trust=given["trust"])
+    frame, hides_law = rounds_of_run(directory, wanted, trust=given["trust"], named=True)
     if hides_law:
         raise InputError(
             "this learner draws within act, so nobody knows how likely its actions were, and estimates cannot be "

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from milpcb import rng
 from milpcb.core.checks import check_range, context_array
+from milpcb.data.columns import Membership
+from milpcb.data.frames import table_names
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.offline.log import Log
 from milpcb.types import Floats
@@ -30,6 +35,12 @@ class LoggedRounds:
     outcome_range : least and greatest outcome, which become the costs 0 and 1, or 1 and 0 where it is a reward
     seed : of the rejections
 
+    Attributes
+    ----------
+    contexts : (n, d) features as policies read them, for ``play(..., contexts=)``: numbers as they are, booleans as 0
+        and 1, and of strings a column of 0 and 1 for each
+    feature_names : (d,) what these columns are called, such as "region = north"; () where the log has no names
+
     Raises
     ------
     InputError : the log has not all propensities, or one that is 0; features that are no numbers, or an outcome outside
@@ -39,7 +50,7 @@ class LoggedRounds:
 
     def __init__(self, log: Log, *, outcome_range: tuple[float, float] = (0.0, 1.0), seed: int = 0) -> None:
         table = _every_propensity(log)
-        self.contexts = context_array(log.features)
+        self.contexts, self.feature_names = _contexts(log.features)
         self.action_names = log.actions
         self._actions = log.action.tolist()
         self._costs = _costs(log, outcome_range).tolist()
@@ -68,6 +79,26 @@ class LoggedRounds:
         row = self._next - 1
         counts = self._rng.random() < self._kept[row]
         return self._costs[row] if counts and self._actions[row] == action else None
+
+
+def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
+    """Return features as numbers (n, d) with their names; raises InputError where a number is missing."""
+    if not table_names(features) and np.asarray(features).dtype.kind != "O":
+        return context_array(features), ()
+    names = table_names(features) or tuple(f"x{j}" for j in range(np.shape(features)[1]))
+    schema = Schema.infer(features, names)
+    columns: list[Floats] = []
+    titles: list[str] = []
+    for name, values in schema.read(features).items():
+        field = schema[name]
+        if values.dtype != object:
+            columns, titles = [*columns, values], [*titles, name]
+            continue
+        known = (True,) if field.kind == "boolean" else field.values
+        made = [Membership(name, (value,), 1) for value in (*known, *([None] if field.missing else []))]
+        columns += [column.read(values) for column in made]
+        titles += [column.words(holds=True) for column in made]
+    return context_array(np.column_stack(columns)), tuple(titles)
 
 
 def _every_propensity(log: Log) -> Floats:

@@ -122,3 +122,17 @@ def test_a_feature_that_is_called_like_a_column_is_refused(tmp_path, milpcb_, wr
     done = milpcb_(tmp_path, "log", "out", "--learner", "uniform", "--out", "rounds.csv")
     assert_one_line(done, "feature called 'cost'", "call it otherwise")
     assert not (tmp_path / "rounds.csv").exists()
+
+
+def test_actions_of_a_run_keep_their_names(tmp_path, milpcb_, write):
+    """What to do is said in the words of the costs' header, and of the contexts'."""
+    replay = MIXED.replace('"planted"\nn_contexts = 8\nn_features = 3', '"replay"\ncontexts = "x.csv"\ncosts = "c.csv"')
+    ages = [20 + 7 * i % 50 for i in range(120)]
+    write(tmp_path, {"tiny.toml": replay.replace("seeds = [0, 1]", "seeds = [0]")})
+    write(tmp_path, {"x.csv": "age\n" + "\n".join(map(str, ages)) + "\n"})
+    write(tmp_path, {"c.csv": "call,write\n" + "".join(f"{int(age > 40)},{int(age <= 40)}\n" for age in ages)})
+    assert milpcb_(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "quiet").returncode == 0
+    few = ("--depth", "1", "--draws", "0", "--resamples", "0", "--out", "found")
+    done = milpcb_(tmp_path, "learn", "out", "--learner", "uniform", *few)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "found/policy.txt").read_text() == "if age <= 40:\n    play call\nelse:\n    play write\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import milpcb
@@ -96,3 +97,34 @@ def test_what_cannot_be_replayed_is_one_line():
         LoggedRounds(read_log(bits, actions, cost=[0, 3], propensity=[0.5, 0.5]))
     with pytest.raises(InputError, match="of its 30 rows about 15 count; make the horizon shorter"):
         milpcb.play(LoggedRounds(made_log(30, (0.5, 0.5))), ["uniform"], 30, policies=TREES, contexts=BITS)
+
+
+def test_strings_and_booleans_are_replayed():
+    """Each string is a column of 0 and 1; learners play the same as with a table that was encoded by hand."""
+    rng = np.random.default_rng(1)
+    region, member = np.array(["north", "south", "west"])[rng.integers(0, 3, 3000)], rng.random(3000) < 0.5
+    action = rng.integers(0, 2, 3000)
+    cost = np.where(action == (region == "south"), 0.1, 0.8)
+    by_hand = np.column_stack([*(region == name for name in ("north", "south", "west")), member]).astype(float)
+    frame = pd.DataFrame({"region": region, "member": member})
+    plays = []
+    for features in (frame, frame.to_numpy(), by_hand):
+        rounds = LoggedRounds(read_log(features, action, cost=cost, propensity=np.full(3000, 0.5)))
+        assert np.array_equal(rounds.contexts, by_hand)
+        options = {"policies": DecisionTrees(2, 1), "contexts": rounds.contexts}
+        (played,) = milpcb.play(rounds, ["exp4"], 1000, **options).plays
+        plays.append([point["cumulative_cost"] for point in played.points])
+    assert plays == [plays[2]] * 3
+    named = LoggedRounds(read_log(frame, action, cost=cost, propensity=np.full(3000, 0.5))).feature_names
+    assert named == ("region = north", "region = south", "region = west", "member = true")
+
+
+def test_a_missing_number_is_refused_and_a_missing_string_is_not():
+    """Which side of a cut it would be on nobody knows; that a string is missing is a test of its own."""
+    action, cost, half = np.array([0, 1] * 20), np.full(40, 0.5), np.full(40, 0.5)
+    region = pd.DataFrame({"region": ["north", None, "south", "north"] * 10})
+    rounds = LoggedRounds(read_log(region, action, cost=cost, propensity=half))
+    assert rounds.feature_names == ("region = north", "region = south", "region is missing")
+    assert rounds.contexts[1].tolist() == [0, 0, 1]
+    with pytest.raises(InputError, match="nan"):
+        LoggedRounds(read_log(pd.DataFrame({"age": [1.0, np.nan] * 20}), action, cost=cost, propensity=half))
