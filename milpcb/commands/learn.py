@@ -34,6 +34,7 @@ HERE = (
 )  # fmt: skip
 
 
+SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
 SHOWN = 12  # lines of a table of values
 TABLES = 10  # of rows times features and actions, which are in memory at once at most
 NOTED = 1e9  # bytes
@@ -125,6 +126,11 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
+    for side in SIDES.intersection(given["missing"]):
+        raise InputError(
+            f"--missing names what stands where nothing is known, as in NA,-999; write --missing-side {side} for the "
+            "side"
+        )
     if given["near"] is not None:
         real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
     showing = partial(step, err)

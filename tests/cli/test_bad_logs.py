@@ -148,6 +148,7 @@ BAD = [
     (nothing, (*TRIAL, "--leave-out", "aeg"), "did you mean 'age'"),
     (nothing, (*TRIAL, "--group", "sx"), "did you mean 'sex'"),
     (nothing, (*TRIAL, "--missing-side", "mean"), "missing"),
+    (nothing, (*TRIAL, "--missing", "yes"), "write --missing-side yes for the side"),
     (nothing, (*TRIAL, "--learner", "exp4", "--solver", "nope", "--kind", "milp"), "nope"),
     # features
     (

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from milpcb.cli import cli
 from milpcb.errors import InputError
+from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs.read import read_file
 from milpcb.logs.source import Columns, make_source, read_source
 
@@ -230,3 +234,37 @@ def test_other_kinds_of_files_are_refused_by_name(name, tmp_path):
     (tmp_path / name).write_text('{"age": 5}\n')
     with pytest.raises(InputError, match="and only CSV and Parquet are read; save the table as CSV"):
         read_file(tmp_path / name)
+
+
+def test_one_pass_reads_marks_as_memory_does(tmp_path, monkeypatch):
+    """Files with -999 give the rule of files in which those values are missing, with the same value."""
+    rng = np.random.default_rng(0)
+    age, treat = rng.integers(18, 80, 400), rng.integers(0, 2, 400)
+    earned = treat * np.where(age > 50, 1.0, -1.0) + 0.1 * rng.normal(size=400)
+    lost = rng.random(400) < 0.1
+    frame = pl.DataFrame({"age": np.where(lost, -999, age), "treat": treat, "earned": earned})
+    empty = frame.with_columns(age=pl.col("age").replace(-999, None))
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    for name, table, marks in (("marked", frame, ("--missing", "NA,-999")), ("empty", empty, ())):
+        for part in range(2):
+            table[200 * part : 200 * part + 200].write_parquet(f"{name}-{part}.parquet")
+        ways = ["--action", "treat", "--reward", "earned", "--randomised", "--depth", "1", "--one-pass", "--out", name]
+        done = CliRunner().invoke(cli, ["learn", f"{name}-*.parquet", *ways, *marks], standalone_mode=False)
+        assert done.exception is None, done.exception
+        document = json.loads((tmp_path / name / "policy.json").read_text())
+        found[name] = document["policy"], document["policy_value_"], done.output
+    assert found["marked"][:2] == found["empty"][:2]
+    assert f"Read as missing: 'age' where it is -999 ({lost.sum()} rows)" in found["marked"][2]
+
+
+@pytest.mark.parametrize("name", ["age ", "age\n(years)", 'the "age"', "age, in years", " age"])
+def test_a_column_of_any_name_is_learnt_from_and_exported(name, tmp_path):
+    """A blank at its end, a line break, a quote or a comma: rules read the column as the file calls it."""
+    found = source(written(tmp_path, {name: AGES}))
+    assert found.frame.columns == [name]
+    tree = LoggedPolicyTree(max_depth=1, method="ips")
+    tree.fit_scores(found.frame, tree.estimate_scores(found.log))
+    module: dict[str, object] = {}
+    exec(tree.to_python(), module)  # noqa: S102 - the export is what is tested
+    assert [module["decide"]({name: age}) for age in AGES] == tree.predict(found.frame).tolist()
