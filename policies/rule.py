@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import replace
 from html import escape
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from milpcb.core import gate
-from milpcb.core.checks import cost_array
+from milpcb.core.checks import cost_array, several
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
 from milpcb.data.schema import Schema
@@ -163,10 +164,14 @@ class Rule(ABC):
         """Return what stands for each action, numpy's numbers and strings as Python's; raises InputError on too few."""
         if actions is None:
             return self.names.actions or range(max(self.leaf_actions) + 1)
-        given = [value.item() if isinstance(value, np.generic) else value for value in actions]
+        listed = several("actions", actions, object, "values, one for each action, 0, 1, ...")
+        given = [value.item() if isinstance(value, np.generic) else value for value in listed]
         last = max(self.leaf_actions)
-        if len(given) <= last:
-            raise InputError(f"actions must be a value for each action, 0 to {last}, got {shown(actions)}")
+        if len(given) <= last or not all(map(_is_written, given)) or isinstance(actions, Set):
+            raise InputError(
+                f"actions must be a value for each action, 0 to {last}, in a list: strings, booleans or finite "
+                f"numbers; got {shown(actions)}"
+            )
         return given
 
     def _written(self) -> Decision:
@@ -223,6 +228,11 @@ def _often(counts: Any, n_contexts: int) -> Floats:
 def _columns(costs: Any) -> range:
     """Return the numbers of the actions that a table of costs has columns for."""
     return range(np.shape(costs)[-1] if np.ndim(costs) else 0)
+
+
+def _is_written(value: Any) -> bool:
+    """Return whether a value can be written as SQL and Python."""
+    return isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
 
 
 def from_json(text: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -152,18 +152,18 @@ def check_file(path: Path, what: str = "") -> None:
 
 def check_time_limit(time_limit: float | None) -> float | None:
     """Return seconds, or None for no limit; raises InputError unless they are 0 or more."""
-    if time_limit is None or time_limit == np.inf:
-        return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit >= 0:
-        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {time_limit!r}")
-    return float(time_limit)
+    number = np.inf if time_limit is None else _float(time_limit)
+    if not number >= 0:
+        raise InputError(f"time_limit must be seconds, 0 or more, or None for no limit; got {shown(time_limit)}")
+    return None if number == np.inf else number
 
 
 def check_gap(gap: float) -> float:
     """Return an absolute gap in units of the costs; raises InputError unless it is finite, and 0 or more."""
-    if isinstance(gap, bool) or not isinstance(gap, (int, float)) or not 0 <= gap < np.inf:
-        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {gap!r}")
-    return float(gap)
+    number = _float(gap)
+    if not 0 <= number < np.inf:
+        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {shown(gap)}")
+    return number
 
 
 def whole(name: str, value: Any, least: int, most: int = MOST) -> int:
@@ -203,6 +203,26 @@ def check_range(name: str, pair: Any) -> tuple[float, float]:
     if not -np.inf < least < most < np.inf:
         raise InputError(f"{name} must be two finite numbers, the least and a greater one, got {shown(pair)}")
     return least, most
+
+
+def instance(name: str, value: Any, cls: type | tuple[type, ...], wanted: str) -> None:
+    """Raise InputError unless ``value`` is of a class; ``wanted`` says in words what it must be."""
+    if not isinstance(value, cls):
+        raise InputError(f"{name} must be {wanted}, got {shown(value)}")
+
+
+def several(name: str, values: Any, cls: type | tuple[type, ...], wanted: str) -> list[Any]:
+    """Return a list of what may be walked through once only; raises InputError unless each is of a class.
+
+    ``wanted`` says in words what each must be.
+    """
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise InputError(f"{name} must be a list of {wanted}, got {shown(values)}")
+    found = list(values)
+    for value in found:
+        if not isinstance(value, cls):
+            raise InputError(f"{name} must be a list of {wanted}, and one of them is {shown(value)}")
+    return found
 
 
 def choice(name: str, value: Any, known: Iterable[str]) -> str:

@@ -155,13 +155,17 @@ def columns_of(
     """Return K names of columns in the order of ``actions``.
 
     They are of the actions ``named`` beside them, or are called as the actions; else they are in the order of
-    ``actions`` if that was ``listed`` too. Raises InputError where it was not: the order of texts is nobody's.
+    ``actions`` if that was ``listed`` too, or of the numbers 0..K-1. Raises InputError where neither is so: nobody
+    means the order of texts.
     """
     own = [*map(action_name, named)] or (list(columns) if set(columns) == set(actions) else [])
-    if own:
-        return tuple(columns[number] for number in matched(what, own, actions))
+    numbers = [str(number) for number in range(len(actions))]
+    if not own and not listed and set(actions) == set(numbers):
+        own = numbers
     if len(columns) != len(actions):
         raise InputError(f"{what} has {len(columns)} columns for the {len(actions)} actions {shown(list(actions))}")
+    if own:
+        return tuple(columns[number] for number in matched(what, own, actions))
     if not listed:
         raise InputError(
             f"{what} has the columns {shown(list(columns))}, and which is of which action is not said: name the action "

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.checks import several
 from milpcb.data.columns import Column, Membership, Number, Value, Values
 from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
@@ -68,6 +69,7 @@ def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
     """
     if features is None:
         return tuple(names)
+    features = several("features", [features] if isinstance(features, str) else features, object, "names of columns")
     chosen = tuple(names[int(f)] if isinstance(f, (int, np.integer)) and 0 <= f < len(names) else f for f in features)
     for name in chosen:
         if name not in names:

@@ -8,6 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from milpcb.core.checks import number_array
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
 from milpcb.data.fields import Field, kinds_of, plain
@@ -122,7 +123,7 @@ def inferred(name: str, given: Given, role: str = "feature") -> Field:
             "convert all to numbers, or all to text"
         )
     if given.categories is None and kinds == {"number"}:
-        return inferred(name, Given(np.array([np.nan if v is None else float(v) for v in entries])), role)
+        return inferred(name, Given(number_array(f"column '{clipped(name)}'", entries)), role)
     if given.categories is None:
         return Field(name, "category", tuple(sorted(values)), missing, role)
     there = tuple(value for value in map(plain, given.categories) if value in values)

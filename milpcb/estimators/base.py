@@ -287,21 +287,28 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         try:
             return self._oracle(opened, contexts, rules, self._kind(opened, constrained=bool(rules)))
         except SearchTooLargeError:
-            if self.kind != "auto":
+            if self._kind_named:
                 raise
             return self._oracle(opened, contexts, rules, "milp")
 
     def _oracle(self, opened: Opened, contexts: Floats, rules: Sequence[LabelConstraint], kind: str) -> Oracle:
         return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
 
+    @property
+    def _kind_named(self) -> bool:
+        return not isinstance(self.kind, str) or self.kind != "auto"
+
     def _options(self) -> dict[str, Any]:
         """Return the options of the oracle that are given: those that change anything."""
-        given = {"solver": self.solver, "time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap)}
-        absent = {"solver": None, "time_limit": None, "gap": 0.0}
-        return {name: value for name, value in given.items() if value != absent[name]}
+        given = {
+            "solver": self.solver,
+            "time_limit": check_time_limit(self.time_limit),
+            "gap": check_gap(self.gap) or None,
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
-        if self.kind != "auto":
+        if self._kind_named:
             return self.kind
         needed = {"search", "constraints"} if constrained else {"search"}
         given = self._options().keys()

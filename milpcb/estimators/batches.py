@@ -201,7 +201,7 @@ class FromBatches(PolicyEstimator):
         if self.treatment_cost is None:
             return np.zeros(len(actions))
         prices = self.treatment_cost.values() if isinstance(self.treatment_cost, Mapping) else [self.treatment_cost]
-        by_row = any(isinstance(price, str) for price in prices)
+        by_row = any(isinstance(price, str) for price in prices)  # the name of a column
         charge = np.empty(0) if by_row else treatment_costs(self.treatment_cost, tuple(map(str, actions)))
         if charge.shape != (len(actions),):
             raise InputError(

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from milpcb.core.checks import instance, several
 from milpcb.data.actions import action_name, place
 from milpcb.errors import InputError
+from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.targets import read_weights
 from milpcb.named_constraints import share_at_most
 
@@ -51,8 +53,10 @@ def budget_curve(
     shares : largest shares of the rows, weights counted, that may get it
 
     """
+    instance("estimator", estimator, PolicyEstimator, "an estimator, as in OptimalPolicyTree()")
     listed = estimator.constraints if isinstance(estimator.constraints, (list, tuple)) else [estimator.constraints]
-    if not len(shares):
+    shares = several("shares", shares, object, "shares from 0 to 1")
+    if not shares:
         raise InputError("shares must hold at least one share, from 0 to 1")
     points = []
     for share in shares:

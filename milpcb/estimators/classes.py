@@ -88,7 +88,7 @@ class TreeSettings(PolicyEstimator):
         limits: dict[str, Any] = {}
         if self._counts_actions:
             limits = {"min_action_rows": self.min_samples_action, "logged_actions": rows.listed_actions()}
-        if self.min_samples_leaf > 1:
+        if whole("min_samples_leaf", self.min_samples_leaf, 1) > 1:
             limits["min_leaf_size"] = self.min_samples_leaf
         return _made(
             self._words,

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import whole
+from milpcb.core.checks import number_array, several, whole
 from milpcb.core.decimals import shortest_between
 from milpcb.data.columns import Column, Number, Reached, Values
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.estimators.totals import Rows, exact_sums
 from milpcb.types import Floats
 
@@ -72,16 +72,25 @@ def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: boo
 
 def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float, ...]]:
     if not isinstance(thresholds, Mapping):
-        if len(thresholds) != len(features):
+        listed = several("thresholds", thresholds, object, "cut points, a list for each feature")
+        if len(listed) != len(features):
             raise InputError(
-                f"thresholds list {len(thresholds)} features, but there are {len(features)}; give one list of cut "
+                f"thresholds list {len(listed)} features, but there are {len(features)}; give one list of cut "
                 "points for each, or a mapping from names of features to cut points"
             )
-        thresholds = dict(zip(features, thresholds, strict=True))
+        thresholds = dict(zip(features, listed, strict=True))
     for name in thresholds:
         if name not in features:
             raise UnknownNameError("feature in thresholds", name, features)
-    return {name: tuple(sorted({float(cut) for cut in cuts})) for name, cuts in thresholds.items()}
+    return {name: tuple(np.unique(_numbers(name, cuts)).tolist()) for name, cuts in thresholds.items()}
+
+
+def _numbers(name: str, cuts: Any) -> Floats:
+    """Return the cut points of a feature; raises InputError on what are no finite numbers."""
+    found = number_array(f"thresholds of '{name}'", cuts)
+    if found.ndim != 1 or not np.isfinite(found).all():
+        raise InputError(f"thresholds of '{name}' must be a list of finite numbers, got {shown(cuts)}")
+    return found
 
 
 def _between(low: float, high: float, *, from_below: bool) -> float:

@@ -47,7 +47,10 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
     ``reset`` takes number and names of its columns down; otherwise they must be those. Raises ValueError.
     """
     if not table_names(X):
-        return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        try:
+            return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
+        except (ValueError, OverflowError) as error:  # of several lines, or from the insides of numpy
+            raise InputError(f"X cannot be read: {error}") from error
     validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not len(X):
         raise InputError("Found array with 0 sample(s), while a minimum of 1 is required: the data frame has no rows")

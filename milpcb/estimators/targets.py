@@ -28,7 +28,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
     names = _names(y)
     if len({action_name(name) for name in names}) < len(names):
         raise InputError(f"two columns of costs are for the same action: {shown(names)}; give each its own name")
-    array = np.asarray(y)
+    array = _as_array(y)
     if array.ndim == 0 or len(array) != n_rows:
         raise InputError(
             f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {_size(array)}"
@@ -87,6 +87,13 @@ def _names(table: Any) -> list[Any]:
     """Return what the columns of a table are called; [] where it has none, or they are only numbered 0, 1, ..."""
     names = list(getattr(table, "columns", ()))
     return [] if names == list(range(len(names))) else names
+
+
+def _as_array(y: Any) -> Any:
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise InputError("costs must be a rectangular table: its rows differ in length") from error
 
 
 def _distinct(labels: Any) -> Any:

@@ -41,6 +41,7 @@ from math import ceil
 import numpy as np
 
 from milpcb.core.checks import ROUNDING
+from milpcb.errors import InputError
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import MOST, Reference, against
 from milpcb.offline.sampling import Sampled
@@ -236,6 +237,12 @@ class _Others:
         mine = float((noise * self._reference.lottery).sum())
         most, least = (float((noise * self._ways.best(sign * noise)).sum()) for sign in (1.0, -1.0))
         return mine - least, most - mine
+
+
+def check_same_rows(oracle: Oracle, scores: Scores) -> None:
+    """Raise InputError unless the contexts of an oracle are the rows that have the scores."""
+    if oracle.n_contexts != len(scores.table):
+        raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
 
 
 def quantile(draws: Floats, level: float) -> float:

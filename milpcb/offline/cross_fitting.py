@@ -21,11 +21,12 @@ simulated is that of one split, which is more spread than the median.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.errors import InputError, OracleInexact
+from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.offline.band import Claim
 from milpcb.offline.by_place import row_order
 from milpcb.offline.evaluate import held_out_actions
@@ -63,6 +64,12 @@ def best_of(oracle: Oracle, costs: Floats) -> Best:
 def best_policy(oracle: Oracle, costs: Floats) -> FoundPolicy:
     """Return the policy of ``best_of``."""
     return best_of(oracle, costs).policy
+
+
+def check_policy(policy: Any) -> None:
+    """Raise InputError on what is no policy; None is, as it is searched for."""
+    if policy is not None and not hasattr(policy, "predict"):
+        raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")
 
 
 def held_out(oracle: Oracle, contexts: object, costs: Floats, fold: Ints) -> Ints:

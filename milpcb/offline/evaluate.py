@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import choice, real
+from milpcb.core.checks import choice, flag, real
 from milpcb.core.decimals import number
 from milpcb.data.actions import played
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
-from milpcb.offline.log import Log, as_table, chances, take_rows
+from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
 from milpcb.offline.overlap import counted, expected_rows, in_parts
 from milpcb.offline.ranges import EntryRanges
-from milpcb.offline.reference import Reference, best_reference
-from milpcb.offline.scores import Scores
+from milpcb.offline.reference import Reference, best_reference, matching
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Floats, Ints
 
@@ -135,6 +135,7 @@ def evaluate(
     InputError, UnknownNameError (interval, names of actions)
 
     """
+    check_scores(scores)
     table = scores.log.features if contexts is None else contexts
     n = len(scores.table)
     if _is_drawn(policy):
@@ -194,6 +195,9 @@ def cross_evaluate(
     InputError, UnknownNameError
 
     """
+    check_log(log)
+    if not callable(procedure):
+        raise InputError(f"procedure must be a function of scores and rows, which learns; got {shown(procedure)}")
     table = log.features if contexts is None else contexts
     held_out = make_scores(log, cv=folds, seed=seed, **options)
 
@@ -227,7 +231,7 @@ def _valued(
     kind = choice("interval", interval, INTERVALS)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    other = best_reference(scores) if reference is None else reference.by(scores)
+    other = best_reference(scores) if reference is None else matching(reference, scores)
     ranges = EntryRanges.of(scores, outcome_range)
     own = scores.table[np.arange(len(parts)), assigned] if assigned.ndim == 1 else (assigned * scores.table).sum(axis=1)
     found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
@@ -249,7 +253,7 @@ def _valued(
         interval=kind,
         level=share,
         maximise=scores.maximise,
-        in_sample=in_sample,
+        in_sample=flag("in_sample", in_sample),
     )
 
 

@@ -26,18 +26,18 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import ROUNDING, check_confidence, real, whole
-from milpcb.data.actions import own_names, place, played
-from milpcb.errors import InputError, shown
-from milpcb.offline.band import Process, quantile
+from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
+from milpcb.data.actions import own_names, place, places, played
+from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.offline.band import Process, check_same_rows, quantile
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import Mean, drawn_again, estimates
-from milpcb.offline.reference import Reference
+from milpcb.offline.reference import Reference, matching
 from milpcb.offline.sampling import Sampled, affordable, sampled_rows
-from milpcb.offline.scores import Scores
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.protocols import Opened, PolicyClass
-from milpcb.rng import child
+from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 
@@ -60,8 +60,8 @@ class NoWorseThan:
     what: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.outcome, Scores):
-            raise InputError(f"outcome must be the Scores of the second outcome, got {shown(self.outcome)}")
+        check_scores(self.outcome, "outcome")
+        check_seed(self.seed)
         share = check_confidence(self.confidence)
         real("margin", self.margin, "finite, in the unit of the outcome", lambda _margin: True)
         whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
@@ -74,12 +74,16 @@ class NoWorseThan:
 
     def _check_listed(self) -> None:
         """Raise InputError unless what is compared with is a list of actions, one a row."""
-        size, n = np.shape(self.than), len(self.outcome.table)
-        if size != (n,):
+        try:
+            listed = places("action of no_worse_than", self.than, self.outcome.actions)
+        except UnknownNameError:
+            raise
+        except InputError as error:
             raise InputError(
                 "than of no_worse_than must be a number, an action, a policy, None, or a list of actions, one for each "
-                f"of the {n} rows of the second outcome, got {shown(self.than)}"
-            )
+                f"of the {len(self.outcome.table)} rows of the second outcome, got {shown(self.than)}"
+            ) from error
+        self.check_rows(len(listed))
 
     def rule(
         self,
@@ -258,18 +262,21 @@ class LowerEnds:
         ``labels`` are the numbers that they play in each row (n,), as the class numbers them. All ends hold at once
         with the probability ``level``, also of policies that were chosen by these rows.
         """
-        n, labels = len(self.scores.table), list(labels)
-        if any(np.shape(each) != (n,) for each in labels):
-            raise InputError(f"labels must be what each policy plays in each of the {n} rows")
         process, sampled, rng = self._drawn
+        n, K = self.scores.table.shape
+        labels = [whole_array("labels", each) for each in several("labels", labels, object, "what each policy plays")]
+        if any(each.shape != (n,) or not ((each >= 0) & (each < K)).all() for each in labels):
+            raise InputError(f"labels must be what each policy plays in each of the {n} rows, numbers 0..{K - 1}")
         reach = _reach(process, sampled, draws, check_confidence(level), rng)
         return [(process.total(each), process.total(each) - process.penalty(each) - reach) for each in labels]
 
     @property
     def _drawn(self) -> tuple[Process, Sampled, np.random.Generator]:
         oracle = open_oracle(self.policies, self.contexts, kind=self.kind, constraints=self.constraints)
+        check_scores(self.scores)
         scores = self.scores.by(own_names(self.policies))
-        base = self.reference.by(scores).played(scores.gains)
+        check_same_rows(oracle, scores)
+        base = matching(self.reference, scores).played(scores.gains)
         group, rng = scores.log.group, child(self.seed, "offline", "guaranteed")
         sampled = sampled_rows(self.policies, self.contexts, oracle, self.constraints, self.kind, group, rng)
         shares = scores.weight / scores.weight.sum()

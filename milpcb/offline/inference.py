@@ -14,9 +14,8 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
-from milpcb.errors import InputError
-from milpcb.offline.band import Claim, Progress, band
-from milpcb.offline.cross_fitting import Best, best_of, cross_fitted_claim
+from milpcb.offline.band import Claim, Progress, band, check_same_rows
+from milpcb.offline.cross_fitting import Best, best_of, check_policy, cross_fitted_claim
 from milpcb.offline.evaluate import Evaluation, evaluate
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.kept_aside import kept_aside
@@ -24,7 +23,7 @@ from milpcb.offline.log import take_rows
 from milpcb.offline.overlap import counted, expected_rows, seen_everywhere
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.sampling import affordable, sampled_rows
-from milpcb.offline.scores import Scores
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -180,16 +179,18 @@ def inference(
     InputError, InfeasibleError (constraints)
 
     """
+    check_scores(scores)
     scores = scores.by(own_names(policies))
+    check_policy(policy)
     constraints = [*constraints, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
-    if oracle.n_contexts != len(scores.table):
-        raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
+    check_same_rows(oracle, scores)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     least = ceil(share / (1 - share) - ROUNDING)
     asked = whole("draws", draws, least)
     limit = _small(small, scores)
-    aside = kept_aside(scores.log, holdout, seed) if holdout else None
+    part = real("holdout", holdout, "a share of the rows below 1; 0 for none", lambda value: 0 <= value < 1)
+    aside = kept_aside(scores.log, part, seed) if part else None
     reference = best_reference(scores, constraints)
     if policy is None:
         again = partial(_under, policies, contexts, kind, constraints)

@@ -6,7 +6,7 @@ import numpy as np
 
 from milpcb.core.checks import real
 from milpcb.errors import InputError
-from milpcb.offline.log import Log
+from milpcb.offline.log import Log, check_log
 from milpcb.rng import child
 from milpcb.types import Bools
 
@@ -28,6 +28,7 @@ def kept_aside(log: Log, share: float, seed: int = 0) -> Bools:
     InputError : another share; an action that would be missing in one of the two parts
 
     """
+    check_log(log)
     part = real("holdout", share, "between 0 and 1 (0.3 is usual)", lambda value: 0 < value < 1)
     members = log.members
     first = np.unique(members, return_index=True)[1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import LARGEST, ROUNDING, number_array
+from milpcb.core.checks import LARGEST, ROUNDING, instance, number_array, several
 from milpcb.data.actions import action_name, by_action, check_levels, entries, is_missing, places
 from milpcb.data.columns import Values
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -147,6 +147,11 @@ def _groups(values: Any, n: int) -> Ints | None:
     return np.asarray(number, dtype=np.int64)
 
 
+def check_log(log: Any) -> None:
+    """Raise InputError on anything but a log."""
+    instance("log", log, Log, "a log, as milpcb.offline.read_log makes it")
+
+
 def as_table(data: Any) -> Any:
     """Return arrays and data frames as they are, lists as an array."""
     return data if hasattr(data, "shape") else np.asarray(data)
@@ -173,6 +178,8 @@ def _outcome(name: str, values: Any) -> Floats:
 def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str, ...]]:
     """Return the number of each action and the names; raises InputError on those missing, unseen, or one only."""
     done = entries(values)
+    if given is not None:
+        given = several("actions", given, object, "the names of the actions")
     missing = [row for row, value in enumerate(done) if is_missing(value)]
     if missing:
         raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")

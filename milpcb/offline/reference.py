@@ -19,14 +19,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, prod
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
+from milpcb.core.checks import instance, several
 from milpcb.data.actions import matched
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.intervals import Mean, estimates
-from milpcb.offline.scores import Scores
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.side_constraints import LabelConstraint, merged, reduced
 from milpcb.types import Bools, Floats, Ints
 
@@ -285,6 +287,13 @@ class Reference:
         return {name: 100 * share for name, share in self.probabilities.items()}
 
 
+def matching(reference: Any, scores: Scores) -> Reference:
+    """Return a reference with its actions in the order of the scores; raises InputError where it is none of theirs."""
+    instance("reference", reference, Reference, "a Reference, as milpcb.offline.best_reference makes it")
+    found: Reference = reference.by(scores)
+    return found
+
+
 def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) -> Reference:
     """Return the best allowed way that does not look at people.
 
@@ -298,6 +307,8 @@ def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) 
     InputError (constraints that do not fit the rows)
 
     """
+    check_scores(scores)
+    constraints = several("constraints", constraints, LabelConstraint, "LabelConstraint")
     n, K = scores.table.shape
     ways = lotteries([*constraints, *scores.support], n, K)
     weight = scores.weight / scores.weight.sum()

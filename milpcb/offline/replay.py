@@ -12,7 +12,7 @@ from milpcb.data.columns import Membership
 from milpcb.data.frames import table_names
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
-from milpcb.offline.log import Log
+from milpcb.offline.log import Log, check_log
 from milpcb.types import Floats
 
 
@@ -49,6 +49,7 @@ class LoggedRounds:
     """
 
     def __init__(self, log: Log, *, outcome_range: tuple[float, float] = (0.0, 1.0), seed: int = 0) -> None:
+        check_log(log)
         table = _every_propensity(log)
         self.contexts, self.feature_names = _contexts(log.features)
         self.action_names = log.actions

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import choice, number_array, real, whole
+from milpcb.core.checks import choice, instance, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
-from milpcb.offline.log import Log
+from milpcb.offline.log import Log, check_log
 from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
 from milpcb.offline.overlap import (
     KINDS,
@@ -177,6 +177,7 @@ def scores(
     ExtraMissingError (scikit-learn is not installed)
 
     """
+    check_log(log)
     choice("method", method, METHODS)
     ignored = choice("overlap", overlap, KINDS) == "ignore"
     least = real("min_propensity", min_propensity, "at least 0 and below 1", lambda value: 0 <= value < 1)
@@ -300,3 +301,8 @@ def _row_weights(sample_weight: Any, log: Log) -> Floats:
         if not total:
             raise InputError(f"all rows with action '{name}' have a sample_weight of 0; leave them and the action out")
     return weight
+
+
+def check_scores(scores: Any, what: str = "scores") -> None:
+    """Raise InputError on anything but scores."""
+    instance(what, scores, Scores, "the Scores of milpcb.offline.scores")

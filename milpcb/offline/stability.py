@@ -13,10 +13,10 @@ from milpcb.core.checks import whole
 from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
-from milpcb.offline.cross_fitting import best_policy, held_out
+from milpcb.offline.cross_fitting import best_policy, check_policy, held_out
 from milpcb.offline.intervals import IntervalEstimate, Mean, drawn_again, estimates
 from milpcb.offline.sampling import affordable
-from milpcb.offline.scores import Scores
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
@@ -103,7 +103,9 @@ def stability(
     InputError
 
     """
+    check_scores(scores)
     scores = scores.by(own_names(policies))
+    check_policy(policy)
     constraints = [*constraints, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     costs, n = scores.costs, len(scores.table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
@@ -60,12 +60,8 @@ def open_oracle(
         No policy keeps the constraints.
 
     """
-    cls = registry.load("oracle", kind)
-    own = injection.options(cls, registry.KINDS["oracle"].supplied)
     given = options if solver is None else {"solver": solver, **options}
-    for key in given:
-        if key not in own:
-            raise InputError(unknown_option(kind, key))
+    cls = check_options(kind, given)
     if not isinstance(policies, (PolicyClass, Opened)):
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=2), got {shown(policies)}")
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
@@ -76,6 +72,16 @@ def open_oracle(
     again = partial(open_oracle, kind=kind, constraints=rules, **given)
     oracle.opening = Opening(opened.settings, opened, contexts, array, again)
     return oracle
+
+
+def check_options(kind: str, given: Mapping[str, Any]) -> Any:
+    """Return the class of a kind of oracle; raises InputError on an option that it does not have."""
+    cls = registry.load("oracle", kind)
+    own = injection.options(cls, registry.KINDS["oracle"].supplied)
+    for key in given:
+        if key not in own:
+            raise InputError(unknown_option(kind, key))
+    return cls
 
 
 def _rules(constraints: Any, opened: Opened, contexts: Any) -> tuple[LabelConstraint, ...]:

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import index
+from milpcb.core.checks import choice, flag, index, instance, several
 from milpcb.errors import InputError
-from milpcb.oracles import open_oracle
+from milpcb.oracles import check_options, open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.near_best import NearBest
@@ -73,6 +73,9 @@ class GrowingOracle:
         constrained: bool = False,
         **options: Any,
     ) -> None:
+        instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
+        flag("constrained", constrained)
+        check_options(kind, {**options, **({} if solver is None else {"solver": solver})})
         self._options = {"kind": kind, "solver": solver, **options}
         self._policies = policies if contexts is None else _fixed(policies, contexts)
         self.n_actions = policies.n_actions
@@ -183,8 +186,9 @@ class GrowingOracle:
         """Return an oracle of its own, on the contexts so far, for the policies that keep ``constraints``."""
         if self._terms is None:
             raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
+        rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
         opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
-        return _UnderSoFar(opened, self.contexts, constraints=tuple(constraints))
+        return _UnderSoFar(opened, self.contexts, constraints=tuple(rules))
 
     def _append(self, context: Floats) -> None:
         """Take in a new context (d,); room for twice as many is made where there is none."""
@@ -223,6 +227,8 @@ class GrowingOracle:
 
         Raises InputError for noise on contexts, and where the class has no terms.
         """
+        if noise is not None:
+            choice("noise", noise, ("contexts", "columns"))
         if noise is None and self._terms is None:
             return CostTable(cast("ValueOracle", self), np.zeros(0, dtype=np.int64))
         if noise == "contexts" or self._terms is None:

@@ -10,6 +10,7 @@ from math import floor
 
 import numpy as np
 
+from milpcb.core.checks import whole, whole_array
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.by_profiles import ByProfiles
 from milpcb.oracles.query import Query
@@ -75,12 +76,15 @@ class NearBest:
 
         One profile for each distinct context, unless the class lists fewer policies than that.
         """
-        group, listing = self._ask.group[rows], self._listing
+        asked_rows = whole_array("rows", rows)
+        if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._ask.group))).all():
+            raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._ask.group) - 1}")
+        group, listing = self._ask.group[asked_rows], self._listing
         found = np.zeros(self._costs.shape, dtype=bool)
         asked = np.unique(group)
         if listing is not None and listing.complete and len(listing.totals) < len(asked):
             for policy in self.policies():
-                found[group, policy.predict(self._ask.contexts[rows])] = True
+                found[group, policy.predict(self._ask.contexts[asked_rows])] = True
         else:
             found[asked] = self._ask.profiles(self._costs, asked.tolist()) <= self._bound
         return found[group]
@@ -139,6 +143,7 @@ class NearBest:
 
     def different(self, number: int) -> list[FoundPolicy]:
         """Return a best policy, and then up to ``number`` in all: those that differ most among the 1 000 cheapest."""
+        whole("number", number, 1)
         some = list(islice(self.policies(), MOST_COMPARED))
         labels = np.array([policy.predict(self._ask.contexts) for policy in some])
         return [some[place] for place in far_apart(labels, number)]

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from misuse_offline import OFFLINE
 from misuse_values import (
     CHOICE,
     CONTEXTS,
@@ -461,4 +462,5 @@ GROUPS: list[Callable[[], Iterator[Case]]] = [
     environments,
     side_constraints,
     names,
+    *OFFLINE,
 ]

@@ -108,7 +108,7 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert question.oracle.value(swapped) == question.oracle.value(frame) == question.oracle.value(frame.to_numpy())
     near = [question.oracle.near_best(table, 1.0).actions.tolist() for table in (swapped, frame)]
     assert near[0] == near[1]
-    wishes = [keep(np.ones(len(X), dtype=int), np.ones(len(X)), 2)]
+    wishes = [keep(np.ones(len(X), dtype=int), np.ones(len(X), dtype=bool), 2)]
     assert prices(question, swapped, wishes)[0].price == prices(question, frame, wishes)[0].price > 0
     assert [point.a for point in pareto(question, swapped, -frame)] == [
         point.a for point in pareto(question, frame, -swapped)

@@ -90,7 +90,7 @@ def test_intervals_hold_the_price(script):
     X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
     log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
     found = scores(log, "ips")
-    wishes = [Without((0,)), keep(np.arange(200) % 2, np.ones(200), 2)]
+    wishes = [Without((0,)), keep(np.arange(200) % 2, np.ones(200, dtype=bool), 2)]
     some, none = price_intervals(Question(DecisionTrees(2, depth=1), X), found, best_reference(found), wishes, draws=40)
     assert 0 <= some.lower <= some.price <= some.upper
     assert none.price == np.inf

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError
+from milpcb.core.checks import several
+from milpcb.errors import InputError, shown
 from milpcb.offline.arguing.in_order import Ask, best_in_order
 from milpcb.offline.arguing.order import ActionOrder, Joint, distinguished
 from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit
@@ -33,6 +34,8 @@ class Monotone:
     def of(self, question: Question) -> Granting:
         """Return the class under the order."""
         known = explicit(question)
+        if not isinstance(self.columns, Mapping):
+            raise InputError(f"columns must map numbers of columns to 1 or -1, got {shown(self.columns)}")
         check_columns(tuple(self.columns), known.rows)
         if not all(way in WAYS for way in self.columns.values()):
             raise InputError(f"an order is 1 where the action never goes down, -1 where never up, got {self.columns}")
@@ -56,8 +59,11 @@ class InOrder:
         """Return the class under the order."""
         known = explicit(question)
         check_orderable(known.policies)
+        joints = several("joints", self.joints, Joint, "Joint")
+        if sorted(place for joint in joints for place in joint.places) != list(range(known.rows.shape[1])):
+            raise InputError("joints must hold each column of the contexts once")
         cuts = getattr(known.policies, "thresholds", None)
-        return _Ordered(known, ActionOrder(distinguished(self.joints, cuts), known.rows))
+        return _Ordered(known, ActionOrder(distinguished(joints, cuts), known.rows))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import whole
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.arguing.question import Question, granted
+from milpcb.offline.arguing.question import Question, check_question, granted
 from milpcb.offline.arguing.wishes import Under
 from milpcb.types import Floats
 
@@ -45,6 +46,7 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
         By increasing ``a``, so by decreasing ``b``.
 
     """
+    check_question(question)
     front = _Front(question, question.oracle.read_costs(costs_a), question.oracle.read_costs(costs_b), most)
     first, last = front.extreme(0), front.extreme(1)
     if front.same(first, last):
@@ -76,6 +78,7 @@ def supported(
     progress : called as ``progress(done, done + 1)`` with the number of points so far
 
     """
+    check_question(question)
     front = _Front(question, question.oracle.read_costs(costs_a), question.oracle.read_costs(costs_b), most)
     first, last = front.cheapest(0), front.cheapest(1)
     if front.same(first, last):
@@ -93,7 +96,7 @@ class _Front:
     """Questions of two outcomes."""
 
     def __init__(self, question: Question, a: Floats, b: Floats, most: int) -> None:
-        self._question, self._tables, self._most = question, (a, b), most
+        self._question, self._tables, self._most = question, (a, b), whole("most", most, 1)
         self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in (a, b)]
 
     def extreme(self, which: int) -> FrontPoint:

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import ROUNDING, check_confidence, whole
+from milpcb.core.checks import ROUNDING, check_confidence, instance, whole
 from milpcb.data.actions import own_names
-from milpcb.errors import InputError
-from milpcb.offline.arguing.question import Granting, Question, granted
-from milpcb.offline.arguing.wishes import Wish
-from milpcb.offline.band import UPPER, Process, quantile
+from milpcb.offline.arguing.question import Granting, Question, check_question, granted
+from milpcb.offline.arguing.wishes import Wish, listed_wishes
+from milpcb.offline.band import UPPER, Process, check_same_rows, quantile
 from milpcb.offline.cross_fitting import Best
 from milpcb.offline.intervals import drawn_again
-from milpcb.offline.reference import Reference
+from milpcb.offline.reference import Reference, matching
 from milpcb.offline.sampling import affordable, sampled_rows
-from milpcb.offline.scores import Scores
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.rng import child
 from milpcb.types import Floats
 
@@ -58,7 +57,8 @@ def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price
     InputError (a wish that the class has no price for), OracleInexact
 
     """
-    table = question.oracle.read_costs(costs)
+    check_question(question)
+    wishes, table = listed_wishes(wishes), question.oracle.read_costs(costs)
     least = question.best(table).value
     return [_price(wish, wish.of(question), table, least) for wish in wishes]
 
@@ -80,6 +80,7 @@ def price_intervals(
     options : level, draws, seed and progress, of ``gain_band``
 
     """
+    wishes = listed_wishes(wishes)  # a wrong one before the band, which takes long
     return banded_prices(question, scores, gain_band(question, scores, reference, **options), wishes)
 
 
@@ -136,15 +137,15 @@ def gain_band(
     progress : called as ``progress(done, total)`` after every draw
 
     """
-    n = question.oracle.n_contexts
-    if n != len(scores.table):
-        raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one a row")
+    check_question(question)
+    check_scores(scores)
+    check_same_rows(question.oracle, scores)
     scores = scores.by(own_names(question.policies))
     rng, group = child(seed, "offline", "prices"), scores.log.group
     kind, rules = question.kind, list(question.constraints)
     sampled = sampled_rows(question.policies, question.contexts, question.oracle, rules, kind, group, rng)
     shares = scores.weight / scores.weight.sum()
-    base = reference.by(scores).played(scores.gains)
+    base = matching(reference, scores).played(scores.gains)
     process = Process(question.oracle, sampled, scores.gains, shares, base)
     least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
     times = affordable(
@@ -164,7 +165,10 @@ def gain_band(
 
 def banded_prices(question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish]) -> list[Price]:
     """Return the prices of ``price_intervals``, given the band."""
-    costs = scores.by(own_names(question.policies)).costs / scores.weight.sum()
+    check_question(question)
+    check_scores(scores)
+    instance("band", band, GainBand, "a GainBand, as gain_band makes it")
+    wishes, costs = listed_wishes(wishes), scores.by(own_names(question.policies)).costs / scores.weight.sum()
     of_class = question.best(costs).value
     question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []

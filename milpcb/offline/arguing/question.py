@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -10,13 +9,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import context_array
+from milpcb.core.checks import choice, context_array, index, instance, several
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Floats
+
+KINDS = ("search", "milp", "enumeration", "audited")
+RULE = "LabelConstraint"
 
 
 class Granting(Protocol):
@@ -48,10 +50,12 @@ class Question:
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle, opened when it is first asked."""
+        instance("policies", self.policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
+        kind, rules = choice("kind", self.kind, KINDS), several("constraints", self.constraints, LabelConstraint, RULE)
         opened = open_class(self.policies, self.contexts)
-        needed = {"search", "constraints"} if self.constraints else {"search"}
-        kind = self.kind if self.kind != "search" or needed <= opened.capabilities else "milp"
-        return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
+        needed = {"search", "constraints"} if rules else {"search"}
+        kind = kind if kind != "search" or needed <= opened.capabilities else "milp"
+        return open_oracle(opened, self.contexts, kind=kind, constraints=rules)
 
     def close(self) -> None:
         """Let go of the oracle; it is opened again when it is asked again."""
@@ -93,8 +97,14 @@ def explicit(question: Question) -> Question:
     return replace(question, policies=opened.fixed()) if "fixed" in opened.capabilities else question
 
 
-def check_columns(columns: Sequence[int], rows: Floats) -> None:
-    """Raise InputError for a number that is no column of the contexts (n, d)."""
-    for column in columns:
-        if not 0 <= column < rows.shape[1]:
-            raise InputError(f"column {column} is none of the {rows.shape[1]} columns of the contexts")
+def check_question(question: Any) -> None:
+    """Raise InputError on anything but a question."""
+    instance("question", question, Question, "a Question of a policy class and contexts")
+
+
+def check_columns(columns: Any, rows: Floats) -> None:
+    """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
+    for column in (named := several("columns", columns, object, "numbers of columns")):
+        index("a column of a wish", column, rows.shape[1])
+    if not named:
+        raise InputError("columns must name at least one column of the contexts")

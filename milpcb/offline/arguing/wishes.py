@@ -9,7 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError
+from milpcb.core.checks import index, number_array, several, whole, whole_array
+from milpcb.errors import InputError, shown
 from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, with_options
 from milpcb.oracles.without import without_columns
 from milpcb.types import Ints
@@ -39,7 +40,7 @@ class Without:
         """Return the class without the columns."""
         check_columns(self.columns, question.rows)
         known = explicit(question)
-        policies, contexts = without_columns(known.policies, question.rows, self.columns)
+        policies, contexts = without_columns(known.policies, question.rows, tuple(self.columns))
         same = contexts is question.rows  # a million rows are not read again
         return replace(known, policies=policies, contexts=known.contexts if same else contexts)
 
@@ -53,6 +54,8 @@ class Option:
 
     def of(self, question: Question) -> Granting:
         """Return the class with the option."""
+        if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
+            raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
         return replace(question, policies=with_options(question.policies, **self.options))
 
 
@@ -65,12 +68,17 @@ class Under:
 
     def of(self, question: Question) -> Granting:
         """Return the class under the constraints."""
-        return replace(question, constraints=(*question.constraints, *self.constraints))
+        more = several("constraints", self.constraints, LabelConstraint, "LabelConstraint")
+        return replace(question, constraints=(*question.constraints, *more))
 
 
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
     """Return the wish that policies play ``labels`` (n,) in the ``rows`` (n,) that are True, such as an old rule's."""
-    labels, here = np.asarray(labels), np.asarray(rows, dtype=bool)
+    whole("n_actions", n_actions, 2)
+    labels, here = whole_array("labels", labels), number_array("rows", rows)
+    if np.asarray(rows).dtype != bool:
+        raise InputError("rows must be one boolean a row: whether the labels are kept there")
+    here = here.astype(bool)
     if labels.shape != here.shape or not np.isin(labels[here], np.arange(n_actions)).all():
         raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
     others = here[:, None] & (labels[:, None] != np.arange(n_actions))
@@ -79,8 +87,26 @@ def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> 
 
 def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = "treat pairs alike") -> Under:
     """Return the wish that both rows of each pair get the same action; there are ``n`` rows."""
+    pairs = [(one, other) for one, other in _checked_pairs(pairs)]
     both = [*pairs, *((other, one) for one, other in pairs)]
     return Under(tuple(ordered(both, n, n_actions, name)), name)
+
+
+def _checked_pairs(pairs: Any) -> list[tuple[Any, Any]]:
+    """Return pairs as a list, which may be walked through twice; raises InputError on what are no pairs."""
+    found = several("pairs", pairs, (tuple, list, np.ndarray), "pairs of rows")
+    if not all(len(pair) == 2 for pair in found):
+        raise InputError(f"pairs must be a list of pairs of rows, got {shown(found)}")
+    return [(one, other) for one, other in found]
+
+
+def listed_wishes(wishes: Any) -> list[Any]:
+    """Return wishes as a list; raises InputError on what is none."""
+    found = several("wishes", wishes, object, "wishes such as Without((0,))")
+    for wish in found:
+        if isinstance(wish, type) or not hasattr(wish, "of"):
+            raise InputError(f"wishes must be a list of wishes such as Without((0,)), got {shown(wish)}")
+    return found
 
 
 MOST_PAIRS = 2_000  # side constraints that a solver is handed
@@ -94,10 +120,10 @@ def check_pairs(pairs: Sequence[Any], n_actions: int) -> None:
 
 def ordered(pairs: Sequence[Sequence[int]], n: int, n_actions: int, name: str) -> Iterator[LabelConstraint]:
     """Yield the rules that the first row of each pair gets no higher action than the second."""
-    check_pairs(pairs, n_actions)
-    outside = [row for pair in pairs for row in pair if not 0 <= row < n]
-    if outside:
-        raise InputError(f"row {outside[0]} of a pair is none of the rows 0..{n - 1}")
+    pairs, n = _checked_pairs(pairs), whole("n", n, 1)
+    check_pairs(pairs, whole("n_actions", n_actions, 2))
+    for row in (row for pair in pairs for row in pair):
+        index("a row of a pair", row, n)
     for one, other in pairs:
         for least in range(1, n_actions):
             weights = np.zeros((n, n_actions))
