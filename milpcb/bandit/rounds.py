@@ -15,7 +15,7 @@ from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
 from milpcb.data.columns import Value
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
