@@ -55,6 +55,12 @@ class Transductive(ContextModel):
         self._check_horizon(horizon)
         return rng.binomial(self._rounds_left(t), rate)
 
+    def future_rounds(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Return the kept rounds (n,) after ``t``, in order, and the row (n,) that the order announces for each."""
+        self._check_horizon(horizon)
+        rounds = t + 1 + np.flatnonzero(rng.random(horizon - t - 1) < rate)
+        return rounds, self.order[rounds]
+
     def _check_horizon(self, horizon: int) -> None:
         if horizon != len(self.order):
             raise InputError(f"the order lists {len(self.order)} rounds, but the horizon is {horizon}; make them equal")

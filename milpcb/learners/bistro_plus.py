@@ -10,6 +10,7 @@ from milpcb import rng
 from milpcb.core.checks import choice, flag, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
+from milpcb.learners.one_draw import Law, OneDraw, Rule
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
@@ -19,6 +20,7 @@ from milpcb.types import Floats
 
 Queries = Literal["all", "profile", "argmin"]
 Leftover = Literal["uniform", "descending", "leader"]
+Futures = Literal["fresh", "once"]
 
 
 class Reply(NamedTuple):
@@ -54,7 +56,8 @@ class BistroPlus(Learner):
         "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the
         least, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
-        asks for one policy and gives all leftover mass to its action, which is optimal too
+        asks for one policy and gives all leftover mass to its action, which is optimal too; None takes "all", and
+        "argmin" with ``future="once"``
     leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the
         same after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
         (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal; "signed" and
@@ -64,6 +67,13 @@ class BistroPlus(Learner):
     draws : number of futures whose q is averaged in each round
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
         added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error
+    future : "fresh" draws a future in each round, as published; "once" draws it before the first round and takes it
+        away round by round. Expected regret is the same, and so is the guarantee, but a policy is asked for only where
+        a change of the totals may have unseated the one before: about 1 + 5 T / L times at most. One rule is in force
+        at any time, ``rule()``. Given the draw nothing is bounded, so regret varies more from run to run; and where
+        costs react to the play there is no guarantee (milpcb/theory/one_draw.md)
+    futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
+    redraw : with "once", all futures are drawn anew after every so many rounds
 
     """
 
@@ -79,12 +89,17 @@ class BistroPlus(Learner):
         seed: int = 0,
         scale: float | Literal["relaxation"] | None = None,
         noise: str = "paper",
-        queries: Queries = "all",
+        queries: Queries | None = None,
         leftover: Leftover | None = None,
         estimator: Estimator | None = None,
         draws: int = 1,
         anytime: bool = False,
+        future: Futures = "fresh",
+        futures: int = 1,
+        redraw: int | None = None,
     ) -> None:
+        once = choice("future", future, get_args(Futures)) == "once"
+        queries = queries or ("argmin" if once else "all")
         choice("queries", queries, get_args(Queries))
         if estimator is not None:
             choice("estimator", estimator, get_args(Estimator))
@@ -108,6 +123,16 @@ class BistroPlus(Learner):
         self._future_rng = rng.child(seed, "learner", "future")
         self._estimate_rng = rng.child(seed, "learner", "estimate")
         self._everyone = np.full(K, 1.0 / K)
+        self._once: OneDraw | None = None
+        if once:
+            self._check_once()
+            law = Law(pool, self.relaxation, horizon, self.scale, seed)
+            self._once = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
+            self._make_room()
+            self._once.begin(self._past)
+            self._mixed = [mix(one, self.scale) for one in np.eye(K)]
+        elif futures != 1 or redraw is not None:
+            raise InputError('futures and redraw are for one draw: set future = "once" too')
 
     def _relaxation(self, noise: str) -> Relaxation:
         """Return the relaxation of this name."""
@@ -116,11 +141,31 @@ class BistroPlus(Learner):
 
     def totals(self) -> Floats:
         """Return past estimates plus the last drawn future (m, K), in the relaxation's units."""
-        return self._costs.copy()
+        return self._costs.copy() if self._once is None else self._once.left()
+
+    @property
+    def queries(self) -> int:
+        """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
+        if self._once is not None:
+            return self._once.queries
+        return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
+
+    @property
+    def rule_changes(self) -> int | None:
+        """How many rules have followed another one; None with fresh futures, where no rule is in force."""
+        return None if self._once is None else self._once.changes
+
+    def rule(self) -> Rule:
+        """Return the rule in force; raises InputError with fresh futures and where several rules take turns."""
+        if self._once is None:
+            raise InputError('a rule is in force with one draw only: set future = "once"')
+        return self._once.rule(1 / self.scale)
 
     def _act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
         self._pool.observe(self.played, row)
+        if self._once is not None:
+            return self._act_on(self._once, row)
         replies = [self._play(row) for _ in range(self._draws)]
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
         if self._anytime:
@@ -134,7 +179,11 @@ class BistroPlus(Learner):
         if self._estimator == "ips":
             self._past[row, action] += units * chance
         elif self._estimate_rng.random() < chance:
+            if row >= len(self._past):
+                self._make_room()
             self._past[row, action] += units
+            if self._once is not None:
+                self._once.count(row, action, units)
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
@@ -152,7 +201,8 @@ class BistroPlus(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return estimates, what the pool has seen, and generators."""
-        return {**super()._state(), "past": self._past.tolist()}
+        once = {} if self._once is None else {"once": self._once.state()}
+        return {**super()._state(), "past": self._past.tolist(), **once}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
@@ -161,6 +211,9 @@ class BistroPlus(Learner):
         if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
             raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
         self._past, self._costs = past, np.empty_like(past)
+        if self._once is not None:
+            self._make_room()
+            self._once.restore(state["once"], self._past)
 
     def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
         """Return the leftover rule; raises InputError where the choices do not go together."""
@@ -197,6 +250,32 @@ class BistroPlus(Learner):
         least = self.relaxation.least_scale(K)
         wanted = f'finite and at least {least:g} for K = {K}, or "relaxation"'
         return real("scale (L)", scale, wanted, lambda number: number >= least)
+
+    def _check_once(self) -> None:
+        """Raise InputError where the options do not go with one draw."""
+        if self._queries != "argmin" or self._draws > 1:
+            raise InputError('future = "once" keeps one minimiser: leave queries and draws out; see futures')
+        if self._estimator != "bernoulli":
+            raise InputError('future = "once" needs drawn estimates: set estimator = "bernoulli", or leave it out')
+        if self._anytime and self.relaxation.even_ties:
+            raise InputError('anytime play with future = "once" needs a noise other than "signed", such as "half"')
+        if not self._pool.known:
+            raise InputError(
+                'future = "once" draws the contexts of all rounds before the first one, so it needs their law: '
+                "a FinitePool, Transductive or Sampler"
+            )
+
+    def _act_on(self, once: OneDraw, row: int) -> Floats:
+        """Return q (K,) for the action of the policy that is kept."""
+        action = once.play(self.played, row, self._past)
+        if self._anytime:
+            self._oracle_error += (1 - self.n_actions / self.scale) * once.excess()
+        return (self._everyone if action is None else self._mixed[action]).copy()
+
+    def _make_room(self) -> None:
+        """Make room for the contexts that the oracle has taken in."""
+        new = self._oracle.n_contexts - len(self._past)
+        self._past = np.pad(self._past, ((0, new), (0, 0)))
 
     def _play(self, row: int) -> Reply:
         self._draw_totals()

@@ -30,6 +30,16 @@ class ContextModel(ABC):
     def future(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> Ints:
         """Return (m,) counts: of the rounds after ``t`` (0-based), each kept with probability ``rate``."""
 
+    def future_rounds(self, t: int, horizon: int, rate: float, rng: np.random.Generator) -> tuple[Ints, Ints]:
+        """Return the kept rounds (n,) after ``t`` in order, and the row (n,) that each shows.
+
+        As drawn here, ``future`` deals them out in random order: right where contexts are i.i.d.
+        """
+        counts = self.future(t, horizon, rate, rng)
+        rows = rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        rounds = rng.choice(horizon - t - 1, len(rows), replace=False, shuffle=False)
+        return t + 1 + np.sort(rounds), rows
+
     def state(self) -> dict[str, Any]:
         """Return what was learnt about contexts so far, as plain data."""
         return {}

@@ -1,0 +1,253 @@
+"""One draw of the future for a whole run: the noise is drawn before the first round and taken away round by round.
+
+With the drawn estimates of BISTRO+ the chance that the cost of an action is counted is c / L, whatever q is. So past
+estimates are independent of the draw, and with what is left of it they have the law of past estimates with a fresh
+future (milpcb/theory/one_draw.md). The totals of few policies change in a round, so one cheapest policy can be kept
+(milpcb.oracles.kept).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.core.checks import whole
+from milpcb.errors import InputError
+from milpcb.oracles.kept import KeptMinimiser
+from milpcb.protocols import ContextModel, ValueOracle
+from milpcb.relaxations.base import Relaxation
+from milpcb.types import Floats, FoundPolicy, Ints
+
+
+class Rule(NamedTuple):
+    """The rule in force.
+
+    ``policy`` is what it plays where it does not explore; ``number`` is 1 for the first rule of a run and 1 more for
+    each that follows; ``since`` is the first round in force, counted from 1; ``exploration`` is the probability of each
+    other action.
+    """
+
+    policy: FoundPolicy
+    number: int
+    since: int
+    exploration: float
+
+
+class Law(NamedTuple):
+    """What a future is drawn from; all rounds after the first carry noise with the relaxation's rate."""
+
+    pool: ContextModel
+    relaxation: Relaxation
+    horizon: int
+    scale: float
+    seed: int
+
+
+class Future:
+    """What is left of one draw, and the cheapest policy on past estimates plus that.
+
+    Totals are in units of the relaxation, times ``parts``: 1, but more where it matters whether the cheapest policy has
+    equals. There each row is allowed one part of harm, so that a proof excludes them.
+    """
+
+    def __init__(self, law: Law, oracle: ValueOracle, number: int, *, unproved: bool) -> None:
+        self._law, self._oracle, self._number, self._unproved = law, oracle, number, unproved
+        self.since = 0
+        self._draw(0, 0)
+
+    def begin(self, past: Floats) -> None:
+        """Take the past estimates (m, K), of which all rows are known."""
+        law, ties = self._law, self._law.relaxation.even_ties
+        order = None if ties else partial(_order, law.seed, past.shape[1])
+        self._parts = len(past) + 1.0 if ties else 1.0
+        self.kept = KeptMinimiser(self._oracle, self._totals(past), order, unproved=self._unproved)
+
+    def play(self, t: int, row: int, past: Floats, redraw: int | None) -> int | None:
+        """Return what the cheapest policy plays on ``row`` in round ``t``, None where no policy was found in time."""
+        kept = self.kept
+        if redraw is not None and t // redraw != self._block:
+            block = t // redraw
+            self._draw(block, block * redraw)
+            self._go_to(int(np.searchsorted(self._times, t, side="right")))
+            kept.replace(self._totals(past))
+        if self._next <= t:
+            self._pass_by(t)
+        if row >= len(kept.costs):
+            kept.grow()
+        if kept.in_doubt:
+            before = kept.number
+            kept.update(partial(self._foreseen, t))
+            if kept.number != before:
+                self.since = t + 1
+        return kept.actions[row] if kept.number else None
+
+    def count(self, row: int, action: int, units: float) -> None:
+        """Count an estimate of the cost of an action."""
+        change = np.zeros(self.kept.costs.shape[1])
+        change[action] = self._parts * units
+        self.kept.change(row, change)
+
+    def excess(self) -> float:
+        """Return what playing a policy that is not proved to be the cheapest may cost in a round, but for mixing."""
+        kept = self.kept
+        return min(1.0, max(0.0, kept.total - kept.bound) / (self._parts * self._law.relaxation.hit))
+
+    def left(self) -> Floats:
+        """Return past estimates plus what is left of the draw (m, K), in units."""
+        return self.kept.costs / self._parts
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that ``restore`` needs but the past, as plain data."""
+        return {"block": self._block, "at": self._at, "since": self.since, **self.kept.state()}
+
+    def restore(self, state: dict[str, Any], past: Floats, redraw: int | None) -> None:
+        """Go on from a saved state: the same future is drawn again."""
+        block = int(state["block"])
+        self._draw(block, block * redraw if redraw else 0)
+        self._go_to(int(state["at"]))
+        self.since = int(state["since"])
+        self.kept.restore(state, self._totals(past))
+
+    def _draw(self, block: int, first: int) -> None:
+        """Draw the rounds after ``first``. Each block has a generator of its own, to be drawn again when restored."""
+        law = self._law
+        draws = rng.child(law.seed, "learner", "future", self._number, block)
+        n_actions = self._oracle.n_actions
+        rate = law.relaxation.rate(law.scale, n_actions)
+        self._times, self._rows = law.pool.future_rounds(first, law.horizon, rate, draws)
+        noise = law.relaxation.noise(np.ones(len(self._times), dtype=np.int64), n_actions, draws)
+        self._noise = noise.astype(np.min_scalar_type(-int(np.abs(noise).max(initial=1))))  # bytes, mostly
+        self._block = block
+        self._go_to(0)
+
+    def _go_to(self, at: int) -> None:
+        self._at = at
+        self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
+
+    def _pass_by(self, t: int) -> None:
+        """Take away the noise of all rounds up to ``t``, which are over."""
+        while self._next <= t:
+            self.kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
+            self._go_to(self._at + 1)
+
+    def _totals(self, past: Floats) -> Floats:
+        """Return past estimates plus what is left of the draw (m, K), in parts."""
+        totals = past.copy()
+        np.add.at(totals, self._rows[self._at :], self._noise[self._at :])
+        return self._parts * totals
+
+    def _foreseen(self, t: int, actions: Ints, time: int) -> Floats:
+        """Return the harm (m,) to a policy that the rounds after ``t`` bring within some time.
+
+        The noise that will leave is known. Estimates come at most once in L rounds, spread over the rows; half as many
+        are allowed for, as costs are 1/2, say.
+        """
+        m, law = len(actions), self._law
+        until = int(np.searchsorted(self._times, t + time, side="right"))
+        rows, leaving = self._rows[self._at : until], -self._noise[self._at : until].astype(float)
+        harm = leaving[np.arange(len(rows)), actions[rows]] - leaving.min(axis=1, initial=np.inf)
+        hits = np.floor(0.5 + min(time, law.horizon - t) / (2 * law.scale * m))
+        units = np.bincount(rows, harm, minlength=m) + hits * law.relaxation.hit
+        return np.asarray(self._parts * units + float(law.relaxation.even_ties))
+
+
+class OneDraw:
+    """The futures of a run, of which each round takes one at random.
+
+    Parameters
+    ----------
+    law : what they are drawn from
+    oracle : the policy class
+    futures : how many there are
+    redraw : the number of rounds after which all are drawn anew; None for never
+    unproved : go on with the bounds of an oracle that stops early
+
+    """
+
+    def __init__(self, law: Law, oracle: ValueOracle, *, futures: int, redraw: int | None, unproved: bool) -> None:
+        futures = whole("futures", futures, 1)
+        self._redraw = None if redraw is None else whole("redraw", redraw, 1)
+        self._ties = law.relaxation.even_ties
+        self._n_actions = oracle.n_actions
+        self._pick = rng.child(law.seed, "learner", "pick")
+        self._ranks = rng.child(law.seed, "learner", "ties")
+        self._futures = [Future(law, oracle, number, unproved=unproved) for number in range(futures)]
+        self._now = self._futures[0]
+
+    def begin(self, past: Floats) -> None:
+        """Take the past estimates (m, K), once all futures are drawn and all their rows known."""
+        for future in self._futures:
+            future.begin(past)
+
+    def play(self, t: int, row: int, past: Floats) -> int | None:
+        """Return the action that q* is on, None for the uniform distribution."""
+        if len(self._futures) > 1:
+            self._now = self._futures[int(self._pick.integers(len(self._futures)))]
+        now = self._now
+        action = now.play(t, row, past, self._redraw)
+        if self._ties:
+            ranks = self._ranks.random(self._n_actions)  # in every round, so that they are the same for all oracles
+            if not now.kept.leads_alone(row):
+                return now.kept.first_by(ranks, row)
+        return action
+
+    def count(self, row: int, action: int, units: float) -> None:
+        """Count an estimate of the cost of an action."""
+        for future in self._futures:
+            future.count(row, action, units)
+
+    def excess(self) -> float:
+        """Return what an unproved answer may cost in this round, but for mixing."""
+        return self._now.excess()
+
+    def left(self) -> Floats:
+        """Return past estimates plus what is left of the future that was taken last (m, K), in units."""
+        return self._now.left()
+
+    @property
+    def queries(self) -> int:
+        """How many queries were asked."""
+        return sum(future.kept.queries for future in self._futures)
+
+    @property
+    def harms(self) -> int:
+        """How many changes of the totals harmed a leader."""
+        return sum(future.kept.harms for future in self._futures)
+
+    @property
+    def changes(self) -> int:
+        """How many rules have followed another one."""
+        return sum(max(0, future.kept.number - 1) for future in self._futures)
+
+    def rule(self, exploration: float) -> Rule:
+        """Return the rule in force; raises InputError where there is none."""
+        if self._ties or len(self._futures) > 1:
+            raise InputError(
+                "no single rule is in force: signed noise plays leaders that are equal in turn, and with futures = M "
+                'each round takes one of M rules; set noise = "half" and futures = 1'
+            )
+        if not self._now.kept.number:
+            raise InputError("no rule is in force before the first round")
+        return Rule(self._now.kept.policy(), self._now.kept.number, self._now.since, exploration)
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that ``restore`` needs but the past, as plain data."""
+        generators = {"pick": rng.freeze(self._pick), "ranks": rng.freeze(self._ranks)}
+        now = self._futures.index(self._now)
+        return {"now": now, "futures": [future.state() for future in self._futures], **generators}
+
+    def restore(self, state: dict[str, Any], past: Floats) -> None:
+        """Go on from a saved state."""
+        rng.thaw(self._pick, state["pick"])
+        rng.thaw(self._ranks, state["ranks"])
+        for future, kept in zip(self._futures, state["futures"], strict=True):
+            future.restore(kept, past, self._redraw)
+        self._now = self._futures[state["now"]]
+
+
+def _order(seed: int, n_actions: int, n_contexts: int) -> Floats:
+    """Return random numbers (m, 1 + K), of which those of fewer contexts are the first."""
+    return rng.child(seed, "learner", "order").random((n_contexts, 1 + n_actions))

@@ -1,0 +1,307 @@
+"""A cheapest policy that is kept while costs change, and asked for only where a change may have unseated it.
+
+Every query is about some table of costs G (m, K) and proves that no policy costs less than v there. So at costs C no
+policy costs less than
+
+    bound = v + sum over rows x of min_b (C - G)[x, b],
+
+and the leader, a policy that is known with its total, is a cheapest one as long as its total is at most the bound. A
+change of one row moves both in O(K) steps.
+
+With G = C the bound is the least total itself: the first change that harms the leader (raises its entry by more than
+some other entry of the row) asks again. So a query first raises the leader's own entries, row by row, by the harm that
+is expected there in some time to come, the *allowance* (m,). If the leader is a cheapest policy of the raised table, it
+stays one until the harm at some row exceeds its allowance. How far ahead a query may look is decided by the policies
+found so far: their totals are kept exactly, and as soon as one of them would overtake the leader, less is allowed.
+
+The leader stays while it is a cheapest policy. Its successor is, of the cheapest policies, the one whose actions come
+first in a fixed order of contexts and actions, which is random. So the leaders depend on the costs alone: all exact
+oracles lead to the same ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from milpcb.core.checks import index
+from milpcb.oracles.query import LARGEST_WHOLE
+from milpcb.types import Answer, Floats, FoundPolicy, Ints, Policy
+
+MOST_KEPT = 24  # policies whose totals are kept
+FARTHEST = 2**40  # how far ahead a query may look
+NEAREST = 64
+TRIES = 2  # raised tables that one change may ask about
+
+Foreseen = Callable[[Ints, int], Floats]
+
+
+class Asked(Protocol):
+    """What is asked of an oracle."""
+
+    @property
+    def n_contexts(self) -> int:
+        """Return the number of rows."""
+        ...
+
+    @property
+    def contexts(self) -> Floats:
+        """Return the contexts (m, d)."""
+        ...
+
+    def minimise(self, costs: Floats) -> Answer:
+        """Return bounds on the least total cost and a policy; ``costs`` is (m, K)."""
+        ...
+
+
+class KeptMinimiser:
+    """The cheapest policy on whole costs (m, K) that change a row at a time.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on the contexts; it may grow
+    costs : (m, K), whole numbers
+    order : (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the actions of each
+        by the others; a function of m, of whose answers the shorter ones begin the longer ones. None to follow any
+    unproved : go on with the bounds of an oracle that stops early; else such an answer raises OracleInexact
+
+    Attributes
+    ----------
+    actions : the leader's action on each row
+    number : 1 for the first leader, and 1 more for each successor
+    total, bound : the leader's total cost, and what no policy is below. The leader is a cheapest policy for certain
+        where the total is at most the bound
+    queries, harms : how many queries were asked, and how many changes harmed the leader of their time
+
+    """
+
+    def __init__(
+        self, oracle: Asked, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
+    ) -> None:
+        self._oracle, self._order, self._unproved = oracle, order, unproved
+        self.number = self.queries = self.harms = 0
+        self._reach = NEAREST
+        self._labels: Ints = np.zeros((len(costs), 0), dtype=np.int64)  # (m, n), a column for each policy found
+        self.actions: list[int] = []
+        self.replace(costs)
+
+    def replace(self, costs: Floats) -> None:
+        """Take other costs in all rows: nothing is known of them."""
+        self.costs = np.array(costs, dtype=float)
+        self._rows = np.arange(len(self.costs))
+        self._totals: Floats = self._totals_of(self._labels)
+        self.total = self._total_of(self.actions) if self.number else np.inf
+        self._over = np.zeros_like(self.costs)  # the costs less the table of the last proof
+        self._least = np.zeros(len(self.costs))  # of each row of that
+        self.bound = -np.inf
+        self._doubt = 0.0  # what the total may exceed the bound by without a new query
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether the leader may have been unseated since the last query."""
+        return self.total > self.bound + self._doubt
+
+    def change(self, row: int, change: Floats) -> None:
+        """Add ``change`` (K,) to the costs of a row."""
+        if row >= len(self.costs):
+            self.grow()
+        self.costs[row] += change
+        over = self._over[row]
+        over += change
+        least = float(over.min())
+        self.bound += least - float(self._least[row])
+        self._least[row] = least
+        if self.number:
+            self._totals += change[self._labels[row]]
+            own = float(change[self.actions[row]])
+            self.total += own
+            self.harms += own > float(change.min())
+
+    def update(self, foreseen: Foreseen) -> None:
+        """Prove the leader to be a cheapest policy, or find its successor.
+
+        ``foreseen(actions, time)`` returns the harm (m,) to the policy that plays ``actions`` (m,) that is expected on
+        each row within some time, 0 or more; what is expected in a shorter time is no more.
+        """
+        self.grow()
+        if not (self.number and self._proves(foreseen)):
+            self._ask_now()
+
+    def leads_alone(self, row: int) -> bool:
+        """Whether all cheapest policies are known to play the leader's action on the row."""
+        others = np.delete(self._over[row], self.actions[row])
+        return self.bound - float(self._least[row]) + float(others.min()) > self.total
+
+    def first_by(self, ranks: Floats, row: int) -> int:
+        """Return, of the actions that cheapest policies play on the row, the one of least rank; ``ranks`` is (K,)."""
+        self.grow()
+        order = ranks.argsort(kind="stable").tolist()
+        equal = self._labels[row, self._totals == self.total]
+        if order[0] in equal:
+            return int(order[0])
+        table = len(order) * self.costs
+        table[row, order] += np.arange(len(order))
+        found = self._ask(table)[1]
+        return self.actions[row] if found is None else int(found[row])
+
+    # ----------------------------------------------------------------- queries
+
+    def _proves(self, foreseen: Foreseen) -> bool:
+        """Return whether a raised table has proved the leader, for as long ahead as the policies known allow."""
+        reach, leader = min(4 * self._reach, FARTHEST), np.array(self.actions)
+        for _ in range(TRIES):
+            gaps, differ = self._totals - self.total, self._labels != leader[:, None]
+            allowance = foreseen(leader, reach)
+            while reach and not (allowance @ differ <= gaps).all():
+                reach = reach // 2 if gaps.min() >= 0.0 else 0
+                allowance = foreseen(leader, reach)
+            if not allowance.any() or not (allowance @ differ <= gaps).all():
+                break
+            raised = self.costs.copy()
+            raised[self._rows, leader] += allowance
+            if self._asks_about(raised):
+                self._reach = max(NEAREST, reach)
+                return True
+            reach //= 2
+            self._reach = max(NEAREST, reach)
+        return False
+
+    def _ask_now(self) -> None:
+        """Ask about the costs as they are; the cheapest policy leads from now on, but the leader if it is as cheap."""
+        proved = self._asks_about(self.costs)
+        if len(self._totals) and self._totals.min() < self.total:
+            best = int(self._totals.argmin())
+            self.total, self.number = float(self._totals[best]), self.number + 1
+            self.actions = self._labels[:, best].tolist()
+            if self._order is not None and (proved or self.total <= self.bound):
+                self.actions = self._first_of_equals(self._order(len(self.costs))).tolist()
+        self._doubt = max(0.0, self.total - self.bound)
+
+    def _asks_about(self, table: Floats) -> bool:
+        """Ask about a table; return whether that proves the leader, there and so at the costs as they are."""
+        lower, _ = self._ask(table)
+        over = self.costs - table
+        least = over.min(axis=1)
+        bound = lower + float(least.sum())
+        if bound >= self.bound:
+            self.bound, self._over, self._least = bound, over, least
+        return self.total <= self.bound
+
+    def _ask(self, table: Floats) -> tuple[float, Ints | None]:
+        """Return what no policy costs less than in a table, and the labels (m,) of the best one found, if any."""
+        answer = self._oracle.minimise(table)
+        self.queries += 1
+        lower = answer.lower if self._unproved else answer.value
+        if answer.policy is None:
+            return lower, None
+        labels = np.asarray(answer.policy.predict(self._oracle.contexts), dtype=np.int64)
+        self._keep(labels)
+        return lower, labels
+
+    def _keep(self, labels: Ints) -> None:
+        """Keep a policy that is new; of too many the one of largest total goes."""
+        if (self._labels == labels[:, None]).all(axis=0).any():
+            return
+        if self._labels.shape[1] == MOST_KEPT:
+            kept = np.arange(MOST_KEPT) != self._totals.argmax()
+            self._labels, self._totals = self._labels[:, kept], self._totals[kept]
+        self._labels = np.column_stack([self._labels, labels])
+        self._totals = np.append(self._totals, self._totals_of(labels[:, None]))
+
+    # ----------------------------------------------------------------- of equals, the first
+
+    def _first_of_equals(self, order: Floats) -> Ints:
+        """Return the labels (m,) of the cheapest policy that comes first in the order.
+
+        Contexts are fixed a few at a time: to the actions that come first among those of cheapest policies.
+        """
+        table = self.costs - self.costs.min(axis=1, keepdims=True)
+        ranks = order[:, 1:].argsort(axis=1).argsort(axis=1)
+        labels, left = np.array(self.actions), order[:, 0].argsort(kind="stable")
+        n_actions = table.shape[1]
+        while len(left) and self._has_equal(table, labels, left):
+            room = LARGEST_WHOLE / (1.0 + float(table.sum()))
+            chunk = left[: max(1, int(np.log(max(room, 2.0)) / np.log(n_actions)))]
+            weights = float(n_actions) ** np.arange(len(chunk))[::-1]
+            asked = table * n_actions ** len(chunk)
+            asked[chunk] += weights[:, None] * ranks[chunk]
+            found = self._ask(asked)[1]
+            if found is None or self._total_of(found) > self.total:  # beyond what solvers separate, or can do in time
+                break
+            labels, left = found, left[len(chunk) :]
+            table[chunk] += 1.0
+            table[chunk, labels[chunk]] -= 1.0
+        return labels
+
+    def _has_equal(self, table: Floats, labels: Ints, left: Ints) -> bool:
+        """Return whether a cheapest policy of a table differs from ``labels`` (m,), which are one's, on rows ``left``.
+
+        Whoever is one unit dearer pays more than all labels in common.
+        """
+        asked = table * (len(left) + 1.0)
+        asked[left, labels[left]] += 1.0
+        found = self._ask(asked)[1]
+        return found is not None and bool((found != labels).any())
+
+    # ----------------------------------------------------------------- totals, rows, state
+
+    def _totals_of(self, labels: Ints) -> Floats:
+        """Return the total costs (n,) of labelings (m, n)."""
+        return np.asarray(self.costs[self._rows[:, None], labels].sum(axis=0))
+
+    def _total_of(self, actions: Any) -> float:
+        return float(self.costs[self._rows, actions].sum())
+
+    def grow(self) -> None:
+        """Take in the contexts that the oracle has taken in meanwhile, which cost nothing so far.
+
+        On each the leader plays the first action, in the order, of those that policies of its labels play there. The
+        others are forgotten.
+        """
+        old, new = len(self.costs), self._oracle.n_contexts - len(self.costs)
+        if not new:
+            return
+        pad = ((0, new), (0, 0))
+        self.costs, self._over = np.pad(self.costs, pad), np.pad(self._over, pad)
+        self._least, self._rows = np.pad(self._least, (0, new)), np.arange(old + new)
+        self._labels, self._totals = np.zeros((old + new, 0), dtype=np.int64), np.zeros(0)
+        if self.number:
+            n_actions = self.costs.shape[1]
+            table = np.full(self.costs.shape, float(new * n_actions))
+            table[self._rows[:old], self.actions] = 0.0
+            ranks = np.zeros((old + new, 1 + n_actions)) if self._order is None else self._order(old + new)
+            table[old:] = ranks[old:, 1:].argsort(axis=1, kind="stable").argsort(axis=1)
+            answer = self._oracle.minimise(table)
+            self.queries += 1
+            self.actions = np.asarray(cast("Policy", answer.policy).predict(self._oracle.contexts)).tolist()
+            self._keep(np.array(self.actions))
+
+    def policy(self) -> FoundPolicy:
+        """Return a policy that plays the leader's actions, by a query that is not counted."""
+        table = np.ones_like(self.costs)
+        table[self._rows, self.actions] = 0.0
+        return self._oracle.minimise(table).policy
+
+    def state(self) -> dict[str, Any]:
+        """Return everything but the costs that ``restore`` needs, as plain data (JSON-able)."""
+        return {
+            "actions": self.actions,
+            "known": self._labels.T.tolist(),
+            "over": self._over.tolist(),
+            "bound": self.bound if np.isfinite(self.bound) else None,
+            "doubt": self._doubt,
+            "counts": [self.number, self.queries, self.harms, self._reach],
+        }
+
+    def restore(self, state: dict[str, Any], costs: Floats) -> None:
+        """Go on from a saved state, at the costs (m, K) of that moment."""
+        self._labels = np.array(state["known"], dtype=np.int64).reshape(-1, len(costs)).T
+        self.actions = [index("action", action, costs.shape[1]) for action in state["actions"]]
+        self.number, self.queries, self.harms, self._reach = state["counts"]
+        self.replace(costs)
+        self._over[:] = state["over"]
+        self._least = self._over.min(axis=1)
+        self.bound = -np.inf if state["bound"] is None else float(state["bound"])
+        self._doubt = float(state["doubt"])
