@@ -30,6 +30,7 @@ DEEP = "the search of deep trees, which takes twenty seconds to compile"
 SLOW = {
     "tests/test_kill_study.py": "studies that are killed",
     "tests/theory/test_verify_command.py": "games verified in processes of their own",
+    "tests/theory/test_one_draw.py": "games with two futures, in rational arithmetic",
     "tests/experiments/run/test_dask.py": "a real scheduler with workers",
     "tests/environments/test_gallery.py": "long plays in every environment",
     "tests/test_hostile.py": "a hundred attacks",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from milpcb.theory.coins.runs import RunVerdict
     from milpcb.theory.coins.verdicts import CoinVerdict
     from milpcb.theory.games import Game
+    from milpcb.theory.one_draw import DrawVerdict
     from milpcb.theory.player import Variant
     from milpcb.theory.verdicts import Verdict
 
@@ -31,6 +32,7 @@ RUN_COLUMNS = ("stated", "futures", "answers", "counts")
 COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played", "stated")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
+DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -78,6 +80,12 @@ Columns:
         the chance that a certificate with confidence 1 - delta is ever wrong, of
         a policy's cost or of regret, less delta, where costs react to every
         action so as to make that likeliest; must not be above 0
+  difference
+        the largest between the mean cost of a round where the future is drawn
+        once, and where it is drawn afresh in each round; must be 0 where ties
+        are broken in a fixed order, and is 0 by definition where leaders are kept
+  Rel - E reg
+        Rel minus expected regret with one draw; must not be below 0
   floor - delta, broken - delta
         the same for what a learner with a baseline goes by, the least that the
         baseline would have cost, and for its promise
@@ -103,9 +111,10 @@ def verify(*, quick: bool, noise: str | None) -> None:
     the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
     BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
-    guarantee is no less than Rel(empty). After that learners are played through all their coins, to compare mean regret
-    with the mean of what each run states about itself, and what they play with their definition; and what they state
-    with confidence is compared with the chance that it is wrong. Mutants, too.
+    guarantee is no less than Rel(empty). One draw of the future is compared with fresh draws. After that learners are
+    played through all their coins, to compare mean regret with the mean of what each run states about itself, and what
+    they play with their definition; and what they state with confidence is compared with the chance that it is wrong.
+    Mutants, too.
 
     Exit code 2 if a relaxation or a learner is rejected, or a mutant is not.
     """
@@ -124,6 +133,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
     out.print(f"{len(good)} variants are admissible on all {len(games)} games{rejected}")
     _verify_runs(names, games, mutants=not noise)
     if not noise:
+        _verify_one_draw(quick=quick)
         _verify_learners(quick=quick)
         _verify_confidence()
         _verify_baseline()
@@ -171,6 +181,25 @@ def _verify_learners(*, quick: bool) -> None:
     _complain(good, bad)
     out.print(
         f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins; "
+        f"all {len(bad)} mutants are rejected, as they should be"
+    )
+
+
+def _verify_one_draw(*, quick: bool) -> None:
+    from milpcb.theory.one_draw import DRAW_MUTANTS, SCHEMES, judge_draw
+
+    judged = [*((scheme, settings[:1] if quick else settings) for scheme, settings in SCHEMES), *DRAW_MUTANTS]
+    with _progress() as bar:
+        task, verdicts = bar.add_task("", total=len(judged)), []
+        for scheme, settings in judged:
+            bar.update(task, description=scheme.name)
+            verdicts.append(judge_draw(scheme, settings))
+            bar.advance(task)
+    good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
+    out.print(_table("one draw", DRAW_COLUMNS, map(_draw_row, good), map(_draw_row, bad)))
+    _complain(good, bad)
+    out.print(
+        f"one draw costs what fresh draws do in every round of {sum(verdict.games for verdict in good)} games; "
         f"all {len(bad)} mutants are rejected, as they should be"
     )
 
@@ -247,14 +276,18 @@ def _confident_row(verdict: ConfidentVerdict | PromiseVerdict) -> Row:
     return [verdict.name, *(f"{float(excess):.4f}" for excess in verdict.excess)], verdict.passes
 
 
+def _draw_row(verdict: DrawVerdict) -> Row:
+    return [verdict.name, str(verdict.games), _short(verdict.difference), _short(verdict.slack)], verdict.passes
+
+
 def _short(slack: Fraction) -> str:
     exact = str(slack)
     return exact if len(exact) <= LONGEST else f"~{float(slack):.4f}"
 
 
 def _complain(
-    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict],
-    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict],
+    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict | DrawVerdict],
+    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict | DrawVerdict],
 ) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]

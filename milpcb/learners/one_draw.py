@@ -143,7 +143,7 @@ class Future:
         """Return the harm (m,) to a policy that the rounds after ``t`` bring within some time.
 
         The noise that will leave is known. Estimates come at most once in L rounds, spread over the rows; half as many
-        are allowed for, as costs are 1/2, say.
+        are allowed for, as if costs were 1/2.
         """
         m, law = len(actions), self._law
         until = int(np.searchsorted(self._times, t + time, side="right"))

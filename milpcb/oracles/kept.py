@@ -57,12 +57,12 @@ class Asked(Protocol):
 
 
 class KeptMinimiser:
-    """The cheapest policy on whole costs (m, K) that change a row at a time.
+    """The cheapest policy on integer costs (m, K) that change a row at a time.
 
     Parameters
     ----------
     oracle : the policy class, opened on the contexts; it may grow
-    costs : (m, K), whole numbers
+    costs : (m, K), integers
     order : (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the actions of each
         by the others; a function of m, of whose answers the shorter ones begin the longer ones. None to follow any
     unproved : go on with the bounds of an oracle that stops early; else such an answer raises OracleInexact
