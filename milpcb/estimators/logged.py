@@ -120,8 +120,9 @@ class FromLog(FromBatches):
             return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
         found = self._scores(X, done, reward, cost, propensity, weight)
+        self._from_scores(features, found, actions)
         warn_of(found.diagnostics)
-        return self._from_scores(features, found, actions)
+        return self
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
         """Find the policy with the best value by scores of these rows that are there already.
@@ -140,6 +141,7 @@ class FromLog(FromBatches):
         return self._from_scores(features, found, np.array(found.actions))
 
     def _from_scores(self, features: Features, found: Scores, actions: Any) -> Self:
+        choice("objective", self.objective, OBJECTIVES)
         self.scores_ = found
         self.by_value_: Any = None
         done, weight = found.log.action, found.weight
@@ -244,7 +246,6 @@ class FromLog(FromBatches):
 
     def _optimise(self, policies: PolicyClass, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the answer under the limits that hold with confidence too, and by the objective."""
-        choice("objective", self.objective, OBJECTIVES)
         guards = self._guards()
 
         def best(totals: Floats) -> Answer:

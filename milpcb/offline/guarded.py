@@ -74,16 +74,18 @@ class NoWorseThan:
 
     def _check_listed(self) -> None:
         """Raise InputError unless what is compared with is a list of actions, one a row."""
+        n = len(self.outcome.table)
         try:
-            listed = places("action of no_worse_than", self.than, self.outcome.actions)
+            size = len(places("action of no_worse_than", self.than, self.outcome.actions))
         except UnknownNameError:
             raise
-        except InputError as error:
+        except InputError:
+            size = -1
+        if size != n:
             raise InputError(
                 "than of no_worse_than must be a number, an action, a policy, None, or a list of actions, one for each "
-                f"of the {len(self.outcome.table)} rows of the second outcome, got {shown(self.than)}"
-            ) from error
-        self.check_rows(len(listed))
+                f"of the {n} rows of the second outcome, got {shown(self.than)}"
+            )
 
     def rule(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import ROUNDING, real, whole
+from milpcb.core.checks import ROUNDING, real, several, whole
 from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
 from milpcb.offline.band import Claim, Progress, band, check_same_rows
@@ -182,7 +182,8 @@ def inference(
     check_scores(scores)
     scores = scores.by(own_names(policies))
     check_policy(policy)
-    constraints = [*constraints, *scores.support]
+    rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
+    constraints = [*rules, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     check_same_rows(oracle, scores)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import whole
+from milpcb.core.checks import several, whole
 from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
@@ -106,7 +106,8 @@ def stability(
     check_scores(scores)
     scores = scores.by(own_names(policies))
     check_policy(policy)
-    constraints = [*constraints, *scores.support]
+    rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
+    constraints = [*rules, *scores.support]
     oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
     costs, n = scores.costs, len(scores.table)
     policy = policy or best_policy(oracle, costs)

@@ -139,7 +139,7 @@ def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch)
         ("keep nothing", "unknown column of --what-if 'nothing'"),
         ("alike region within x", "'x' is no number"),
         ("rules 2", "'rules' is no option of the class"),
-        ("depth 0", "depth must be"),
+        ("depth 13", "depth must be"),
     ],
 )
 def test_mistakes_are_one_line(wish, fragment, frame, tmp_path, milpcb_):

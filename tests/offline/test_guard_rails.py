@@ -200,7 +200,7 @@ def _weighted(problem, weight):
 def test_mistakes_are_one_line(two):
     """What is no outcome, no action, no margin, and other rows."""
     X, done, outcome, limits = two
-    with pytest.raises(InputError, match="must be the Scores of the second outcome"):
+    with pytest.raises(InputError, match="outcome must be the Scores"):
         no_worse_than("no", outcome=done)
     with pytest.raises(UnknownNameError, match="action of no_worse_than 'nein'"):
         no_worse_than("nein", outcome=limits)

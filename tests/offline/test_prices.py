@@ -113,9 +113,9 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     ("policies", "wish", "message"),
     [
         (ThresholdRules(2), First((0,)), "only trees have a first question"),
-        (DecisionTrees(2), Without((7,)), "column 7 is none of the 2 columns"),
+        (DecisionTrees(2), Without((7,)), "a column of a wish must be an integer in 0..1, got 7"),
         (DecisionTrees(2), Option({"deep": 1}), "has no option 'deep'"),
-        (DecisionTrees(2, depth=1), Option({"depth": 0}), "depth must be"),
+        (DecisionTrees(2, depth=1), Option({"depth": -1}), "depth must be"),
         (DecisionTrees(2, min_leaf_size=2), Monotone({0: 1}), "no order can be asked together with min_leaf_size"),
         (FiniteClass([[0] * 10, [1] * 10], 2), Monotone({0: 1}), "no rules of columns"),
     ],
@@ -133,8 +133,8 @@ def test_what_has_no_price_is_one_line(policies, wish, message, rows):
     ("wish", "message"),
     [
         (lambda: Monotone({0: 2}), "an order is 1 where the action never goes down, -1 where never up, got {0: 2}"),
-        (lambda: alike([(0, 10)], 10, 2), "row 10 of a pair is none of the rows 0..9"),
-        (lambda: alike([(0, -1)], 10, 2), "row -1 of a pair is none of the rows 0..9"),
+        (lambda: alike([(0, 10)], 10, 2), "a row of a pair must be an integer in 0..9, got 10"),
+        (lambda: alike([(0, -1)], 10, 2), "a row of a pair must be an integer in 0..9, got -1"),
         (lambda: keep(np.full(10, 2), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions 0..1"),
         (lambda: keep(np.zeros(3, dtype=int), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions"),
     ],

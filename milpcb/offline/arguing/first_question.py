@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, granted, with_options
+from milpcb.offline.arguing.question import (
+    Granting,
+    Question,
+    check_columns,
+    explicit,
+    granted,
+    listed_columns,
+    with_options,
+)
 from milpcb.offline.arguing.rooted import BySolver
 from milpcb.offline.cross_fitting import Best
 from milpcb.protocols import Policy
@@ -22,6 +30,9 @@ class First:
 
     columns: tuple[int, ...]
     name: str = "another first question"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", listed_columns(self.columns))
 
     def of(self, question: Question) -> Granting:
         """Return the trees with such a first question."""

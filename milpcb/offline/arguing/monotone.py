@@ -55,15 +55,17 @@ class InOrder:
     joints: Sequence[Joint]
     name: str = "monotone"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", several("joints", self.joints, Joint, "Joint"))
+
     def of(self, question: Question) -> Granting:
         """Return the class under the order."""
         known = explicit(question)
         check_orderable(known.policies)
-        joints = several("joints", self.joints, Joint, "Joint")
-        if sorted(place for joint in joints for place in joint.places) != list(range(known.rows.shape[1])):
+        if sorted(place for joint in self.joints for place in joint.places) != list(range(known.rows.shape[1])):
             raise InputError("joints must hold each column of the contexts once")
         cuts = getattr(known.policies, "thresholds", None)
-        return _Ordered(known, ActionOrder(distinguished(joints, cuts), known.rows))
+        return _Ordered(known, ActionOrder(distinguished(self.joints, cuts), known.rows))
 
 
 @dataclass(frozen=True, eq=False)

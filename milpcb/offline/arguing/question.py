@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,7 +19,6 @@ from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Floats
 
 KINDS = ("search", "milp", "enumeration", "audited")
-RULE = "LabelConstraint"
 
 
 class Granting(Protocol):
@@ -47,15 +47,18 @@ class Question:
     constraints: tuple[LabelConstraint, ...] = ()
     kind: str = "search"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", listed_rules(self.constraints))
+
     @cached_property
     def oracle(self) -> Oracle:
         """The oracle, opened when it is first asked."""
         instance("policies", self.policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
-        kind, rules = choice("kind", self.kind, KINDS), several("constraints", self.constraints, LabelConstraint, RULE)
+        kind = choice("kind", self.kind, KINDS)
         opened = open_class(self.policies, self.contexts)
-        needed = {"search", "constraints"} if rules else {"search"}
+        needed = {"search", "constraints"} if self.constraints else {"search"}
         kind = kind if kind != "search" or needed <= opened.capabilities else "milp"
-        return open_oracle(opened, self.contexts, kind=kind, constraints=rules)
+        return open_oracle(opened, self.contexts, kind=kind, constraints=list(self.constraints))
 
     def close(self) -> None:
         """Let go of the oracle; it is opened again when it is asked again."""
@@ -102,9 +105,19 @@ def check_question(question: Any) -> None:
     instance("question", question, Question, "a Question of a policy class and contexts")
 
 
-def check_columns(columns: Any, rows: Floats) -> None:
+def listed_rules(constraints: Any) -> tuple[LabelConstraint, ...]:
+    """Return side constraints, which may be walked through once only; raises InputError on what is none."""
+    return tuple(several("constraints", constraints, LabelConstraint, "LabelConstraint"))
+
+
+def listed_columns(columns: Any) -> tuple[int, ...]:
+    """Return numbers of columns, which may be walked through once only; raises InputError on what are none."""
+    return tuple(several("columns", columns, object, "numbers of columns"))
+
+
+def check_columns(columns: Sequence[int], rows: Floats) -> None:
     """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
-    for column in (named := several("columns", columns, object, "numbers of columns")):
+    for column in columns:
         index("a column of a wish", column, rows.shape[1])
-    if not named:
+    if not columns:
         raise InputError("columns must name at least one column of the contexts")

@@ -11,7 +11,15 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import index, number_array, several, whole, whole_array
 from milpcb.errors import InputError, shown
-from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit, with_options
+from milpcb.offline.arguing.question import (
+    Granting,
+    Question,
+    check_columns,
+    explicit,
+    listed_columns,
+    listed_rules,
+    with_options,
+)
 from milpcb.oracles.without import without_columns
 from milpcb.types import Ints
 
@@ -36,11 +44,14 @@ class Without:
     columns: tuple[int, ...]
     name: str = "without a feature"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", listed_columns(self.columns))
+
     def of(self, question: Question) -> Granting:
         """Return the class without the columns."""
         check_columns(self.columns, question.rows)
         known = explicit(question)
-        policies, contexts = without_columns(known.policies, question.rows, tuple(self.columns))
+        policies, contexts = without_columns(known.policies, question.rows, self.columns)
         same = contexts is question.rows  # a million rows are not read again
         return replace(known, policies=policies, contexts=known.contexts if same else contexts)
 
@@ -66,10 +77,12 @@ class Under:
     constraints: tuple[LabelConstraint, ...]
     name: str = "under a constraint"
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", listed_rules(self.constraints))
+
     def of(self, question: Question) -> Granting:
         """Return the class under the constraints."""
-        more = several("constraints", self.constraints, LabelConstraint, "LabelConstraint")
-        return replace(question, constraints=(*question.constraints, *more))
+        return replace(question, constraints=(*question.constraints, *self.constraints))
 
 
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
