@@ -18,6 +18,7 @@ which they were found. Where the class was given names of its actions, these are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal
 from typing import Any
 
@@ -121,6 +122,13 @@ def own_names(policies: Any) -> tuple[str, ...]:
     """Return what a policy class, opened or not, calls its actions; () where it has only numbers."""
     settings = getattr(policies, "settings", None) or policies
     return tuple(map(action_name, getattr(settings, "action_names", None) or ()))
+
+
+def named_class(policies: Any, names: Sequence[str]) -> Any:
+    """Return a policy class that calls its actions by ``names`` (K,); as it is where a class has no names."""
+    known = {field.name for field in fields(policies)} if is_dataclass(policies) else set()
+    named: Any = policies
+    return replace(named, action_names=tuple(names)) if "action_names" in known else policies
 
 
 def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
-from milpcb.data.actions import action_name, check_order, own_names
+from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
@@ -160,7 +160,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         each = read_weights(sample_weight, len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), FittedRows(values, self.actions_.tolist(), rows))
-        policies = self._policies_of(rows)
+        policies = named_class(self._policies_of(rows), [*map(action_name, self.actions_.tolist())])
         return Problem(
             policies, contexts, tuple(rules), self._kind(open_class(policies, contexts), constrained=bool(rules))
         )

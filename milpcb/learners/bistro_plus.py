@@ -99,7 +99,7 @@ class BistroPlus(Learner):
         redraw: int | None = None,
     ) -> None:
         once = choice("future", future, get_args(Futures)) == "once"
-        queries = queries or ("argmin" if once else "all")
+        queries = ("argmin" if once else "all") if queries is None else queries
         choice("queries", queries, get_args(Queries))
         if estimator is not None:
             choice("estimator", estimator, get_args(Estimator))
@@ -131,7 +131,7 @@ class BistroPlus(Learner):
             self._make_room()
             self._once.begin(self._past)
             self._mixed = [mix(one, self.scale) for one in np.eye(K)]
-        elif futures != 1 or redraw is not None:
+        elif whole("futures", futures, 1) != 1 or redraw is not None:
             raise InputError('futures and redraw are for one draw: set future = "once" too')
 
     def _relaxation(self, noise: str) -> Relaxation:

@@ -13,7 +13,7 @@ import pytest
 import milpcb
 from milpcb.data.actions import matched
 from milpcb.errors import InputError
-from milpcb.estimators import LoggedPolicyTree
+from milpcb.estimators import LoggedPolicyTree, share_at_most
 from milpcb.offline import (
     LoggedRounds,
     LowerEnds,
@@ -96,6 +96,20 @@ def test_inference_and_stability_read_scores_in_the_order_of_the_class(two):
     assert one.reference.name == other.reference.name
     again = [stability(trees, X, table, resamples=5) for table in (plain, turned)]
     assert again[0].agreement == again[1].agreement
+
+
+def test_a_problem_is_asked_of_scores_in_any_order(two):
+    """Its class knows the names, so its constraints and the scores of another order are of the same actions."""
+    X, plain, turned = two
+    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[share_at_most("treat", 0.4)])
+    tree.fit_scores(X, plain)
+    asked = tree.problem(X)
+    options = {"constraints": asked.constraints, "draws": 20, "kind": asked.kind}
+    one, other = (inference(asked.policies, asked.contexts, table, **options) for table in (plain, turned))
+    assert one.policy.predict_names(asked.contexts) == other.policy.predict_names(asked.contexts)
+    assert one.policy.predict_names(asked.contexts).count("treat") <= 80
+    assert (one.gain, one.lower, one.upper) == pytest.approx((other.gain, other.lower, other.upper))
+    assert one.reference.probabilities == pytest.approx(other.reference.probabilities)
 
 
 def test_prices_fronts_and_oracles_read_frames_by_name(two):
