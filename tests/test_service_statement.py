@@ -69,7 +69,7 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     assert first == "12 decisions cost 9 in all, 0.75 each."
     reason = re.fullmatch(
         "What the best of all decision trees would have cost on them is not known yet with 95 % confidence: 12 are too "
-        r"few to tell it from luck\. If costs go on like this, some (\d+) will do\.",
+        r"few to know it from chance\. If costs go on like this, some (\d+) will do\.",
         unknown,
     )
     assert reason is not None

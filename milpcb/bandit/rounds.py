@@ -103,8 +103,7 @@ class DecisionRounds:
     def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
         """Return the rounds of a class with more actions, which go on from here; these are of no use any more.
 
-        Raises InputError where constraints on contexts known in advance do not say what they are of a new action, and
-        where the learner cannot go on.
+        Raises InputError where there are constraints on contexts known in advance, and where the learner cannot go on.
         """
         if self.rules and not self._arrive:
             raise InputError("constraints are on contexts given in advance, so no action can be added")

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
 
 from milpcb.bandit import made
-from milpcb.bandit.asked import Asked
+from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from milpcb.offline import Log
 
 
-class Bandit(Asked):
+class Bandit(BanditAnswers):
     """A learner that is asked for one decision at a time, and later handed what it cost.
 
     Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of

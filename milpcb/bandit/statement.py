@@ -17,7 +17,7 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 
 
 @dataclass(frozen=True)
-class Counted:
+class DecisionCounts:
     """What is counted of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
 
     ``before`` is what was stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the
@@ -48,7 +48,7 @@ def sentences(
     confidence: float,
     settings: Mapping[str, Any],
     compared: str,
-    counted: Counted,
+    counted: DecisionCounts,
 ) -> str:
     """Return the sentences; what is stated to be at most, or at least, a number is rounded so that it still is.
 
@@ -87,7 +87,7 @@ def in_words(policies: object, *, constrained: bool) -> str:
     return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
 
 
-def _since(n: int, paid: float, counted: Counted) -> list[str]:
+def _since(n: int, paid: float, counted: DecisionCounts) -> list[str]:
     """Return what came since the last statement."""
     if counted.before is None:
         return []
@@ -97,16 +97,16 @@ def _since(n: int, paid: float, counted: Counted) -> list[str]:
     return [f"Since the last statement {_count(more)} more {_done(counted)} {_count(counted.total(more, cost))}."]
 
 
-def _reason(n: int, covered: float, counted: Counted) -> str:
+def _reason(n: int, covered: float, counted: DecisionCounts) -> str:
     """Return why nothing is known of the best policy, and when that may change."""
     if not covered:  # no more is certain than that no cost is below 0
         worse = "cost anything" if counted.rewards is None else "earned less than the most there is"
         return f"nothing that was learnt shows that it would have {worse}"
     enough = _count(ceil(n / min(covered, 1.0)))
-    return f"{_count(n)} are too few to tell it from luck. If costs go on like this, some {enough} will do"
+    return f"{_count(n)} are too few to know it from chance. If costs go on like this, some {enough} will do"
 
 
-def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: Counted) -> list[str]:
+def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: DecisionCounts) -> list[str]:
     """Return the sentences on the baseline, in units of cost, of which the promise is made."""
     sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
     unit = "" if counted.rewards is None else " (of costs from 0 to 1)"
@@ -123,7 +123,7 @@ def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: Co
     return lines
 
 
-def _others(counted: Counted) -> list[str]:
+def _others(counted: DecisionCounts) -> list[str]:
     """Return the sentences on decisions that the numbers before them do not count, and on how to read those."""
     lines = []
     if counted.logged:
@@ -141,7 +141,7 @@ def _others(counted: Counted) -> list[str]:
     return lines
 
 
-def _done(counted: Counted) -> str:
+def _done(counted: DecisionCounts) -> str:
     return "cost" if counted.rewards is None else "earned"
 
 

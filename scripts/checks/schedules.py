@@ -29,7 +29,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from schedules_ledger import CUTS, LOSS, MEANS, NAMES, PATTERNS, SHARE, SURE, Ledger, Made, labelings
+from schedules_ledger import CUTS, LOSS, MEANS, NAMES, PATTERNS, SHARE, SURE, MadeDecision, PlainLedger, labelings
 
 from milpcb import Bandit, never, rng, share_at_most
 from milpcb.bandit.decisions import Book
@@ -38,7 +38,7 @@ from milpcb.errors import InputError, MilpcbError
 from policies import DecisionTrees
 
 
-class Schedule:
+class DayByDay:
     """One random schedule; ``run`` returns what went wrong, "" where nothing did."""
 
     def __init__(self, seed: int, folder: Path) -> None:
@@ -49,8 +49,8 @@ class Schedule:
         rules = [never("call", "vip = 1"), share_at_most("call", SHARE)] if self.ruled else []
         options: dict[str, Any] = {"baseline": "call", "loss": LOSS, "confidence": SURE} if self.promised else {}
         self.bandit = Bandit(DecisionTrees(2, 1, thresholds=CUTS, **names), seed=seed, constraints=rules, **options)
-        self.made: dict[str, Made] = {}  # of every history
-        self.now, self.lost = Ledger(), dict[str, Made]()
+        self.made: dict[str, MadeDecision] = {}  # of every history
+        self.now, self.lost = PlainLedger(), dict[str, MadeDecision]()
         self.save()
         self.counts, self.wrong = Counter[str](), ""
 
@@ -106,7 +106,7 @@ class Schedule:
         if forbidden or (self.ruled and vip and law[0] > 0) or decision.id in self.made or len(law) != len(mask):
             self.wrong = f"{decision} where {offered} may be played"
         known = self.book.open[decision.id]
-        made = Made(decision, row, vip, costs, offered, known.action, known.aside().q[known.action])
+        made = MadeDecision(decision, row, vip, costs, offered, known.action, known.aside().q[known.action])
         self.made[decision.id] = self.now.open[decision.id] = made
         self.now.asked.append(made)
 
@@ -223,7 +223,7 @@ class Schedule:
         self.counts["compared"] += 1
 
     @staticmethod
-    def cost(made: Made, usual: bool) -> float:
+    def cost(made: MadeDecision, usual: bool) -> float:
         """Return what a decision cost, or what the baseline, calling or what replaces it, would have."""
         action = made.action if not usual else 0 if 0 in made.offered else made.offered[0]
         return float(made.costs[action])
@@ -234,7 +234,7 @@ def try_schedules(count: int, seed: int, folder: Path, steps: int = 120) -> tupl
     wrong, counts = [], Counter[str]()
     for number in range(seed, seed + count):
         with sessions(number):
-            schedule = Schedule(number, folder)
+            schedule = DayByDay(number, folder)
             if problem := schedule.run(steps):
                 wrong.append(f"schedule {number}: {problem}")
         counts += schedule.counts
@@ -276,11 +276,11 @@ def sessions(seed: int) -> AbstractContextManager[Any]:
     return patch("secrets.token_hex", lambda size: drawn.randbytes(size).hex())
 
 
-def without(mend: str | None) -> AbstractContextManager[Any]:
+def without(fix: str | None) -> AbstractContextManager[Any]:
     """Put a fault back in, while the block lasts."""
-    if mend == "entering":
+    if fix == "entering":
         return patch.object(DecisionRounds, "_enter_unbound", lambda *_given: None)
-    return patch.object(rng, "parted", lambda state, _name: state) if mend == "parting" else nullcontext()
+    return patch.object(rng, "parted", lambda state, _name: state) if fix == "parting" else nullcontext()
 
 
 def main() -> int:

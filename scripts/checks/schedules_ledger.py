@@ -25,7 +25,7 @@ def labelings(n_actions: int) -> Any:
 
 
 @dataclass(frozen=True)
-class Made:
+class MadeDecision:
     """A decision, and what only the world knows: the row, whether it is a vip, all costs, what could be played.
 
     ``drawn`` is what the learner drew with the chance ``q``, before a replacement.
@@ -46,20 +46,20 @@ class Made:
 
 
 @dataclass
-class Ledger:
+class PlainLedger:
     """What a plain ledger knows of one bandit."""
 
     n_actions: int = 2
     retired: set[int] = field(default_factory=set)
-    asked: list[Made] = field(default_factory=list)  # all whose contexts count
-    open: dict[str, Made] = field(default_factory=dict)
-    learnt: list[tuple[Made, int, int, float]] = field(default_factory=list)  # actions then, drawn, its chance
+    asked: list[MadeDecision] = field(default_factory=list)  # all whose contexts count
+    open: dict[str, MadeDecision] = field(default_factory=dict)
+    learnt: list[tuple[MadeDecision, int, int, float]] = field(default_factory=list)  # actions then, drawn, its chance
     ended: set[str] = field(default_factory=set)
     given_up: int = 0
 
-    def copied(self) -> Ledger:
+    def copied(self) -> PlainLedger:
         """Return a copy."""
-        return Ledger(
+        return PlainLedger(
             self.n_actions,
             set(self.retired),
             list(self.asked),

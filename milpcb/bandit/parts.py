@@ -21,7 +21,7 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
 
-class Kept:
+class BanditParts:
     """The parts of a bandit, under one lock, which a file or a copy holds."""
 
     lock: Any  # of all that may change; see milpcb.bandit.locks

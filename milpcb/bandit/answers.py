@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.bandit.kept import Kept
-from milpcb.bandit.statement import Counted, in_words, sentences
+from milpcb.bandit.parts import BanditParts
+from milpcb.bandit.statement import DecisionCounts, in_words, sentences
 from milpcb.core.checks import check_confidence
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from milpcb.offline import Log
 
 
-class Asked(Kept):
+class BanditAnswers(BanditParts):
     """The questions that a bandit answers, in any thread, without changing what it does."""
 
     @property
@@ -81,7 +81,9 @@ class Asked(Kept):
             empty = learner.played and most >= learner.ledger.cost
             covered = learner.ledger.covered(oracle, confidence) if empty else 1.0
             compared = in_words(self._policies, constrained=bool(self._constraints))
-            counted = Counted(len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated)
+            counted = DecisionCounts(
+                len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated
+            )
             self._stated = (learner.played, learner.ledger.cost)
             return sentences(learner, most, covered, confidence, self._settings, compared, counted)
 
