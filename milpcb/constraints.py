@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from milpcb.core.checks import context_array, number_array, real, whole
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.side_constraints import LabelConstraint, conflict
+from milpcb.side_constraints import LabelConstraint, Pair, conflict
 from milpcb.types import Floats
 
 __all__ = [
@@ -58,9 +58,10 @@ def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[L
 
     """
     rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
+    numbered = enumerate(rates.items())
     return [
-        LabelConstraint(rates[one] - rates[other], float(delta), name.format(one=one, other=other))
-        for one, other in permutations(rates, 2)
+        LabelConstraint(of_one - of_other, float(delta), name.format(one=one, other=other), Pair(name, i, j))
+        for (i, (one, of_one)), (j, (other, of_other)) in permutations(numbered, 2)
     ]
 
 

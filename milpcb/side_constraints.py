@@ -7,6 +7,7 @@ context and action. A linear map takes that to other sums, such as leaf totals, 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,15 @@ from milpcb.types import Bools, Floats, Ints
 TOLERANCE = 1e-9
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two rates of a family, any two of which are to be close, by number: a constraint on one less the other."""
+
+    family: str
+    one: int
+    other: int
+
+
 @dataclass(frozen=True, eq=False)
 class SideConstraint:
     """The rule ``lower <= total <= upper`` on the total of the ``weights`` of what a policy uses.
@@ -29,12 +39,14 @@ class SideConstraint:
     ----------
     weights : (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
     lower, upper : the tolerance is in them already; one that is not there is infinite
+    pair : of rates that this is a constraint on, None for any other
 
     """
 
     weights: Floats
     lower: float = -np.inf
     upper: float = np.inf
+    pair: Pair | None = None
 
     def holds(self, totals: Floats) -> Bools:
         """Return for each of the totals whether it is within the bounds."""
@@ -48,22 +60,17 @@ class SideConstraint:
         """Return the same rule on other sums, given the linear map from these weights to theirs."""
         return SideConstraint(add_up(self.weights).copy(), self.lower, self.upper)
 
-    def playable(self, allowed: Bools) -> Bools:
-        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the rule."""
-        least, most = self._extremes(allowed)
-        lightest = least.sum() + (self.weights - least[:, None])
-        heaviest = most.sum() + (self.weights - most[:, None])
-        return np.asarray(allowed & (lightest <= self.upper) & (heaviest >= self.lower))
+    def narrowed(self, allowed: Bools) -> tuple[Bools, bool]:
+        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the rule.
 
-    def breakable(self, allowed: Bools) -> bool:
-        """Return whether some labeling of ``allowed`` cells (g, K) breaks the rule."""
-        least, most = self._extremes(allowed)
-        return bool(most.sum() > self.upper or least.sum() < self.lower)
-
-    def _extremes(self, allowed: Bools) -> tuple[Floats, Floats]:
-        """Return the least and the largest weight (g,) of each context."""
+        And whether some labeling of ``allowed`` cells breaks it.
+        """
         least = np.where(allowed, self.weights, np.inf).min(axis=1)
-        return least, np.where(allowed, self.weights, -np.inf).max(axis=1)
+        most = np.where(allowed, self.weights, -np.inf).max(axis=1)
+        lightest, heaviest = least.sum(), most.sum()
+        light = lightest + (self.weights - least[:, None]) <= self.upper
+        heavy = heaviest + (self.weights - most[:, None]) >= self.lower
+        return allowed & light & heavy, bool(heaviest > self.upper or lightest < self.lower)
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,14 @@ class LabelConstraint:
     weights : (m, K) over the rows of the contexts, of any sign
     upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
     name : what an error calls the constraint when no policy can satisfy it
+    pair : set by ``close_rates``: of all these constraints on a family of rates, a solver needs fewer rows
 
     """
 
     weights: npt.ArrayLike
     upper: float
     name: str = ""
+    pair: Pair | None = None
 
     def matrix(self, n_contexts: int, n_actions: int) -> Floats:
         """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
@@ -102,7 +111,7 @@ class LabelConstraint:
     def bound(self, n_contexts: int, n_actions: int, add_up: Callable[[Floats], Floats] = np.asarray) -> SideConstraint:
         """Return the constraint on m = ``n_contexts`` contexts; ``add_up`` sums (m, K) by distinct context, (g, K)."""
         weights = self.matrix(n_contexts, n_actions)
-        return SideConstraint(add_up(weights), upper=self.largest(weights))
+        return SideConstraint(add_up(weights), upper=self.largest(weights), pair=self.pair)
 
     @property
     def label(self) -> str:
@@ -130,27 +139,30 @@ def reduced(constraints: Sequence[SideConstraint], shape: tuple[int, int]) -> tu
     A cell forbidden by one constraint narrows the others, so they are gone through until nothing more is forbidden.
     """
     allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
+    breakable: list[SideConstraint] = []
     while (allowed != before).any():
-        before = allowed
+        before, breakable = allowed, []
         for side in constraints:
-            allowed = side.playable(allowed)
+            allowed, breaks = side.narrowed(allowed)
             if not allowed.any(axis=1).all():
                 return allowed, []
-    return allowed, [side for side in constraints if side.breakable(allowed)]
+            breakable += [side] * breaks
+    return allowed, breakable
 
 
 def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
     """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
 
-    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Each constraint
-    without which the others still conflict is left out (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991):
-    what stays conflicts, and no longer does without any one of them.
+    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Constraints are left
+    out from the first on as long as the others conflict (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991),
+    up to each that stays by bisection: what stays conflicts, and no longer does without any one of them.
     """
-    kept = list(range(len(constraints)))
-    for number in range(len(constraints)):
-        fewer = [other for other in kept if other != number]
-        if fewer and not feasible(fewer):
-            kept = fewer
+    kept: list[int] = []
+    first, end = 0, len(constraints)
+    while first < end and (not kept or feasible(kept)):
+        without = bisect_left(range(first + 1, end), x=True, key=lambda start: feasible([*kept, *range(start, end)]))
+        kept.append(first + without)
+        first = kept[-1] + 1
     names = ", ".join(constraints[number].label for number in kept)
     if len(kept) == 1:
         return f"no policy of the class satisfies the side constraint {names}; loosen it"

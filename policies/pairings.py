@@ -17,10 +17,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Floats, Ints
 from policies.weighted_kernels import Side, windows
 
+SORTING = "sorting parts of policies by the weights of side constraints"
 MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a query at worst
 
 
@@ -58,7 +60,12 @@ def pairing(heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
 
     Raises SearchTooLargeError where several rows leave too many.
     """
-    found = min((_by_row(row, heads, tails, bounds) for row in range(bounds.shape[1])), key=lambda way: way.n_left)
+    left = []
+    with LongSearch(SORTING) as watched:
+        for row in range(bounds.shape[1]):
+            left.append(_sorted(row, heads, tails, bounds).n_left)
+            watched.look()
+    found = _by_row(int(np.argmin(left)), heads, tails, bounds)
     if found.bounds.shape[1] and found.n_left > MOST_LEFT:
         raise SearchTooLargeError(
             f"under several side constraints the search compares {found.n_left:,} policies, more than {MOST_LEFT:,}; "
@@ -67,30 +74,39 @@ def pairing(heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
     return found
 
 
-def _by_row(row: int, heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
-    """Return the pairing with the windows of one row."""
+def _sorted(row: int, heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
+    """Return the pairing with the windows of one row, without any further row."""
     by_head = np.lexsort((-heads.weights[row], heads.state))
     by_tail = np.lexsort((tails.weights[row], tails.state))
-    falling, rising = heads.weights.take(by_head, axis=1), tails.weights.take(by_tail, axis=1)
+    falling, rising = heads.weights[row, by_head], tails.weights[row, by_tail]
     states = np.arange(heads.state.max() + 2)
     head_start = np.searchsorted(heads.state[by_head], states)
     tail_start = np.searchsorted(tails.state[by_tail], states)
     lower, upper = bounds[:, row]
-    others = np.arange(bounds.shape[1]) != row
     # Turned round, the weights of tails fall, and those of heads rise.
     return Pairing(
         by_head,
         by_tail,
-        _side(head_start, tail_start, falling[row], rising[row], (lower, upper), falling[others]),
-        _side(tail_start, head_start, -rising[row], -falling[row], (-upper, -lower), rising[others]),
-        np.ascontiguousarray(bounds[:, others]),
+        _side(head_start, tail_start, falling, rising, (lower, upper)),
+        _side(tail_start, head_start, -rising, -falling, (-upper, -lower)),
+        bounds[:, :0],
     )
 
 
-def _side(
-    start: Ints, other_start: Ints, weights: Floats, others: Floats, bounds: tuple[float, float], further: Floats
-) -> Side:
-    """Return one side, with its windows of the other side, and its weights (R, n) in further rows."""
+def _by_row(row: int, heads: Weighed, tails: Weighed, bounds: Floats) -> Pairing:
+    """Return the pairing with the windows of one row, and with the weights in all others."""
+    found, others = _sorted(row, heads, tails, bounds), np.arange(bounds.shape[1]) != row
+    further = (heads.weights[others][:, found.by_head], tails.weights[others][:, found.by_tail])
+    of_heads, of_tails = (np.ascontiguousarray(weights.T) for weights in further)
+    return found._replace(
+        heads=found.heads._replace(weights=of_heads),
+        tails=found.tails._replace(weights=of_tails),
+        bounds=np.ascontiguousarray(bounds[:, others]),
+    )
+
+
+def _side(start: Ints, other_start: Ints, weights: Floats, others: Floats, bounds: tuple[float, float]) -> Side:
+    """Return one side, with its windows of the other side."""
     low, high = np.empty((2, len(weights)), dtype=np.int64)
     windows(start, other_start, weights, others, *bounds, low, high)
-    return Side(start, low, high, np.ascontiguousarray(further.T), np.empty(len(low)), np.zeros(len(low), np.int8))
+    return Side(start, low, high, np.empty((len(low), 0)), np.empty(len(low)), np.zeros(len(low), np.int8))

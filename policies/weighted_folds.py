@@ -16,6 +16,7 @@ import numpy as np
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Ints, Policy
+from policies.derivations import check_rows
 from policies.pairings import Pairing, Weighed, pairing
 from policies.semirings import Array, Soft
 from policies.weighted_kernels import Side, add_up, pair
@@ -95,6 +96,7 @@ class KeptTerms(RestrictedTerms):
 def _kept(terms: Any, rows: Sequence[SideConstraint]) -> tuple[Pairing, Array, Array]:
     """Return the derivations in the order of the row that leaves the fewest, and their heads' and tails' parts so."""
     every = terms.derivations()
+    check_rows(len(rows), len(every.heads) + len(every.tails))
     parts = [np.append(terms.parts(row.weights), 0.0) for row in rows]
     heads = Weighed(every.head_state, np.array([part[every.heads].sum(axis=1) for part in parts]))
     tails = Weighed(every.tail_state, np.array([part[every.tails].sum(axis=1) for part in parts]))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from threading import Event
 
 import pytest
 
-from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything
+from milpcb.core import long_search
+from milpcb.core.long_search import FIRST, LongSearch, interrupts_end_everything, waiting
 
 
 class Clock:
@@ -95,3 +97,28 @@ def _broken_off(search: LongSearch, error: type[BaseException]) -> None:
     with search:
         search.look(0.0, 1.0)
         raise error
+
+
+def test_a_line_comes_while_a_body_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that does not look up is seen to be at work."""
+    lines: list[str] = []
+    written = Event()
+    monkeypatch.setattr(long_search, "FIRST", 0.0)
+    monkeypatch.setattr(long_search, "EVERY", 0.0)
+    monkeypatch.setattr(long_search, "_write", lambda line: (lines.append(line), written.set()))
+    with waiting("a query to solver highs"):
+        assert written.wait(60.0)
+    assert lines[0] == "milpcb: a query to solver highs, 0 s"
+
+
+def test_a_time_limit_ends_the_body_at_the_next_look() -> None:
+    """The body is left without an exception; one that ends sooner is not timed out."""
+    with LongSearch("trees", time_limit=3.0, now=Clock(0.0, 1.0, 1.5, 1.0)) as search:
+        for _ in range(3):
+            search.look(1.0, 9.0)
+        pytest.fail("the time was over")
+    assert search.timed_out
+    assert not search.interrupted
+    with LongSearch("trees", time_limit=3.0, now=Clock(0.0, 1.0)) as search:
+        search.look(1.0, 9.0)
+    assert not search.timed_out

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from math import inf
+from threading import Event, Thread
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -68,8 +69,8 @@ class LongSearch:
             raise pressed
         return self.interrupted or self.timed_out
 
-    def look(self, lower: float, upper: float) -> None:
-        """Take the bounds so far on the least total cost; write them if it is time for a line, end if it is time."""
+    def look(self, lower: float = -inf, upper: float = inf) -> None:
+        """Take the bounds so far on the least total cost; write a line, or end, if it is time."""
         now = self._now()
         if now >= self._end:
             raise _TimeLimitError
@@ -78,8 +79,30 @@ class LongSearch:
         self._next = now + EVERY
         self._lines += 1
         offer = "; Ctrl-C ends the search with the best so far" if self._offered else ""
-        gap = f"between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}"
-        _write(f"milpcb: {self._what}, {now - self._began:.0f} s: least total cost {gap}{offer}")
+        known = (
+            f": least total cost between {lower:.6g} and {upper:.6g}, gap {upper - lower:.3g}" if upper < inf else ""
+        )
+        _write(f"milpcb: {self._what}, {now - self._began:.0f} s{known}{offer}")
+
+
+@contextmanager
+def waiting(what: str) -> Iterator[None]:
+    """Write a line now and then while the body goes on, for one that does not look up, such as a solver."""
+    over, began = Event(), monotonic()
+
+    def write() -> None:
+        pause = FIRST
+        while not over.wait(max(0.0, pause)):
+            _write(f"milpcb: {what}, {monotonic() - began:.0f} s")
+            pause = EVERY
+
+    thread = Thread(target=write, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 class _TimeLimitError(Exception):

@@ -257,7 +257,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             counts = whole_counts(rows.sizes)
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
             rules = [replace(rule, weights=_on_first(np.asarray(rule.weights), counts)) for rule in rules]
-        answer = self._opened(policies, contexts, rules).minimise(costs)
+        answer = self._opened(policies, contexts, rules)(costs)
         if answer.policy is None:
             raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
         return answer
@@ -278,21 +278,30 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
 
         def open_on(more: Floats) -> Ask:
-            return self._opened(explicit, more, [padded(rule, len(more)) for rule in rules]).minimise
+            return self._opened(explicit, more, [padded(rule, len(more)) for rule in rules])
 
         return best_in_order(open_on, contexts, costs, order)
 
-    def _opened(self, policies: PolicyClass, contexts: Floats, rules: Sequence[LabelConstraint]) -> Oracle:
+    def _opened(self, policies: PolicyClass, contexts: Floats, rules: Sequence[LabelConstraint]) -> Ask:
+        """Return the oracle's ``minimise``; of kind "auto" a solver's where the search would hold too much."""
         opened = open_class(policies, contexts)
-        try:
-            return self._oracle(opened, contexts, rules, self._kind(opened, constrained=bool(rules)))
-        except SearchTooLargeError:
-            if self._kind_named:
-                raise
-            return self._oracle(opened, contexts, rules, "milp")
 
-    def _oracle(self, opened: Opened, contexts: Floats, rules: Sequence[LabelConstraint], kind: str) -> Oracle:
-        return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
+        def oracle(kind: str) -> Oracle:
+            return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
+
+        asked = oracle(self._kind(opened, constrained=bool(rules)))
+
+        def ask(costs: Floats) -> Answer:
+            nonlocal asked
+            try:
+                return asked.minimise(costs)
+            except SearchTooLargeError:
+                if self._kind_named:
+                    raise
+                asked = oracle("milp")
+                return asked.minimise(costs)
+
+        return ask
 
     @property
     def _kind_named(self) -> bool:

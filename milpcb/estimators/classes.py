@@ -61,6 +61,8 @@ class TreeSettings(PolicyEstimator):
     def _optimise(self, policies: Any, rows: Rows, costs: Floats, rules: Sequence[LabelConstraint]) -> Answer:
         """Return the oracle's answer; of the optimal trees it is one of the least depth."""
         answer = super()._optimise(policies, rows, costs, rules)
+        if len(answer.policy.leaf_actions) == 1:
+            return answer
         for depth in range(self.max_depth - 1, 0, -1) if answer.stop == Stop.OPTIMAL else ():
             try:
                 lesser = super()._optimise(replace(policies, depth=depth), rows, costs, rules)

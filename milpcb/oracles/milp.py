@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +11,12 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
+from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.constraint_rows import with_side_constraints
+from milpcb.oracles.constraint_rows import WithLeastRates, split, with_side_constraints
 from milpcb.oracles.query import Query
-from milpcb.oracles.starts import open_starts
+from milpcb.oracles.starts import Start, open_starts
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Table
@@ -74,6 +76,9 @@ class MilpOracle(Oracle):
         self._constraints = constraints
         self._sides = self._bound(constraints)
         self._starts = open_starts(opened, self._encoding, self._sides)
+        families, _ = split(self._sides)
+        if families:
+            self._encoding = WithLeastRates(self._encoding, families)
         self._hold(self._sides)
         if constraints and not self._feasible():
             raise InfeasibleError(self._conflict())
@@ -86,7 +91,9 @@ class MilpOracle(Oracle):
         size = f"{program.n_columns:,} columns, {program.n_rows:,} rows{more}"
         lines = [f"answers: by solver {self._solver}, {kind} of {size}; a query changes its objective only"]
         if self._sides:
-            lines.append(f"constraints: {len(self._sides)} rows of the program")
+            families, others = split(self._sides)
+            n_rows = len(others) + sum(len(family.rows()) for family in families)
+            lines.append(f"constraints: {n_rows} rows of the program")
         start = "the last answer" if self._starts is None else "the policy that the class's own search finds"
         return [*lines, f"start: {start}, where the solver can use it"]
 
@@ -111,7 +118,7 @@ class MilpOracle(Oracle):
     def _minimise(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs, noise)
         start = None if self._starts is None or noise is not None else self._starts.at(costs)
-        found = self._admissible(query, None if start is None else start.x)
+        found = self._admissible(query, None if start is None else self._point(start))
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
         lower = max(_lower(found.bound, query), query.lowest)
@@ -126,6 +133,12 @@ class MilpOracle(Oracle):
             return upper, upper, best.policy, Stop.OPTIMAL
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
         return lower, upper, best.policy, Stop.GAP_LIMIT if stopped_early else found.stop
+
+    def _point(self, start: Start) -> Floats:
+        """Return the point of a start in the program that the solver has."""
+        if not isinstance(self._encoding, WithLeastRates):
+            return start.x
+        return self._encoding.extended(start.x, start.policy.predict(self._distinct))
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -181,7 +194,10 @@ class MilpOracle(Oracle):
         objective = self._encoding.objective(costs)
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
-        solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, primal=primal, start=start)
+        with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
+            solution = self._session.solve(
+                coefficients, gap=gap, time_limit=self._time_limit, primal=primal, start=start
+            )
         return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints

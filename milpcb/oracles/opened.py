@@ -8,14 +8,14 @@ others are rows of leaf totals, which go to ``Terms.under``, or to ``Search.unde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, cast
 
 import numpy as np
 
-from milpcb.errors import InputError
+from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, TermSearch, Within
 from milpcb.protocols.capabilities import Capabilities
@@ -92,12 +92,21 @@ class OpenedUnder(OnlySearched):
         """See above; computed when it is first asked for."""
         if "action_weights" not in self.capabilities:
             return self._opened.log_size
-        left = self.search().log_weights(np.zeros((len(self.contexts), self.n_actions)), 0, 0.0)
+        try:
+            left = self.search().log_weights(np.zeros((len(self.contexts), self.n_actions)), 0, 0.0)
+        except SearchTooLargeError:
+            return self._opened.log_size
         return min(self._opened.log_size, float(np.logaddexp.reduce(left)))
 
     def feasible(self) -> bool:
-        """Return whether any policy is left."""
-        return self.search().value(np.zeros((len(self.contexts), self.n_actions))) < np.inf
+        """Return whether any policy is left; those that play one action where they can are asked first."""
+        shape = len(self.contexts), self.n_actions
+        try:
+            if any(self._keeps_all(self._free.minimise(costs)[1]) for costs in _for_each_action(*shape)):
+                return True
+        except InfeasibleError:
+            return False
+        return self._search.value(np.zeros(shape)) < np.inf
 
     def describe_search(self) -> str:
         """Return what the class goes through, and where the constraints are kept."""
@@ -114,11 +123,25 @@ class OpenedUnder(OnlySearched):
 
     @cached_property
     def _search(self) -> Search:
-        if self._rows and "totals" in self.capabilities:
-            search: Search = TermSearch(self._terms, self.contexts)
-        else:
-            search = self._opened.search()
-            search = search.under(self._rows) if self._rows else search
+        return FreeFirst(self._free, self._under, self._keeps_all) if self._rows else self._free
+
+    @cached_property
+    def _free(self) -> Search:
+        """The search of the class, without the rows."""
+        return self._avoiding(self._opened.search())
+
+    def _under(self) -> Search:
+        """Return the search under the rows."""
+        if "totals" in self.capabilities:
+            return self._avoiding(TermSearch(self._terms, self.contexts))
+        return self._avoiding(self._opened.search().under(self._rows))
+
+    def _keeps_all(self, policy: Policy) -> bool:
+        """Return whether a policy of the class keeps the rows."""
+        labels = policy.predict(self.contexts)
+        return all(row.keeps(labels) for row in self._rows)
+
+    def _avoiding(self, search: Search) -> Search:
         return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
 
     def steps(self) -> tuple[float, float]:
@@ -148,3 +171,46 @@ class OpenedUnder(OnlySearched):
     def fixed(self) -> PolicyClass:
         """Return the class, without the constraints."""
         return self._opened.fixed()
+
+
+class FreeFirst(Search):
+    """The search over the policies of a class that ``keeps_all`` accepts, where its best policy may be one of them.
+
+    That is then the answer, and the recursion ``under`` the rows, which has much to hold, is made only when it is not.
+    """
+
+    def __init__(self, free: Search, under: Callable[[], Search], keeps_all: Callable[[Policy], bool]) -> None:
+        self._free, self._make, self._keeps_all = free, under, keeps_all
+
+    @cached_property
+    def _kept(self) -> Search:
+        return self._make()
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self._kept.value(costs)
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it."""
+        least, policy = self._free.minimise(costs)
+        return (least, policy) if self._keeps_all(policy) else self._kept.minimise(costs)
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        return self._kept.profile(costs, row)
+
+    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        """Return (n, K): the profiles at some rows."""
+        return self._kept.profiles(costs, rows)
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) by the action at ``row``."""
+        return self._kept.log_weights(costs, row, rate)
+
+
+def _for_each_action(n_contexts: int, n_actions: int) -> Iterator[Floats]:
+    """Yield costs (g, K) that are 1 for all actions but one."""
+    for action in range(n_actions):
+        costs = np.ones((n_contexts, n_actions))
+        costs[:, action] = 0.0
+        yield costs

@@ -50,20 +50,14 @@ class Starts:
         self._opened, self._encoding, self._sides = opened, encoding, sides
 
     @cached_property
-    def _search(self) -> Search | None:
-        """The search, None where it would keep too much."""
-        try:
-            return OpenedUnder(self._opened, self._sides).search()
-        except SearchTooLargeError:
-            return None
+    def _search(self) -> Search:
+        return OpenedUnder(self._opened, self._sides).search()
 
     def at(self, costs: Floats) -> Start | None:
-        """Return the search's best policy for ``costs`` (g, K), None where it is no policy that keeps the sides."""
-        if self._search is None:
-            return None
+        """Return the search's best policy for ``costs`` (g, K), None where it finds none that keeps the sides."""
         try:
             _, policy = self._search.minimise(costs)
-        except InfeasibleError:
+        except (InfeasibleError, SearchTooLargeError):
             return None
         labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
         kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)

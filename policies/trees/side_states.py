@@ -23,15 +23,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import too_many
+from policies.derivations import check_rows, too_many
+from policies.pairings import SORTING
 
 # Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
 # constraints allow 1e-9.
 GRID = 2.0**-44
 NUMBERS = 4  # that a label below the test at the root counts for: it has windows and costs
-_AT_ONCE = 2**20  # pairs that are put in order at a time
+_AT_ONCE = 2**20  # weights of pairs that are put in order at a time
 
 
 class Level(NamedTuple):
@@ -93,18 +95,20 @@ def levels(p: int, endings: Sequence[Endings]) -> list[Level]:
     many pairs.
     """
     found = [_leaves(endings[-1], 0)]
-    for ending in endings[-2:0:-1]:
-        found.append(_level(p, found[-1], ending))
+    with LongSearch(SORTING) as watched:
+        for ending in endings[-2:0:-1]:
+            found.append(_level(p, found[-1], ending, watched))
     if len(endings) > 1:
-        _check(NUMBERS * found[-1].weights.shape[1])
+        _check(NUMBERS * found[-1].weights.shape[1], 1)
         found.append(_leaves(endings[0], p))
     return found[::-1]
 
 
-def _check(n_numbers: int) -> None:
-    """Raise SearchTooLargeError where so many numbers are too many to keep."""
+def _check(n_numbers: int, n_rows: int) -> None:
+    """Raise SearchTooLargeError where so many numbers are too many to keep, or to sort by the weights of all rows."""
     if reason := too_many(n_numbers):
         raise SearchTooLargeError(reason)
+    check_rows(n_rows, n_numbers)
 
 
 def _leaves(ending: Endings, p: int) -> Level:
@@ -116,14 +120,17 @@ def _leaves(ending: Endings, p: int) -> Level:
     return Level(start, ending.weights[:, ending.allowed].reshape(n_rows, -1), ended, no_pairs, np.zeros(0, np.int64))
 
 
-def _level(p: int, below: Level, ending: Endings) -> Level:
+def _level(p: int, below: Level, ending: Endings, watched: LongSearch) -> Level:
     """Return the level above ``below``."""
-    sizes = np.diff(below.start)
+    sizes, n_rows = np.diff(below.start), len(below.weights)
     n_pairs = sizes[0::2] * sizes[1::2]
-    _check(int(n_pairs.sum()))
+    _check(int(n_pairs.sum()), n_rows)
     n_paths = len(ending.allowed)
-    n_parts = min(n_paths, 1 + int(n_pairs.sum()) // _AT_ONCE)
-    parts = list(_parts(p, below, ending, np.array_split(np.arange(n_paths), n_parts)))
+    n_parts = min(n_paths, 1 + n_rows * int(n_pairs.sum()) // _AT_ONCE)
+    parts = []
+    for part in _parts(p, below, ending, np.array_split(np.arange(n_paths), n_parts)):
+        parts.append(part)
+        watched.look()
     sizes = np.concatenate([part.sizes for part in parts])
     start = np.cumsum(np.append(0, sizes))
     before = start[np.cumsum([0, *(len(part.sizes) for part in parts)])]

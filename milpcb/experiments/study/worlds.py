@@ -76,11 +76,14 @@ class World:
         if "search" not in self.opened.capabilities:
             return None
         try:
-            return self.oracle({"kind": "search"}, sections)
+            found = self.oracle({"kind": "search"}, sections)
+            if sections:  # under constraints the search may have too much to hold, which is to be known now
+                found.opened.search().value(np.zeros((len(found.opened.contexts), found.n_actions)))
         except InputError:
             if not sections:
                 raise
             return None
+        return found
 
     def knowledge(self, contexts: str) -> ContextModel:
         """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
