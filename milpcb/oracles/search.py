@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_time_limit
-from milpcb.errors import InfeasibleError, InputError
-from milpcb.oracles.base import Oracle
+from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
+from milpcb.oracles.base import Answered, Oracle
 from milpcb.oracles.opened import OpenedUnder
 from milpcb.oracles.totals import TermTable
+from milpcb.plugins import registry
 from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
 
@@ -58,7 +60,9 @@ class SearchOracle(Oracle):
         self.capabilities |= opened.capabilities & {"action_weights"}
         if "totals" in opened.capabilities:
             self.capabilities |= {"columns"}
-        return opened.search()
+        brief = opened.brief_search()
+        self._is_brief = brief is not None
+        return opened.search() if brief is None else brief
 
     def route(self) -> list[str]:
         """Return what the search goes through, where side constraints are kept, and which totals learners keep."""
@@ -67,6 +71,9 @@ class SearchOracle(Oracle):
                 f"answers: by a search that ends after {self._limit:g} s with the best policy so far and its bounds"
             ]
         lines = [f"answers: by {self._opened_class.describe_search()}"]
+        if self._is_brief:
+            lines[0] += "; after few steps, as columns have many values, a solver goes on, which is often quicker there"
+            lines += self._beyond.route()
         search, kept = self._opened_class.steps()
         if "columns" in self.capabilities and search < np.inf:
             chosen = "leaf totals" if self._keeps_leaf_totals() else "costs"
@@ -110,17 +117,30 @@ class SearchOracle(Oracle):
         search, kept = self._opened_class.steps()
         return "columns" in self.capabilities and kept <= WORTH * search
 
-    def _minimise(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
-        return self._search.answer(costs)
+    def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
+        return self._asked(lambda search: search.answer(costs))
 
     def _value(self, costs: Floats) -> float:
-        return self._search.value(costs)
+        return self._asked(lambda search: search.value(costs))
 
     def _profile(self, costs: Floats, row: int) -> Floats:
-        return self._search.profile(costs, row)
+        return self._asked(lambda search: search.profile(costs, row))
 
     def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        return self._search.profiles(costs, rows)
+        return self._asked(lambda search: search.profiles(costs, rows))
+
+    def _asked(self, ask: Callable[[Search], Answered]) -> Answered:
+        """Return the answer of the search; where that is a brief one, and has given up, the solver's."""
+        try:
+            return ask(self._search)
+        except SearchTooLargeError:
+            if not self._is_brief:
+                raise
+            return ask(self._beyond)
+
+    @cached_property
+    def _beyond(self) -> _BySolver:
+        return _BySolver(self._opened_class, self.contexts)
 
     def _listing(self, asked: Within) -> Listing | None:
         return self._opened_class.near(asked)
@@ -136,3 +156,31 @@ class SearchOracle(Oracle):
             raise InputError(
                 "action weights and running totals go through all policies, whatever the time_limit: leave it out"
             )
+
+
+class _BySolver(Search):
+    """The answers of kind "milp" with the default solver, for costs (g, K) of distinct contexts."""
+
+    def __init__(self, opened: Opened, contexts: Floats) -> None:
+        self._milp: Oracle = registry.load("oracle", "milp")(opened, contexts)
+        self._first = np.unique(opened.group, return_index=True)[1]
+        self.route = self._milp.route
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost."""
+        return self._milp.value(self._on_first(costs))
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it."""
+        answer = self._milp.minimise(self._on_first(costs))
+        return answer.value, answer.policy
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        return self._milp.profile(self._on_first(costs), int(self._first[row]))
+
+    def _on_first(self, costs: Floats) -> Floats:
+        """Return the costs (m, K), those of a distinct context on its first row."""
+        spread = np.zeros((self._milp.n_contexts, costs.shape[1]))
+        spread[self._first] = costs
+        return spread

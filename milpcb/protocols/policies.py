@@ -130,6 +130,13 @@ class Opened(Capable, ABC):
             raise not_given(self, "search")
         return TermSearch(self.terms(), self.contexts)
 
+    def brief_search(self) -> Search | None:
+        """Return a search that ends in SearchTooLargeError where a solver is likely to be quicker; None: none does.
+
+        Kind "search" then asks the default solver, by ``program``.
+        """
+        return None
+
     def search_within(self, time_limit: float) -> Search:
         """Return a search whose answers end after so many seconds with the best policy so far and its bounds.
 

@@ -54,6 +54,7 @@ def branch(
     gains: Array,
     best: float,
     slack: float,
+    most: float,
     weights: Array,
     bounds: Array,
     largest: int,
@@ -70,6 +71,7 @@ def branch(
 ) -> float:
     """Return ``best``, or the least total of the gains over all rules where that is less by more than ``slack``.
 
+    Return -infinity where it takes more than ``most`` entries of tables to find out.
     ``weights`` (n,) then becomes weights that attain it; ``gains`` are those of the patterns of level 0. A pattern p of
     a level has ``value[p]`` in the next column, between its ``lowest`` and ``highest``, and is ``above[p]`` among the
     patterns of the next level. The columns still free move its scores by at most ``reach[left, p]`` when the features
@@ -85,8 +87,8 @@ def branch(
     copy(gains, tables[0 : 2 * len(gains) : 2])
     tables[1 : 2 * len(gains) : 2] = 0.0
     left[0] = limit
-    level, new = 0, True
-    while level >= 0:
+    level, new, work = 0, True, 0.0
+    while level >= 0 and work <= most:
         here, there = slice(first[level], first[level + 1]), slice(first[level + 1], first[level + 2])
         f = tables[room[level] : room[level + 1]].reshape((-1, width[level]))
         if new:
@@ -100,6 +102,7 @@ def branch(
                 span = high[level] + up - low[level] - down + 2
                 _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
                 floor = _floor(child, span, reach[free, there], changes, window)
+                work += len(child) * span
                 if floor < best - slack:
                     choices[level, k], floors[level, k] = w, floor
                     k += 1
@@ -124,7 +127,7 @@ def branch(
         _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
         left[level + 1] = left[level] - _features(w, largest)
         level, new = level + 1, True
-    return best
+    return best if work <= most else -np.inf
 
 
 @compiled()

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import Encoding, Listing, Opened, Within
+from milpcb.protocols import Encoding, Listing, Opened, Search, Within
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.near import near_rules
 from policies.linear.program_bigm import LinearEncoding, beyond_tolerance, largest_big_m
 from policies.linear.program_tables import TableEncoding, too_many_rows
-from policies.linear.search_branching import BranchingSearch, too_wide
+from policies.linear.search_branching import BRIEF, BranchingSearch, too_wide
 from policies.linear.supports import Supports
 from policies.linear.terms import TableSearch, TableTerms
 
@@ -93,6 +93,16 @@ class OpenedLinear(Opened):
         if not self._no_tables:
             return TableSearch(self._supports)
         return BranchingSearch(self.scored, f"no support tables, as {self._no_tables}")
+
+    def brief_search(self) -> Search | None:
+        """Return branch and bound of few steps where columns have more than two values: there a solver wins often."""
+        if not self._no_tables or not self._many_values or "program" in self.unsupported:
+            return None
+        return BranchingSearch(self.scored, self._no_tables, BRIEF)
+
+    @property
+    def _many_values(self) -> bool:
+        return bool(np.ptp(self.scored.table(), axis=0).max(initial=0) > 1)
 
     def describe_search(self) -> str:
         """Name the search, and the sizes that it was chosen for."""

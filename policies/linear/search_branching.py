@@ -18,21 +18,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 
 # Numbers held by a query: 160 MB.
 MOST_HELD = 2 * 10**7
+# Steps of a query until a solver is asked, where columns are of many values: some 5 ms.
+BRIEF = 5e5
 # Whole gains add up exactly; others to this share of their absolute sum.
 _ROUNDING = 1e-13
 
 
 class BranchingSearch(Search):
-    """The search on fixed contexts; ``why`` is the reason it was chosen."""
+    """The search on fixed contexts; ``why`` is the reason it was chosen.
 
-    def __init__(self, scored: Scored, why: str) -> None:
-        self._scored, self._why = scored, why
+    A query of more than ``most`` steps, entries of tables, ends in SearchTooLargeError.
+    """
+
+    def __init__(self, scored: Scored, why: str, most: float = np.inf) -> None:
+        self._scored, self._why, self._most = scored, why, most
         self._X = np.rint(scored.table()).astype(np.int64)
         self._bounds = scored.max_weight * scored.copies
         self._last = np.zeros(len(self._bounds), dtype=np.int64)
@@ -84,7 +90,9 @@ class BranchingSearch(Search):
         whole = bool((gains == np.rint(gains)).all())
         slack = 0.5 if whole else _ROUNDING * float(np.abs(gains).sum())
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
-        branch(gains[levels.context], ends[best], slack, found, bounds[order], largest, limit, *levels[1:])
+        limits = bounds[order], largest, limit
+        if branch(gains[levels.context], ends[best], slack, self._most, found, *limits, *levels[1:]) == -np.inf:
+            raise SearchTooLargeError(f"branch and bound takes more than {self._most:.0e} steps: use kind 'milp'")
         weights = np.empty_like(found)
         weights[order] = found
         return weights
