@@ -47,7 +47,10 @@ def _lines(console: Console, what: str) -> Iterator[Tick]:
 
 
 class _Lines:
-    """Writes from a thread of its own: a step that calls nobody back is seen to go on too."""
+    """Writes from a thread of its own: a step that calls nobody back is seen to go on too.
+
+    What follows the first comma of ``what`` is written once.
+    """
 
     def __init__(self, console: Console, what: str) -> None:
         self._console, self._what, self._began = console, what, monotonic()
@@ -62,7 +65,7 @@ class _Lines:
         wait = FIRST
         while not self.over.wait(wait):
             self._console.print(f"{self._what}: {self._so_far()}")
-            wait = EVERY
+            self._what, wait = self._what.partition(",")[0], EVERY
 
     def end(self) -> None:
         """Write how long it took, if a line came before."""

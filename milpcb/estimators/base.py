@@ -289,11 +289,12 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         def oracle(kind: str) -> Oracle:
             return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
 
-        asked = oracle(self._kind(opened, constrained=bool(rules)))
+        asked: Oracle | None = None
 
         def ask(costs: Floats) -> Answer:
             nonlocal asked
             try:
+                asked = asked or oracle(self._kind(opened, constrained=bool(rules)))
                 return asked.minimise(costs)
             except SearchTooLargeError:
                 if self._kind_named:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import polars as pl
 
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
-from milpcb.experiments.run.progress import span
 from milpcb.logs.asked import Kept, what_is_kept
 from milpcb.logs.budget import BudgetValue, budget_values
 from milpcb.logs.front import Front, front, of_numbers
@@ -40,7 +38,6 @@ from milpcb.offline.arguing import Price, gain_band
 from milpcb.types import Ints
 
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
-LONG = 600.0  # seconds: of what takes longer, the command writes beforehand how long
 MOST_PRICED = 200  # draws behind the intervals of prices
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
@@ -190,13 +187,9 @@ class Findings:
         return self.state == State.TARGET
 
 
-def foreseen(what: str, option: str, searches: int, each: float) -> str:
-    """Return what is being done, and where it takes long by the seconds of ``each`` search, for how long."""
-    if searches * each < LONG:
-        return what
-    return (
-        f"{what}, {searches:,} searches of {span(each)} each, about {span(searches * each)} ({option} 0 leaves it out)"
-    )
+def foreseen(what: str, option: str, searches: int) -> str:
+    """Return what is being done, how often, and the option that leaves it out; how long it takes is measured."""
+    return f"{what}, {searches:,} searches ({option} 0 leaves it out)"
 
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
@@ -207,21 +200,19 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     if questions.limits:
         with step("what each action would have given of the other outcomes"):
             estimator.constraints = [*estimator.constraints, *_guards(source, estimator, learnt, questions)]
-    began = monotonic()
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
         estimator.actions_ = actions_in(source)
-        each = monotonic() - began
         problem = estimator.problem(learnt.frame, learnt.scores.weight)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
-        with step(foreseen("what can be claimed of it", "--draws", questions.draws, each)) as tick:
+        with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
             options["policy"] = _Printed(np.asarray(estimator.policy_.predict(learnt.frame)))
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
     if questions.resamples and _by_estimates(estimator, questions):
-        with step(foreseen("its stability", "--resamples", questions.resamples, each)) as tick:
+        with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
             options = {**again, "resamples": questions.resamples, "progress": tick}
             options["policy"] = of_numbers(estimator.policy_)
             stable = stability(problem.policies, problem.contexts, learnt.scores, **options)

@@ -111,5 +111,6 @@ def unknown_option(kind: str, key: str) -> str:
         for other in registry.names("oracle")
         if key in injection.options(registry.load("oracle", other), fixed)
     ]
-    known = f"; it is one of kind {' and '.join(owners)}" if owners else did_you_mean(key, own) if own else ""
+    beyond = f"; leave it out, or take kind {' or '.join(owners)}"
+    known = beyond if owners else did_you_mean(key, own) if own else ""
     return f"oracle kind '{kind}' has no option '{clipped(key)}'{known}"

@@ -25,8 +25,8 @@ from policies.linear.geometry import Scored, ScoringRule
 
 # Numbers held by a query: 160 MB.
 MOST_HELD = 2 * 10**7
-# Steps of a query until a solver is asked, where columns are of many values: some 5 ms.
-BRIEF = 5e5
+# Steps of a query until a solver is asked, where columns are of many values: a few ms.
+BRIEF = 2e5
 # Whole gains add up exactly; others to this share of their absolute sum.
 _ROUNDING = 1e-13
 

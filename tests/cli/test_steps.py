@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import steps
+from milpcb.logs.findings import foreseen
 
 
 @pytest.fixture
@@ -42,6 +43,20 @@ def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
     written = console.file.getvalue().splitlines()
     assert written == ["the band: 200 of 1,000, 1 min 20 s left"] * 2 + ["the band: done in 20 s"]
     assert turns.waits == [2.0, 10.0, 10.0]
+
+
+def test_what_is_said_beside_a_step_is_said_once(clock):
+    """The time left is measured from what is done, and the option that leaves the step out is not repeated."""
+    console = Console(file=io.StringIO(), width=200)
+    lines = steps._Lines(console, foreseen("its stability", "--resamples", 1000))
+    lines.over = _Turns(2)
+    lines.tick(250, 1000)
+    clock[0] = 5.0
+    lines.write()
+    assert console.file.getvalue().splitlines() == [
+        "its stability, 1,000 searches (--resamples 0 leaves it out): 250 of 1,000, 15 s left",
+        "its stability: 250 of 1,000, 15 s left",
+    ]
 
 
 def test_a_step_that_calls_nobody_back_shows_that_it_goes_on(clock):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from milpcb import open_oracle, parity
+from milpcb import open_oracle, parity, share_at_most
 from milpcb.constraints import LabelConstraint, close_rates, conflict, counted_at
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.estimators import OptimalPolicyTree
@@ -94,13 +94,14 @@ def test_the_best_policy_that_keeps_constraints_anyway_is_the_answer_under_them(
         assert all(rule.bound(30, 3).keeps(labels) for rule in rules)
 
 
-def test_too_many_weights_are_refused_before_they_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("more", [[], [share_at_most("0", 0.8), share_at_most("1", 0.8)]], ids=["free", "no constant"])
+def test_too_many_weights_are_refused_before_they_are_sorted(more: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """The search says so where it is asked; an estimator of kind "auto" asks a solver then, for the same optimum."""
     rng = np.random.default_rng(3)
     X = pd.DataFrame({"age": rng.integers(18, 80, 80), "site": [f"s{i % 6}" for i in range(80)]})
     costs = np.column_stack([np.ones(80), rng.random(80) + (X.age > 50)])
-    rule = parity("1", group="site", delta=0.3)
-    tree = OptimalPolicyTree(features=["age"], thresholds=4, constraints=[rule])
+    rules = [parity("1", group="site", delta=0.4), *more]
+    tree = OptimalPolicyTree(features=["age"], thresholds=4, constraints=rules)
     found = tree.fit(X, costs).policy_value_
     monkeypatch.setattr(derivations, "MOST_WEIGHED", 10)
     assert tree.fit(X, costs).policy_value_ == pytest.approx(found)

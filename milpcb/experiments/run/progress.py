@@ -67,7 +67,9 @@ class Quiet:
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
         self.began = monotonic()
-        self.playing: float | None = None  # since when, where that was seen before any task had ended
+        # Since when there is play to be timed, and the rounds played before: opening and compiling are no play.
+        self.playing: float | None = None
+        self.before = 0
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +96,8 @@ class Quiet:
             self.played += task.horizon
         else:
             self.rounds -= task.horizon  # never played, and not to come either
+        if self.playing is None and self.played:  # nobody looked while the first one played
+            self.playing, self.before = monotonic(), self.played
 
     def remark(self, line: str) -> None:
         """Write the line to standard error: standard output may be read by a program."""
@@ -113,7 +117,7 @@ class Quiet:
         if positions and self.playing is None and not self.played:
             self.playing = monotonic() - max(each.seconds for each in positions)
         elapsed = monotonic() - (self.began if self.playing is None else max(self.began, self.playing))
-        gained = self.played + sum(each.round - each.first for each in positions)
+        gained = self.played - self.before + sum(each.round - each.first for each in positions)
         if elapsed < MIN_SECONDS or gained <= 0:
             return None
         left = (self.rounds - self.played - sum(each.round for each in positions)) * elapsed / gained

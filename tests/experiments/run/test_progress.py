@@ -90,14 +90,17 @@ def drawn(progress: Progress, file: io.StringIO) -> list[str]:
 
 
 def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, position) -> None:
-    """Four cells of 100 rounds: one done and one halfway after 10 s leave 250 rounds at 15 a second."""
+    """Five cells of 100 rounds: one done and one halfway in the next 10 s leave 250 rounds at 15 a second."""
     quiet = Quiet(Console(quiet=True), tmp_path)
-    quiet.start(tasks := cells(4))
+    quiet.start(tasks := cells(5))
+    clock.now += 60  # of opening and compiling, within the first
     assert quiet.seconds_left([]) is None
     quiet.done(tasks[0], None)
+    assert quiet.seconds_left([]) is None
     clock.now += 10
+    quiet.done(tasks[1], None)
     assert quiet.seconds_left([]) == pytest.approx(300 / 10)
-    position("k1", 50, started=clock.now - 5)
+    position("k2", 50, started=clock.now - 5)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(250 / 15)
 
 
@@ -108,7 +111,8 @@ def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Cloc
     quiet.done(tasks[0], None)
     quiet.done(tasks[1], "no solver")
     clock.now += 10
-    assert quiet.seconds_left([]) == pytest.approx(200 / 10)
+    quiet.done(tasks[2], None)
+    assert quiet.seconds_left([]) == pytest.approx(100 / 10)
 
 
 def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, position) -> None:
@@ -130,7 +134,7 @@ def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, c
         quiet.done(task, None)
     clock.now += 10
     position("k0", 1, started=clock.now - 10)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 9001)
+    assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 8001)
 
 
 def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, position) -> None:
@@ -180,7 +184,7 @@ def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, cl
         position("k2", 25, started=clock.now - 5)
         head, first, second, *_ = drawn(progress, file)
         assert head.startswith("1/4 tasks")
-        assert head.endswith("15 s left")
+        assert head.endswith("30 s left")
         assert first.split() == [*tasks[1].title.split(), "50/100", "10/s", "cost", "100.0"]
         assert second.split() == [*tasks[2].title.split(), "25/100", "5/s", "cost", "50.0"]
         for task in tasks[1:]:
@@ -310,13 +314,14 @@ def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
 
 
 def test_tasks_may_come_in_parts(tmp_path: Path, clock: Clock) -> None:
-    """Tasks that are known later are added to the count; the clock runs from the first."""
+    """Tasks that are known later are added to the count; the clock runs on."""
     quiet = Quiet(Console(quiet=True), tmp_path)
-    quiet.start(first := cells(2))
+    quiet.start(first := cells(3))
     quiet.done(first[0], None)
     clock.now += 10
+    quiet.done(first[1], None)
     quiet.start([Cell("late", "late", 300)])
-    assert quiet.total == 3
+    assert quiet.total == 4
     assert quiet.seconds_left([]) == pytest.approx(400 / 10)
 
 
