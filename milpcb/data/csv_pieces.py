@@ -2,7 +2,7 @@
 
 Readers of tables disagree on what they forgive: a row with too few values, a quote that is not closed, a quote inside a
 value. So it is decided here, for all of them, before a value is read. Spreadsheets separate values by commas,
-semicolons or tabs, by the language they speak: the separator is the sign that cuts all rows into as many values.
+semicolons or tabs, by their language: the separator is the sign that cuts all rows into as many values.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What in the columns of a log may mean something else than it says: a note for each, and warnings of leaks."""
+"""Columns of a log that may mean something else than was read: a note for each, and warnings of leaks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
                 "which string it is."
             )
         elif (numbers.abs() > MOST).any():
-            yield f"'{name}' holds whole numbers beyond 2^53, as identifiers are: rules test which string it is."
+            yield f"'{name}' holds integers beyond 2^53, as identifiers are: rules test which string it is."
         elif len(values) > SCALE:
             yield f"'{name}' holds numbers that are written as strings: rules test which string it is."
     for value, rows in found.filter(values.str.to_lowercase().is_in(list(MARKS))).iter_rows():
@@ -94,26 +94,26 @@ def _of_numbers(column: pl.Series) -> Iterator[str]:
 
 
 def leaks(table: pl.DataFrame, outcome: str, values: Floats) -> Iterator[str]:
-    """Yield a warning for each feature from which the outcome, ``values`` (n,), can nearly be told."""
+    """Yield a warning for each feature from which the outcome, ``values`` (n,), is nearly known."""
     for column in table.get_columns():
         found, how = _association(column, values)
         if found > ALIKE:
             name = clipped(column.name)
             yield (
                 f"'{name}' goes with '{outcome}' almost exactly ({how} {found:.3f}): if it is known only afterwards, "
-                "no policy can read it, and what is said here is too good; learn without it by --leave-out "
+                "no policy can read it, and the values here are too good; learn without it by --leave-out "
                 f"{in_command(column.name)}"
             )
 
 
 def _association(column: pl.Series, outcome: Floats) -> tuple[float, str]:
-    """Return how well a column tells the outcome, at most 1, and by which measure."""
+    """Return how well a column predicts the outcome, at most 1, and by which measure."""
     binary = len(np.unique(outcome)) == 2
     if column.dtype.is_numeric() or column.dtype == pl.Boolean:
         numbers = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
         there = np.isfinite(numbers)
         known = _of_ranks(numbers[there], outcome[there], binary=binary)
-        lost = _of_ranks(there.astype(float), outcome, binary=binary)  # that it is missing may tell as much
+        lost = _of_ranks(there.astype(float), outcome, binary=binary)  # that it is missing may be as good
         return max(known, lost), "rank AUC" if binary else "rank correlation"
     groups = column.cast(pl.String).fill_null("\0missing").rank("dense").to_numpy().astype(np.int64) - 1
     means = _means_of_others(groups, outcome)

@@ -109,7 +109,7 @@ def _no_trait(column: pl.Series) -> LeftOut | None:
 
 
 def _called_identifier(name: str) -> bool:
-    """Return whether the first or the last word of a name says that it is an identifier: not "bid", nor "paid"."""
+    """Return whether the first or the last word of a name is that of an identifier: not "bid", nor "paid"."""
     parts = [part.lower() for part in PARTS.split(name) if part]
     return bool(parts) and not IDENTIFIERS.isdisjoint((parts[0], parts[-1]))
 

@@ -23,14 +23,14 @@ MARKS = {
 }  # fmt: skip  # in lower case: how programs and people write that a number is missing
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 COMMAS = r"^[-+]?\d+(,\d+)?$"  # numbers in which a comma may be the decimal point
-THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})*$"  # whole numbers in which it may stand behind the thousands
+THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})*$"  # integers in which it may stand behind the thousands
 EMPTY = "empty"  # what a missing value without any mark is called
 Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
 SOME = 1000  # values that show, nearly always, that a column holds no numbers
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class ReadColumn:
     """A column as it was read, in how many rows which mark was read as missing, and a note, "" for none."""
 
     column: pl.Series
@@ -38,7 +38,7 @@ class Kind:
     note: str = ""
 
 
-def typed(column: pl.Series, named: Collection[str] = ()) -> Kind:
+def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
     """Return a column of strings as what it holds; the marks ``named`` are missing in a column of any kind."""
     text = column.str.strip_chars()
     known = text.set(text == "", None)
@@ -49,23 +49,23 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> Kind:
         for read in (_numbers, _booleans, _dates, _with_commas):
             values, note = read(others)
             if values is not None:
-                return Kind(values, _counts(known, others), note)
+                return ReadColumn(values, _counts(known, others), note)
     kept = known.set(named_mark, None)
     text = _without_first_blanks(column)
-    return Kind(text.set(kept.is_null(), None), _counts(known, kept))
+    return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
 
 
-def as_text(column: pl.Series, named: Collection[str]) -> Kind:
+def as_text(column: pl.Series, named: Collection[str]) -> ReadColumn:
     """Return a column of strings as strings, in which only what is empty and the marks ``named`` are missing."""
     known = column.set(column == "", None)
     kept = known.set(among(known, named), None)
-    return Kind(kept, _counts(known, kept))
+    return ReadColumn(kept, _counts(known, kept))
 
 
 def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
     """Return a frame of any kinds without the marks ``named``, and of each column how often which was missing.
 
-    A column of whole numbers that floats do not tell apart becomes strings of digits.
+    A column of integers that floats do not distinguish becomes strings of digits.
     """
     numbers = {mark: float(mark) for mark in named if as_number(mark) is not None}
     missing: dict[str, dict[str, int]] = {}
@@ -87,7 +87,7 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
 
 
 def _beyond(column: pl.Series) -> bool:
-    """Return whether a column of whole numbers holds some that floats do not tell apart."""
+    """Return whether a column of integers holds some that floats do not distinguish."""
     least, most = column.min(), column.max()
     return isinstance(least, int) and isinstance(most, int) and max(-least, most) > MOST
 
@@ -125,7 +125,7 @@ def _numbers(text: pl.Series) -> tuple[pl.Series | None, str]:
 
 
 def _long(text: pl.Series, numbers: pl.Series) -> bool:
-    """Return whether a whole number is beyond those that policies tell apart."""
+    """Return whether an integer is beyond those that policies distinguish."""
     return bool(((numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")).any())
 
 

@@ -1,4 +1,4 @@
-"""What policy.json keeps of the log that it was learnt from, and what that says of another log."""
+"""What policy.json keeps of the log that it was learnt from, and how another log is read by it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Origin:
         if columns.outcome == self.outcome and columns.maximise != self.maximise:
             option = f"--{'reward' if self.maximise else 'cost'} {self.outcome}"
             raise InputError(f"{name} was learnt with {option}; name the outcome so here too")
-        taken = (columns.action, columns.outcome, *columns.propensity)
+        taken = (columns.action, columns.outcome, *columns.propensity, columns.group, columns.weight)
         own = tuple(feature for feature in self.features if feature not in taken)
         asked = columns.features or columns.leave_out
         marks = (mark for field in self.schema.fields if field.role == "outcome" for mark in field.missing_as)

@@ -14,7 +14,7 @@ from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.data.tables import check_table, read_parquet
 from milpcb.errors import InputError, clipped
-from milpcb.logs.kinds import Counts, Kind, as_text, typed
+from milpcb.logs.kinds import Counts, ReadColumn, as_text, typed
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
     if not parts:
         raise InputError(f"{path} is empty; write a header and then a line for each decision")
     values = pl.concat(parts, rechunk=False)
-    kinds: list[Kind] = []
+    kinds: list[ReadColumn] = []
     fields = {field.name: field for field in known.fields} if known else {}
     for number, name in enumerate(names, 1):
         column = values.drop_in_place(name)

@@ -16,7 +16,7 @@ from milpcb.types import Floats, Ints
 
 RANDOMISED = "randomised"
 DIGITS = (3, 9)  # of propensities whose sums may be off by rounding
-FUZZ = 1e-6  # how far from a whole number of units a decimal of so few digits is at most
+FUZZ = 1e-6  # how far from a multiple of its unit a decimal of so few digits is at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -168,12 +168,12 @@ def _judged(ask: Callable[[], Source], columns: list[Drawn], named: tuple[str, .
     except Exception as error:  # noqa: BLE001 - a raw error is what is looked for
         yield ("SILENT", f"{how}: {type(error).__name__}: {error}")
         return
-    said = " ".join(source.notes)
+    notes = " ".join(source.notes)
     for column in columns:
-        yield (_verdict(source, column, named, said), f"{how}: '{column.name}', {sorted(set(column.cells))[:6]}")
+        yield (_verdict(source, column, named, notes), f"{how}: '{column.name}', {sorted(set(column.cells))[:6]}")
 
 
-def _verdict(source: Source, column: Drawn, named: tuple[str, ...], said: str) -> str:
+def _verdict(source: Source, column: Drawn, named: tuple[str, ...], notes: str) -> str:
     there = column.name in source.frame.columns
     if column.meant is None:
         return "as meant" if not there else "SILENT"
@@ -182,7 +182,7 @@ def _verdict(source: Source, column: Drawn, named: tuple[str, ...], said: str) -
     wanted = [None if value in named else value for value in column.meant]  # a string that was named is missing
     if source.frame[column.name].to_list() == wanted:
         return "as meant"
-    return "reported" if f"'{' '.join(column.name.split())}'" in " ".join(said.split()) else "SILENT"
+    return "reported" if f"'{' '.join(column.name.split())}'" in " ".join(notes.split()) else "SILENT"
 
 
 # ---------------------------------------------------------------- old faults
@@ -199,10 +199,10 @@ def _marks_are_strings() -> Iterator[None]:
         yield
 
 
-def _with_missing_strings(column: pl.Series, named: Any = ()) -> kinds.Kind:
+def _with_missing_strings(column: pl.Series, named: Any = ()) -> kinds.ReadColumn:
     """Read marks among strings as missing, and say nothing."""
     found = kinds.typed(column, {*named, "NA", "None", "N/A", "-"})
-    return kinds.Kind(found.column, {})
+    return kinds.ReadColumn(found.column, {})
 
 
 FAULTS: dict[str, Callable[[], Any]] = {

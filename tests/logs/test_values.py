@@ -169,9 +169,7 @@ def test_whole_numbers_of_64_bits_are_their_digits(tmp_path):
     items = [2**64 - 5 - 7 * (i % 3) for i in range(ROWS)]
     found = source(written(tmp_path, {"item": items}))
     assert found.frame["item"].to_list() == list(map(str, items))
-    assert found.notes == (
-        "'item' holds whole numbers beyond 2^53, as identifiers are: rules test which string it is.",
-    )
+    assert found.notes == ("'item' holds integers beyond 2^53, as identifiers are: rules test which string it is.",)
     frame = pl.DataFrame({"item": pl.Series(items, dtype=pl.UInt64), "treat": TREAT, "y": OUTCOME})
     frame.write_parquet(tmp_path / "log.parquet")
     assert source(tmp_path / "log.parquet").frame.equals(found.frame)
@@ -225,7 +223,7 @@ def test_a_feature_that_tells_the_outcome_is_a_warning(why, outcome, feature):
     assert len(warnings) == bool(why)
     if why:
         assert "'x' goes with 'y' almost exactly" in warnings[0]
-        assert warnings[0].endswith("what is said here is too good; learn without it by --leave-out x")
+        assert warnings[0].endswith("the values here are too good; learn without it by --leave-out x")
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.vw", "log.arff", "log.xlsx", "log.JSON"])
