@@ -34,10 +34,13 @@ SHOWN = 12  # constants in a table
 @source_options
 @click.argument("policy", type=click.Path(path_type=Path), required=False)
 @click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
+@click.option("--overlap", default="required", show_default=True, help="required, or ignore: also without any rows.")
 @click.option("--interval", default="normal", show_default=True, help="normal, bootstrap or bernstein.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
-def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: float, seed: int, **given: Any) -> None:
+def evaluate(
+    log: Path, policy: Path | None, method: str, overlap: str, interval: str, level: float, seed: int, **given: Any
+) -> None:
     """Estimate from LOG what POLICY is worth, beside always taking one action, and beside what was done.
 
     POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
@@ -65,8 +68,8 @@ def evaluate(log: Path, policy: Path | None, method: str, interval: str, level: 
         err.print(SEEN.format(policy))
     costs = read.costs if read.same(columns) else None
     with step(err, "what each action would have given") as tick:
-        costs_and_weights: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight}
-        found = scores(numbered(source.log), method, seed=seed, progress=tick, **costs_and_weights)
+        more: dict[str, Any] = {"treatment_cost": costs, "sample_weight": source.weight, "overlap": overlap}
+        found = scores(numbered(source.log), method, seed=seed, progress=tick, **more)
     best = found.actions[found.best_action]
     played = [best] * len(found.table) if read.policy is None else read.policy
     options: dict[str, Any] = {"interval": interval, "level": level, "seed": seed, "in_sample": seen}
