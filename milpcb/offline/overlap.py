@@ -100,7 +100,7 @@ def expected_of(action: Ints, known: Floats, each: Floats) -> Floats:
     """Return the same by what was done (n,), and propensities (n, K), NaN where not known."""
     shares = np.bincount(action, each, known.shape[1]) / (FALL * each.sum())
     rates = completed(known)
-    return np.asarray(each[:, None] * np.where(np.isnan(rates), shares, rates))
+    return np.asarray(each[:, None] * np.where(rates > 0, rates, shares))  # where it is 0, the part is to be found
 
 
 def completed(known: Floats) -> Floats:
@@ -134,7 +134,7 @@ def parts_without(tests: Sequence[Test], action: Ints, each: Floats, expected: F
     return found
 
 
-def tests_of(values: Mapping[str, Values]) -> Iterator[Test]:
+def column_tests(values: Mapping[str, Values]) -> Iterator[Test]:
     """Yield the tests of all columns (n,) by name."""
     most = max(3, min(31, TESTS // max(1, 2 * len(values))))  # cut points of a column
     for name, column in values.items():
@@ -176,7 +176,7 @@ def _of_numbers(name: str, column: Floats, most: int) -> Iterator[Test]:
 def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> Test:
     """Return the test that a number is up to a cut, or above."""
     words, holds = ("up to", numbers <= cut) if up else ("above", numbers > cut)
-    return Test(f"{name} {words} {written(cut)}", holds, name, numbers, up, cut)
+    return Test(f"{name} {words} {written(float(f'{cut:.6g}'))}", holds, name, numbers, up, cut)
 
 
 def _candidates(
@@ -357,5 +357,6 @@ def in_parts(played: Ints, part: Ints, counts: Floats, expected: Floats) -> tupl
     cells = np.arange(len(played)), played
     number = np.unique(part, return_inverse=True)[1].ravel()
     seen, by_chance = (np.bincount(number, table[cells]).astype(float) for table in (counts, expected))
-    absent = _absent(seen, np.bincount(number, counts.sum(axis=1)).astype(float), by_chance, float(len(seen)))
-    return (seen <= 0)[number], absent[number]
+    sizes = np.bincount(number, counts.sum(axis=1)).astype(float)
+    absent = _absent(seen, sizes, by_chance, float(len(seen)))
+    return ((seen <= 0) & (sizes > 0))[number], absent[number]

@@ -28,13 +28,13 @@ from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, prop
 from milpcb.offline.overlap import (
     KINDS,
     cells_without,
+    column_tests,
     counted,
     expected_rows,
     parts_without,
     rules_on,
     sentences,
     table_of,
-    tests_of,
 )
 from milpcb.types import Bools, Floats, Ints
 
@@ -195,7 +195,7 @@ def scores(
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
     values = table_of(log.features) if log.values is None else log.values
     each = counted(log, weight)
-    parts = parts_without(list(tests_of(values)), log.action, each, expected_rows(log, each), least)
+    parts = parts_without(list(column_tests(values)), log.action, each, expected_rows(log, each), least)
     cells = cells_without(log, parts)
     return Scores(
         table=table + charge,

@@ -1,0 +1,340 @@
+"""Where a log has no rows of an action, no rule plays it, and nothing is claimed of it."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import norm
+
+from milpcb.errors import InputError, LogWarning
+from milpcb.estimators import LoggedPolicyTree, never
+from milpcb.logs import words
+from milpcb.logs.findings import Asked, find
+from milpcb.logs.source import Columns, make_source
+from milpcb.logs.worth import first, worth
+from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
+from milpcb.offline.by_place import row_order
+from milpcb.offline.cross_fitting import _other_splits
+from milpcb.offline.overlap import column_tests, completed, counted, expected_rows, in_parts, parts_without
+from milpcb.offline.reference import _lottery
+
+N = 1200
+
+
+@pytest.fixture(scope="module")
+def script():
+    """Return the module of scripts/checks/no_overlap.py."""
+    path = Path(__file__).parents[2] / "scripts/checks/no_overlap.py"
+    spec = importlib.util.spec_from_file_location("no_overlap", path)
+    module = sys.modules["no_overlap"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def south(seed=3, n=N):
+    """Return a log of a treatment that nobody in the south got, where it would do harm; with propensities by name."""
+    rng = np.random.default_rng(seed)
+    north = rng.random(n) < 0.5
+    done = np.where(north & (rng.random(n) < 0.5), "treat", "wait")
+    outcome = rng.normal(size=n) + np.where(north, 1.0, -3.0) * (done == "treat")
+    frame = pl.DataFrame({"age": rng.integers(18, 80, n), "region": np.where(north, "north", "south").tolist()})
+    treat = np.where(north, 0.5, 0.0)
+    every = np.column_stack([treat, 1 - treat])
+    return frame, done, outcome, {"all": every, "own": np.where(done == "treat", treat, 1 - treat), "none": None}
+
+
+def even(n=N, K=2, seed=0, columns=3):
+    """Return features, what was done at random, and an outcome that nothing changes."""
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, columns)), rng.integers(0, K, n), rng.normal(size=n)
+
+
+@pytest.mark.parametrize("given", ["all", "own", "none"])
+@pytest.mark.parametrize("method", ["ips", "snips", "dr", "dm"])
+def test_nobody_gets_what_nobody_like_them_got(method, given):
+    """The rule and the reference treat the north alone; what treating everybody gives is not known."""
+    frame, done, outcome, known = south()
+    tree = LoggedPolicyTree(max_depth=2, method=method)
+    with pytest.warns(LogWarning, match="'treat' was not done where region = south"):
+        tree.fit(frame, done, reward=outcome, propensity=known[given])
+    north = (frame["region"] == "north").to_numpy()
+    assert (tree.predict(frame) == np.where(north, "treat", "wait")).all()
+    assert tree.policy_value_ == pytest.approx(0.5, abs=0.2)
+    reference = best_reference(tree.scores_)
+    assert reference.name == "'treat' where it is allowed, else 'wait'"
+    assert reference.is_played(np.where(north, 0, 1))
+    everybody = evaluate(tree.scores_, ["treat"] * N)
+    assert np.isnan([everybody.value.value, everybody.value.lower, everybody.gain.upper]).all()
+    assert "not known" in everybody.words()[0]
+    assert not everybody.constants["treat"].known
+    assert everybody.constants["wait"].known
+    assert everybody.best_constant == "wait"
+
+
+def test_asked_for_all_the_same_it_is_assumed():
+    """With overlap="ignore" treating everybody has a value and an interval, and the warning says that it is assumed."""
+    frame, done, outcome, known = south()
+    tree = LoggedPolicyTree(max_depth=1, method="ips", overlap="ignore")
+    with pytest.warns(LogWarning, match="was assumed all the same"):
+        tree.fit(frame, done, reward=outcome, propensity=known["all"])
+    assert (tree.predict(frame) == "treat").mean() > 0.4
+    value = evaluate(tree.scores_, ["treat"] * N).value
+    assert value.lower < value.value < value.upper
+    with pytest.raises(InputError, match="overlap"):
+        LoggedPolicyTree(overlap="never").fit(frame, done, reward=outcome)
+
+
+def test_inference_alone_claims_nothing_where_no_rows_are():
+    """Without an estimator the policy, the reference and the verdict keep to the rows that are there."""
+    frame, done, outcome, known = south()
+    X = np.column_stack([frame["age"], frame["region"] == "north"]).astype(float)
+    found = scores(read_log(X, done, reward=outcome, propensity=known["all"]), "ips")
+    tree = LoggedPolicyTree(max_depth=1, thresholds=7, method="ips").fit(X, done, reward=outcome)
+    claims = inference(tree.problem(X).policies, X, found, draws=40)
+    assert (claims.policy.predict(X) == 1 - X[:, 1]).all()
+    assert claims.reference.is_played((1 - X[:, 1]).astype(int))
+    assert claims.state != State.TARGET
+    assert claims.upper == claims.lower == 0.0
+
+
+@pytest.mark.parametrize("method", ["snips", "dr"])
+@pytest.mark.parametrize("given", ["all", "own"])
+def test_one_pass_keeps_to_the_rows_that_are_there_too(method, given):
+    """Sums over batches give the rule of the north, and no value of treating everybody."""
+    frame, done, outcome, known = south()
+    names = ["treat", "wait"] if given == "all" else ["p"]
+    chances = {name: known[given].reshape(N, -1)[:, i] for i, name in enumerate(names)}
+    table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome, **chances)
+    tree = LoggedPolicyTree(max_depth=2, method=method, thresholds=7)
+    columns = {"action": "done", "reward": "y", "features": ["age", "region"]}
+    columns["propensity"] = names if given == "all" else "p"
+    with pytest.warns(LogWarning, match="'treat' was not done"):
+        tree.fit_batches([table[:500], table[500:]], **columns)
+    assert (tree.predict(frame) == np.where(frame["region"] == "north", "treat", "wait")).all()
+    assert tree.stand_in_.known.tolist() == [False, True]
+    assert tree.stand_in_.best_action == 1
+    tree.set_params(overlap="ignore")
+    tree.fit_batches([table], **columns)
+    assert tree.stand_in_.known.all()
+
+
+def test_a_part_ends_where_the_rows_of_the_action_begin():
+    """The cut of a number lies just below the first row that has the action, whatever the quantiles are."""
+    rng = np.random.default_rng(0)
+    x, other = rng.normal(size=N), rng.normal(size=N)
+    action = ((x > 0.3) & (rng.random(N) < 0.5)).astype(np.int64)
+    each = np.ones(N)
+    log = read_log(np.column_stack([x, other]), action, reward=x)
+    parts = parts_without(list(column_tests({"x": x, "other": other})), action, each, expected_rows(log, each), 0.01)
+    assert [(part.action, part.seen) for part in parts] == [(1, 0)]
+    assert parts[0].words.startswith("x up to 0.3")
+    assert np.array_equal(parts[0].within, x < x[action == 1].min())
+
+
+def test_a_pair_of_tests_and_a_few_wrong_entries_are_found():
+    """A part of two tests in which one row of 300 has the action, by mistake, counts as one without it."""
+    rng = np.random.default_rng(1)
+    a, b = rng.integers(0, 2, (2, N)).astype(float)
+    action = np.where((a == 1) & (b == 0), 0, rng.integers(0, 2, N))
+    action[np.flatnonzero((a == 1) & (b == 0))[0]] = 1
+    found = scores(read_log(np.column_stack([a, b]), action, reward=a), "snips")
+    assert np.array_equal(found.unseen[:, 1], (a == 1) & (b == 0))
+    assert not found.unseen[:, 0].any()
+    assert "where x0 = 1 and x1 = 0 (1 of " in found.diagnostics.words()[0]
+
+
+def test_logs_with_rows_everywhere_have_no_such_part():
+    """In 20 logs whose chances lie between 0.1 and 0.9 nothing is forbidden."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(500, 3))
+        action = (rng.random(500) < 0.5 + 0.4 * np.tanh(2 * X[:, 0])).astype(np.int64)
+        assert scores(read_log(X, action, reward=X[:, 1]), "snips").unseen is None
+
+
+def test_given_propensities_say_how_many_rows_are_to_be_expected():
+    """A part that was to get the action once in a thousand rows, and got it never, is none."""
+    X, _, outcome = even()
+    chance = np.where(X[:, 0] > 0, 0.5, 0.001)
+    action = ((np.random.default_rng(4).random(N) < chance) & (X[:, 0] > 0)).astype(np.int64)
+    table = np.column_stack([1 - chance, chance])
+    assert scores(read_log(X, action, reward=outcome, propensity=table), "ips").unseen is None
+    assert scores(read_log(X, action, reward=outcome), "snips").unseen[X[:, 0] < 0, 1].all()
+
+
+def test_rows_of_a_group_count_once():
+    """Of 12 groups 3 in a part without the action are chance, however many rows they have."""
+    group = np.repeat(np.arange(12), 100)
+    action = np.array([0, 0, 0, 1, 0, 1, 1, 0, 1, 0, 1, 1])[group]
+    X = (group < 3).astype(float)[:, None] + np.zeros((1200, 2))
+    outcome = np.random.default_rng(0).normal(size=1200)
+    assert scores(read_log(X, action, reward=outcome, group=group), "snips", cv=2).unseen is None
+    assert scores(read_log(X, action, reward=outcome), "snips").unseen[group < 3, 1].all()
+
+
+def test_propensities_that_follow_are_filled_in():
+    """The only unknown one of a row is what is left of 1; where nothing is left, all unknown ones are 0."""
+    nan = np.nan
+    known = completed(np.array([[0.3, nan, nan], [1.0, nan, nan], [0.2, nan, 0.5]]))
+    assert np.allclose(known, [[0.3, nan, nan], [1.0, 0.0, 0.0], [0.2, 0.3, 0.5]], equal_nan=True)
+
+
+def test_every_part_of_the_policy_has_a_row_of_its_action():
+    """On every cut of 60 rows among five actions the best tree has rows of its actions in all leaves."""
+    for seed in range(6):
+        X, action, outcome = even(60, 5, seed)
+        tree = LoggedPolicyTree(max_depth=2, thresholds="all", method="snips")
+        tree.fit(X, action, reward=outcome, propensity="randomised")
+        log = tree.scores_.log
+        each = counted(log, np.ones(60))
+        counts = each[:, None] * np.eye(5)[log.action]
+        empty, _ = in_parts(tree.policy_.predict(X), tree.apply(X), counts, expected_rows(log, each))
+        assert not empty.any()
+
+
+def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
+    """No second outcome is no worse than treating everybody, where nobody in the south was treated."""
+    frame, done, outcome, known = south()
+    X = np.column_stack([frame["age"], frame["region"] == "north"]).astype(float)
+    second = scores(read_log(X, done, cost=outcome, propensity=known["all"]), "ips")
+    guard = no_worse_than("treat", outcome=second, draws=20)
+    with pytest.raises(InputError, match="not known what always 'treat' gives"):
+        guard.base(X)
+
+
+def test_estimators_warn_of_propensities_that_do_not_fit(recwarn):
+    """Propensities of the treated, given for all rows, are warned of once, and right ones are not."""
+    rng = np.random.default_rng(2)
+    X, e = rng.normal(size=(N, 2)), np.full(N, 0.3)
+    done = np.where(rng.random(N) < e, "t", "c")
+    earned = rng.normal(size=N)
+    for given, warned in ((e, True), (np.where(done == "t", e, 1 - e), False)):
+        recwarn.clear()
+        tree = LoggedPolicyTree(max_depth=1, method="ips").fit(X, done, reward=earned, propensity=given)
+        assert [type(each.message) for each in recwarn.list] == [LogWarning] * warned
+        assert tree.scores_.diagnostics.fits == (not warned)
+        problem = tree.problem(X)
+        claims = inference(problem.policies, problem.contexts, tree.scores_, draws=20)
+        assert ("the propensities do not fit the log" in claims.verdict()) == warned
+        assert not (warned and claims.state != State.EARLY)
+
+
+def test_a_trial_that_is_none_is_found_out():
+    """Said to be randomised, the shares of the log do not fit the rows where the treatment was possible."""
+    frame, done, outcome, _ = south()
+    found = scores(read_log(frame.select("age"), done, reward=outcome, propensity="randomised"), "ips")
+    assert found.diagnostics.fits
+    both = frame.select("age", south=(pl.col("region") == "south").cast(float))
+    assert not scores(read_log(both, done, reward=outcome, propensity="randomised"), "ips").diagnostics.fits
+
+
+def test_what_is_rare_depends_on_the_number_of_actions():
+    """Of 25 actions drawn evenly none is called hardly ever taken; of two, one with a chance of 0.04 is."""
+    X, action, outcome = even(5000, 25)
+    words = scores(read_log(X, action, reward=outcome, propensity="randomised"), "snips").diagnostics.words()
+    assert not any("Hardly ever" in text for text in words)
+    rare = (np.random.default_rng(0).random(5000) < 0.04).astype(np.int64)
+    words = scores(read_log(X, rare, reward=outcome, propensity="randomised"), "snips").diagnostics.words()
+    assert any("Hardly ever" in text for text in words)
+
+
+def test_no_correction_is_named_that_prints_alike():
+    """Self-normalised means do not change with the calibration, so no other value is named."""
+    X, action, outcome = even()
+    log = read_log(X, action, reward=outcome, propensity=np.where(action == 1, 0.3, 0.7))
+    snips, ips = (scores(log, method).diagnostics.words()[-1] for method in ("snips", "ips"))
+    assert "do not fit" in snips
+    assert "would be worth" not in snips
+    assert "would be worth" in ips
+
+
+def test_a_lottery_of_next_to_one_action_is_that_action():
+    """Probabilities below a millionth are roundings of a linear program."""
+    assert _lottery(np.array([[1 - 2.9e-9, 2.9e-9], [0.25, 0.75]])).tolist() == [[1.0, 0.0], [0.25, 0.75]]
+
+
+def test_a_guard_rail_makes_the_reference_an_order_of_actions():
+    """Each row gets the first action in turn that is allowed there; where there is no such order, shares are named."""
+    X, action, outcome = even(600, 3)
+    X = (X > 0).astype(float)
+    means = np.array([0.0, 1.0, 2.0])
+    found = scores(read_log(X, action, reward=means[action] + 0.1 * outcome, propensity="randomised"), "snips")
+    tree = LoggedPolicyTree(max_depth=2, constraints=[never("2", "x0 = 1"), never("1", "x1 = 1")])
+    tree.fit_scores(X, found)
+    reference = best_reference(found, tree.problem(X).constraints)
+    assert reference.in_turn == ("2", "1", "0")
+    assert reference.name == "'2' where it is allowed, else '1', else '0'"
+    lots = replace(reference, lottery=np.full(reference.lottery.shape, 1 / 3))
+    assert lots.in_turn == ()
+    assert lots.name.startswith("the best way to treat all alike whom the constraints treat alike")
+
+
+def test_further_splits_follow_from_what_rows_hold():
+    """Other seeds and other orders of the rows deal the same rows into the same folds."""
+    X, action, outcome = even(300)
+    order = np.random.default_rng(5).permutation(300)
+    one = scores(read_log(X, action, reward=outcome), "snips", seed=1)
+    two = scores(read_log(X[order], action[order], reward=outcome[order]), "snips", seed=2)
+    for fold, other in zip(_other_splits(one), _other_splits(two), strict=True):
+        assert np.array_equal(fold[order], other)
+    assert len(_other_splits(one)) == 4
+    values = [X[:, 0], np.array([str(number) for number in outcome], dtype=object)]
+    assert np.array_equal(order[row_order([column[order] for column in values])], row_order(values))
+
+
+def test_drawn_logs_without_overlap(script):
+    """Nothing is recommended or claimed where no row stands, in memory and in one pass, in logs of every kind."""
+    for number in (0, 3, 4, 8, 9, 17):
+        method, given = script.METHODS[number % 4], script.GIVEN[number // 4 % 3]
+        assert script.in_memory(number, method, given, 20) == []
+        assert script.in_one_pass(number, method, given) == []
+
+
+def test_limits_on_rare_harm_are_not_said_to_be_kept(script):
+    """Of seven events, as many under both actions, nothing is recommended, and the page says why."""
+    found, _ = script._limited(1, 20, rare=True)
+    assert found.state == State.EARLY
+    assert script._recommended(found, np.zeros(1000))[0] == "nothing"
+    assert found.asked[0].verdict == "not known; too few events of this outcome in the log for any confidence"
+    assert any(text.startswith("Of 'harmed': ") for text in words.checks(found))
+
+
+def test_what_is_recommended_under_a_limit_keeps_it(script):
+    """Of usual harm: the rule where it is shown, or treating all alike where that is shown to keep the limit."""
+    for number in range(3):
+        found, harm = script._limited(number, 20, rare=False)
+        assert script._recommended(found, harm)[1] <= 1e-12
+
+
+def test_a_lottery_keeps_a_limit_by_the_ends_of_its_actions():
+    """It is shown to where the mean of lower ends, that hold for all actions at once, is above minus the margin."""
+    X, action, outcome = even(600)
+    second = scores(read_log(X, action, cost=outcome + 0.1 * action, propensity="randomised"), "snips")
+    lots = replace(best_reference(second), lottery=np.array([[0.5, 0.5]]))
+    difference = second.gains[:, 1] - second.gains[:, 0]
+    lower = 0.5 * (difference.mean() - norm.ppf(0.95) * difference.std(ddof=1) / np.sqrt(600))
+    for margin, kept in ((-lower + 1e-6, True), (-lower - 1e-6, False)):
+        assert no_worse_than("0", outcome=second, margin=margin, draws=20).kept_by(lots) is kept
+    assert no_worse_than("0", outcome=second, draws=20).kept_by(replace(lots, lottery=np.array([[1.0, 0.0]])))
+
+
+def test_bars_are_of_the_same_rows():
+    """With rows kept aside the rule, treating all alike and what was done are all valued there."""
+    frame, done, outcome, _ = south(n=400)
+    table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome)
+    source = make_source("log", table, Columns("done", "y", maximise=True))
+    asked = Asked(draws=20, resamples=0, holdout=0.5)
+    tree = LoggedPolicyTree(max_depth=1, method="snips")
+    found = find(source, tree, asked, lambda _what: nullcontext(lambda *_: None))
+    rule, alike, logged = first(worth(found))
+    assert all(line.name.endswith(", rows kept aside") for line in (rule, alike, logged))
+    assert rule.value == found.held_out.value.value
+    assert alike.value == pytest.approx(found.held_out.reference.value)
+    assert logged.value == pytest.approx(outcome[found.aside.numbers].mean())
