@@ -162,12 +162,12 @@ def records(table: Any) -> list[Any]:
 def no_such(what: str, name: str, there: Iterable[str]) -> InputError:
     """Return the error that something is not there: what is there is listed, and nothing of it is guessed."""
     own, others = clipped(name), clipped(", ".join(map(str, there)), 200) or "nothing"
-    return InputError(f"{what} named '{own}', but {others}: call the right one of these '{own}'")
+    return InputError(f"{what} '{own}', but {others}: call the right one of these '{own}'")
 
 
 def _place(name: str, there: Sequence[str]) -> int:
     if name not in there:
-        raise no_such("the table has no column", name, there)
+        raise no_such("the table has no column named", name, there)
     if there.count(name) > 1:
         raise InputError(f"the table has {there.count(name)} columns named '{clipped(name)}'")
     return there.index(name)
@@ -192,7 +192,7 @@ def _all_named(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
 
 def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
     if name not in row:
-        raise no_such(f"row {i} has no value", name, row)
+        raise no_such(f"row {i} has no value named", name, row)
     return row[name]
 
 
