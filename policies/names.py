@@ -52,10 +52,12 @@ class Names:
         columns = table_names(contexts)
         named = Names(self.features or columns, self.actions)
         for field in Schema.infer(contexts, named.features).fields if columns else ():
-            if field.name in named.features and field.kind not in ("number", "boolean"):
+            odd = field.missing or field.kind not in ("number", "boolean")
+            if field.name in named.features and odd:
+                what = "has missing values" if field.missing else f"is a {field.kind}"
                 raise InputError(
-                    f"column '{clipped(field.name)}' is a {field.kind}, and a policy class reads numbers: turn it into "
-                    "numbers, or take an estimator of milpcb.estimators"
+                    f"column '{clipped(field.name)}' {what}, and a policy class reads numbers: turn it into numbers, "
+                    "or take an estimator of milpcb.estimators"
                 )
         array = named.table(contexts) if columns or named_rows(contexts) else context_array(contexts)
         _check_count("feature_names", named.features, array.shape[1], "features")

@@ -96,6 +96,8 @@ def number_array(name: str, data: Any) -> Floats:
     Raises InputError on ragged tables, text, dates and complex numbers. What is not finite is let through, and what
     is missing is NaN.
     """
+    if np.ma.is_masked(data):
+        raise InputError(f"{name} has masked entries: fill them in, or leave the rows out")
     try:
         array = _without_na(np.asarray(data))
         if array.dtype.kind not in "biufO" or any(isinstance(entry, (str, bytes)) for entry in _objects(array)):

@@ -36,7 +36,11 @@ ROLES = (
     "constraint",
 )
 KINDS = ("number", "category", "ordered category", "boolean")
-NOTHING = ("NAType", "NaTType")  # the types of pandas' missing values, which need not be installed
+NOTHING = (
+    "NAType",
+    "NaTType",
+    "MaskedConstant",
+)  # types of missing values of pandas, which may not be there, and numpy
 
 
 def plain(value: Any) -> Value:
@@ -44,7 +48,7 @@ def plain(value: Any) -> Value:
 
     Numbers of numpy, decimals, fractions and arrays without dimensions are numbers; None, NaN, NaT and NA are missing.
     """
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if isinstance(value, np.ndarray) and value.ndim == 0 and value is not np.ma.masked:
         value = value[()]
     if value is None or type(value) in (bool, int, str):
         return cast("Value", value)

@@ -48,11 +48,9 @@ def table_names(table: Any) -> tuple[str, ...]:
 
 def is_frame(table: Any) -> bool:
     """Return whether a table is a data frame, with or without names; raises InputError on one that is only a plan."""
-    if not hasattr(type(table), "columns"):
-        return False
-    if hasattr(type(table), "collect"):
+    if hasattr(type(table), "columns") and hasattr(type(table), "collect"):
         raise InputError("a lazy data frame was given: collect() it first")
-    return True
+    return hasattr(table, "columns")
 
 
 def n_rows(table: Any) -> int:
@@ -198,6 +196,8 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 
 def _array(table: Any) -> Any:
     """Return a table without names as an array whose entries are what they were in lists: 12 beside "a" is no "12"."""
+    if np.ma.is_masked(table):
+        table = np.where(np.ma.getmaskarray(table), None, np.ma.getdata(table).astype(object))
     try:
         array = np.asarray(table)
         if array.dtype.kind in "US" and not isinstance(table, np.ndarray):

@@ -8,7 +8,7 @@ from keyword import iskeyword
 from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
-from milpcb.data.fields import Field
+from milpcb.data.fields import NOTHING, Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names
@@ -22,8 +22,9 @@ def {name}(row):
 
     def read(column, kind, missing):
         value = row[column]
-        value = value.item() if hasattr(value, "item") else value
-        if value is None or type(value).__name__ in ("NAType", "NaTType") or value != value:
+        lost = type(value).__name__ in {nothing}
+        value = value.item() if hasattr(value, "item") and not lost else value
+        if lost or value is None or value != value:
             fits, value = missing, None
         elif kind == "text":
             fits = isinstance(value, str)
@@ -50,7 +51,7 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
     variables = {field.name: f"x{i}" for i, field in enumerate(fields)}
-    lines = [HEAD.format(name=name, largest=repr(LARGEST))]
+    lines = [HEAD.format(name=name, largest=repr(LARGEST), nothing=NOTHING)]
     lines += [
         f"    {variables[field.name]} = read({field.name!r}, {_kind(field)!r}, {field.missing!r})\n" for field in fields
     ]

@@ -17,6 +17,7 @@ from milpcb.data.fields import Field, plain
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import OptimalPolicyTree, OptimalScoringRule
+from policies import DecisionTrees
 
 NUMBER, SHARE = Field("x", values=(18.0, 80.0)), Field("x", values=(0.0, 1.0))
 TEXT, CODE = Field("x", "category", ("12", "7")), Field("x", "category", (101, 205))
@@ -45,7 +46,16 @@ class Region(StrEnum):
         ("nan", "nan"),
         *(
             (lost, None)
-            for lost in (None, np.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"))
+            for lost in (
+                None,
+                np.nan,
+                np.float32("nan"),
+                np.ma.masked,
+                pd.NA,
+                pd.NaT,
+                np.datetime64("NaT"),
+                Decimal("NaN"),
+            )
         ),
     ],
 )
@@ -172,6 +182,27 @@ def test_what_is_no_table_of_these_columns(table: Any, message: str) -> None:
     """Names the column, and what is there in its place."""
     with pytest.raises(InputError, match=message):
         Schema((Field("a"), Field("b"))).read(table)
+
+
+def test_a_masked_entry_is_missing() -> None:
+    """What stands under the mask is nobody's value: by a schema it is missing, and a class refuses it."""
+    table = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
+    schema = Schema((Field("a"), Field("b", missing=True)))
+    assert np.isnan(schema.read(table)["b"]).tolist() == [True, False]
+    with pytest.raises(InputError, match="column 'a' is missing in row 0"):
+        schema.read(table[:, ::-1])
+    with pytest.raises(InputError, match="contexts has masked entries"):
+        DecisionTrees(2, depth=1, thresholds=2).on(table)
+
+
+@pytest.mark.parametrize(
+    ("column", "what"),
+    [(["u", "v"], "is a category"), (pd.Categorical([101, 205]), "is a category"), ([1.0, None], "has missing values")],
+)
+def test_a_policy_class_reads_numbers(column: Any, what: str) -> None:
+    """A frame that holds anything else is refused where the class is opened on it."""
+    with pytest.raises(InputError, match=f"column 'a' {what}, and a policy class reads numbers"):
+        DecisionTrees(2, depth=1, thresholds=2).on(pd.DataFrame({"a": column}))
 
 
 def test_two_schemas_differ() -> None:
