@@ -16,7 +16,10 @@ from milpcb.data.frames import Given, given_columns, table_names
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 
 # How people write that a value is missing: such a string is none, but it is said where it is kept as a string.
-MARKS = ("", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "?", ".", "missing", "unknown")
+MARKS = {
+    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-",
+    "--", ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
+}  # fmt: skip  # in lower case
 
 
 @dataclass(frozen=True)

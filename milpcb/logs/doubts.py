@@ -12,9 +12,9 @@ from milpcb.core.checks import MOST
 from milpcb.core.decimals import written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
+from milpcb.data.schema import MARKS
 from milpcb.errors import clipped
 from milpcb.logs.features import SCALE, in_command
-from milpcb.logs.kinds import MARKS
 from milpcb.types import Floats, Ints
 
 FAR = 50  # from which one such number alone is doubted

@@ -15,12 +15,9 @@ import polars as pl
 from milpcb.core.checks import MOST
 from milpcb.data.columns import as_number
 from milpcb.data.csv_pieces import CODE
+from milpcb.data.schema import MARKS
 from milpcb.errors import clipped
 
-MARKS = {
-    "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-", "--",
-    ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
-}  # fmt: skip  # in lower case: how programs and people write that a number is missing
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 COMMAS = r"^[-+]?\d+(,\d+)?$"  # numbers in which a comma may be the decimal point
 THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})*$"  # integers in which it may stand behind the thousands

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from milpcb.cli import cli
 from milpcb.errors import InputError
+from milpcb.estimators import from_json
 from milpcb.offline import evaluate, read_log, scores
 
 ACTION = ("--action", "treat")
@@ -135,3 +136,27 @@ def test_a_column_of_another_kind_is_refused(run):
     log(1).with_columns(age=pl.col("age").cast(pl.String) + " years").head(60).write_csv("second.csv")
     with pytest.raises(InputError, match="column 'age' is"):
         run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
+
+
+def test_a_policy_without_its_log_reads_codes_as_it_did(run):
+    """What policy.to_json() returned has no log, and knows which of its columns are strings."""
+    paid = pl.col("treat").eq("yes").cast(float) * pl.col("ward").eq("7").cast(float)
+    frame = log(0).with_columns(earned=paid)
+    frame.write_csv("first.csv")
+    more = ("--features", "age,ward", "--treatment-cost", "yes=0.1")
+    run("learn", "first.csv", *WAYS, *QUICK, "--reward", "earned", *more)
+    policy = from_json(Path("found/policy.json").read_text()).policy_
+    Path("bare.json").write_text(policy.to_json())
+    frame.filter(pl.col("ward") != "02").write_csv("second.csv")  # without a code that begins with 0
+    said = run("evaluate", "second.csv", "bare.json", *WAYS, "--reward", "earned", "--features", "age,ward")
+    found = frame.filter(pl.col("ward") != "02")
+    played = np.where(found["ward"] == "7", "yes", "no")
+    known = read_log(
+        found.select("age").to_numpy(),
+        found["treat"].to_numpy(),
+        reward=found["earned"].to_numpy(),
+        propensity="randomised",
+    )
+    value = evaluate(scores(known), played).value
+    (line,) = [line for line in said.splitlines() if line.startswith("The policy gives ")]
+    assert abs(float(line.split()[3]) - 100 * value.value) < 3

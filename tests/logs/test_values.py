@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import io
 import json
 
@@ -253,7 +254,9 @@ def test_one_pass_reads_marks_as_memory_does(tmp_path, monkeypatch):
         document = json.loads((tmp_path / name / "policy.json").read_text())
         found[name] = document["policy"], document["policy_value_"], done.output
     assert found["marked"][:2] == found["empty"][:2]
-    assert f"Read as missing: 'age' where it is -999 ({lost.sum()} rows)" in found["marked"][2]
+    said = f"Read as missing: 'age' where it is -999 ({lost.sum()} rows)"
+    assert said in found["marked"][2]
+    assert said in html.unescape((tmp_path / "marked/report.html").read_text())
 
 
 @pytest.mark.parametrize("name", ["age ", "age\n(years)", 'the "age"', "age, in years", " age"])
