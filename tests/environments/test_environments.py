@@ -11,6 +11,7 @@ from scipy import stats
 from milpcb.environments.alternating_leader import AlternatingLeader
 from milpcb.environments.chances import Phases
 from milpcb.environments.planted import Planted
+from milpcb.environments.replay import Replay
 from milpcb.environments.stream import BLOCK, BernoulliStream
 from milpcb.environments.supervised import DATA_SETS, Supervised, permutations
 from milpcb.environments.switching import Switching
@@ -387,3 +388,11 @@ def test_stream_checks_its_own_horizon():
 def nobody_is_right(rounds, rows):
     """Chances 1 for every action."""
     return np.ones((len(rounds), len(rows)))
+
+
+def test_a_replay_takes_no_row_numbers_for_a_feature(tmp_path):
+    """Pandas writes its index as a first column without a name; a rule on it would be of the order of rounds."""
+    (tmp_path / "x.csv").write_text(",age\n0,30\n1,50\n")
+    (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
+    with pytest.raises(InputError, match="column 1 is called '', as pandas calls row numbers"):
+        Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
