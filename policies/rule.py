@@ -169,8 +169,8 @@ class Rule(ABC):
         last = max(self.leaf_actions)
         if len(given) <= last or not all(map(_is_written, given)) or isinstance(actions, Set):
             raise InputError(
-                f"actions must be a value for each action, 0 to {last}, in a list: strings, booleans or finite "
-                f"numbers; got {shown(actions)}"
+                f"actions must be a value for each action, 0 to {last}, got {shown(actions)}; give a list of strings, "
+                "booleans or finite numbers"
             )
         return given
 

@@ -208,7 +208,7 @@ def check_range(name: str, pair: Any) -> tuple[float, float]:
 
 
 def instance(name: str, value: Any, cls: type | tuple[type, ...], wanted: str) -> None:
-    """Raise InputError unless ``value`` is of a class; ``wanted`` says in words what it must be."""
+    """Raise InputError unless ``value`` is of a class, which messages call ``wanted``."""
     if not isinstance(value, cls):
         raise InputError(f"{name} must be {wanted}, got {shown(value)}")
 
@@ -216,7 +216,7 @@ def instance(name: str, value: Any, cls: type | tuple[type, ...], wanted: str) -
 def several(name: str, values: Any, cls: type | tuple[type, ...], wanted: str) -> list[Any]:
     """Return a list of what may be walked through once only; raises InputError unless each is of a class.
 
-    ``wanted`` says in words what each must be.
+    Messages call the class ``wanted``.
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be a list of {wanted}, got {shown(values)}")

@@ -176,8 +176,8 @@ def columns_of(
         return tuple(columns[number] for number in matched(what, own, actions))
     if not listed:
         raise InputError(
-            f"{what} has the columns {shown(list(columns))}, and which is of which action is not said: name the action "
-            f"of each, such as {actions[0]!r} of {columns[0]!r}, or list the actions in the same order"
+            f"{what} has the columns {shown(list(columns))}, of actions that are not named: name the action of each, "
+            f"such as {actions[0]!r} of {columns[0]!r}, or list the actions in the same order"
         )
     return tuple(columns)
 

@@ -45,10 +45,10 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
     if not (np.abs(table) <= LARGEST).all():
         row, column = np.argwhere(~(np.abs(table) <= LARGEST))[0]
         number = table[row, column]
-        mend = f"give them in a larger unit: the most is {LARGEST:g}"
+        fix = f"give them in a larger unit: the most is {LARGEST:g}"
         if not np.isfinite(number):
-            mend = "leave out the row, or fill it in: Input y contains NaN or infinity"
-        raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {mend}")
+            fix = "leave out the row, or fill it in: Input y contains NaN or infinity"
+        raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {fix}")
     if actions is not None:
         return table, actions
     texts = all(isinstance(name, str) for name in names)

@@ -39,7 +39,7 @@ class Columns:
     leave_out : names of columns that policies may not read
     group : name of the column whose values mark rows that belong together, such as the person; "" where rows are
         independent. It is no feature unless it is named as one
-    weight : name of the column that says how much each row counts; "" where each counts once
+    weight : name of the column of how much each row counts; "" where each counts once
     actions : names of the actions in order; () for those of the log, sorted
     missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.kinds
 

@@ -255,7 +255,7 @@ def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) ->
     sign = "off" if maximise else "to"
     verb = "taken" if maximise else "added"
     charged = (treatment_cost or {}).items()
-    prices = ((name, f"what '{cost}' says" if isinstance(cost, str) else f"{cost:g}") for name, cost in charged)
+    prices = ((name, f"the amount in '{cost}'" if isinstance(cost, str) else f"{cost:g}") for name, cost in charged)
     return [f"'{name}' costs {price} beside its outcome: {verb} {sign} its values here." for name, price in prices]
 
 

@@ -189,7 +189,7 @@ def test_columns_of_probabilities_without_actions_are_refused(log, one_pass):
     known += ["--one-pass"] if one_pass else ["--draws", "0", "--resamples", "0"]
     known += ["--features", "age", "--depth", "0", "--out", str(log.parent / f"no{one_pass}")]
     done = CliRunner().invoke(cli, known, standalone_mode=False)
-    assert "which is of which action is not said: name the action of each" in str(done.exception)
+    assert "of actions that are not named: name the action of each" in str(done.exception)
     listed = CliRunner().invoke(cli, [*known, "--actions", "wait,treat"], standalone_mode=False)
     assert listed.exception is None
     frame = made()
@@ -203,7 +203,7 @@ def test_prices_by_row_are_a_column(log):
     frame = made()
     treated = frame.filter(pl.col("done") == "treat")["y"].mean() - frame["price"].mean()
     assert f"{treated:.2f}".replace("-", "\N{MINUS SIGN}") in said
-    assert "'treat' costs what 'price' says beside its outcome" in said
+    assert "'treat' costs the amount in 'price' beside its outcome" in said
 
 
 def test_one_pass_refuses_weights_and_prices_by_row(log):
@@ -233,7 +233,7 @@ def test_batches_take_probabilities_by_action():
     assert fitted(propensity=["p_wait", "p_treat"], actions=["wait", "treat"]) == pytest.approx(truth)
     named = frame.rename({"p_wait": "wait", "p_treat": "treat"})
     assert fitted(named, propensity=["wait", "treat"]) == pytest.approx(truth)
-    with pytest.raises(InputError, match="which is of which action is not said"):
+    with pytest.raises(InputError, match="of actions that are not named"):
         fitted(propensity=["p_wait", "p_treat"])
     with pytest.raises(InputError, match="the actions of propensity are"):
         fitted(propensity={"wait": "p_wait", "cure": "p_treat"})
