@@ -166,6 +166,14 @@ def test_a_save_writes_through_no_link_and_obeys_the_umask(tmp_path: Path) -> No
     assert sorted(file.name for file in tmp_path.iterdir()) == ["bandit.json", "bandit.json.part", "other"]
 
 
+@pytest.mark.parametrize("path", [None, 5, b"b.json", ["b.json"]])
+def test_what_is_no_path_is_named(path: Any) -> None:
+    """By save and by load."""
+    for call in (played().save, Bandit.load):
+        with pytest.raises(InputError, match="the path of a file must be a string or a Path"):
+            call(path)
+
+
 @pytest.mark.parametrize("name", ["b" * 300, "b\0.json", "none/b.json"])
 def test_a_path_that_no_file_can_have_is_named(tmp_path: Path, name: str) -> None:
     """In one line, by save and by load."""

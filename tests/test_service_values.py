@@ -93,6 +93,7 @@ def test_one_mask_holds_for_all_rows() -> None:
         (NAMED, pd.DataFrame({"a": [1], "b": [0], "c": [1]}), "a list of actions or a mask of booleans"),
         (NAMED, [["a"], ["b"]], "available has 2 rows for 1 contexts"),
         (NAMED, [False, False, False], "no action is available"),
+        (NAMED, np.array(1), "available must be a list of actions"),
         (TRUE_OR_FALSE, [True, False], "can be read in two ways"),
         (TRUE_OR_FALSE, {True, False}, "can be read in two ways"),
     ],
@@ -201,5 +202,8 @@ def test_a_class_without_features_needs_no_context(options: dict[str, Any]) -> N
     bandit.learn(bandit.act_all([[], {}])[1], cost=0.5)
     assert bandit.act().probabilities[2] > 0.9
     assert bandit.policy().predict([[0.0]]).tolist() == [2]
-    with pytest.raises(InputError, match=r"the class has no features: call act\(\) without a context"):
-        bandit.act([1])
+    for wrong in ([1], 1, np.array(1), "x"):
+        with pytest.raises(InputError, match=r"the class has no features: call act\(\) without a context"):
+            bandit.act(wrong)
+    with pytest.raises(InputError, match="takes a list of contexts, each empty"):
+        bandit.act_all(5)

@@ -49,9 +49,8 @@ class BanditAnswers(BanditParts):
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
         Infinite where the learner has none, under constraints on contexts that arrive, once an action was added, and
-        where the bandit began with a log. Learners that must know the
-        law of contexts (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``:
-        theirs is for contexts drawn like that.
+        where the bandit began with a log. Learners that must know the law of contexts (``bistro_plus``,
+        ``policy_elimination``) take it to be even over the rows of ``contexts``; theirs is for contexts of that law.
         """
         with self.lock:
             others = self._rounds.changing or self._added or self._logged

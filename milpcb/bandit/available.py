@@ -69,7 +69,8 @@ class Availability:
 
     def _listed(self, available: Any) -> list[int]:
         """Return the numbers of the actions that a list names, or a mask leaves."""
-        if isinstance(available, (str, bytes)) or not isinstance(available, Iterable):
+        whole = isinstance(available, (str, bytes)) or getattr(available, "ndim", 1) == 0
+        if whole or not isinstance(available, Iterable):
             raise InputError(f"available must be a list of actions, got {shown(available)}")
         labels, entries = _labelled(available)
         masks = [isinstance(entry, (bool, np.bool_)) for entry in entries]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, cast
 
@@ -44,9 +44,20 @@ def with_constant(policies: PolicyClass) -> PolicyClass:
 
 def constant(context: Any) -> list[float]:
     """Return the constant feature for a context that has none; raises InputError on one that has some."""
-    if context is not None and not (isinstance(context, Sized) and not len(context)):
+    try:
+        empty = context is None or len(context) == 0
+    except TypeError:
+        empty = False
+    if not empty:
         raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
     return [0.0]
+
+
+def constants(table: Any) -> list[list[float]]:
+    """Return the constant feature for each of several contexts that have none; raises InputError."""
+    if not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
+        raise InputError(f"act_all takes a list of contexts, each empty, as there are no features; got {shown(table)}")
+    return list(map(constant, table))
 
 
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:

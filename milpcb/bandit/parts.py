@@ -37,7 +37,7 @@ class BanditParts:
         where it would be larger than ``load`` reads (1 GB).
         """
         with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
-            saved.write(Path(path), self._content())
+            saved.write(saved.as_path(path), self._content())
 
     @classmethod
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
@@ -46,7 +46,7 @@ class BanditParts:
         Raises InputError on any other file, on one that was damaged, and on one that names what is not registered: a
         file of somebody else's runs no code.
         """
-        state = saved.read(Path(path))
+        state = saved.read(saved.as_path(path))
         try:
             with gate.registered_only(f"the file {path}"):
                 bandit = cls.__new__(cls)

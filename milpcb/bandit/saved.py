@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -23,6 +24,13 @@ FORMAT = 5
 def sealed(state: Mapping[str, Any]) -> bytes:
     """Return a state as the content of a file; raises TypeError where it is no plain data."""
     return files.sealed({"format": FORMAT, **state}, default=_fields)
+
+
+def as_path(path: Any) -> Path:
+    """Return the path of a file; raises InputError on what is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise InputError(f"the path of a file must be a string or a Path, got {shown(path)}")
+    return Path(path)
 
 
 def write(path: Path, content: bytes) -> None:

@@ -12,7 +12,7 @@ from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
-from milpcb.bandit.made import constant
+from milpcb.bandit.made import constant, constants
 from milpcb.bandit.rewards import UNIT, cost_of
 from milpcb.bandit.warm_start import logged_rounds
 from milpcb.errors import InputError, shown
@@ -33,9 +33,10 @@ class Bandit(BanditAnswers):
 
     Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
     each decision must be learnt before the next. A delay leaves ``certificate()`` and ``bound()`` valid for what has
-    been learnt; ``guarantee()`` is for costs that are learnt at once. Decisions that are never learnt count on neither
-    side, so whether a cost becomes known must depend neither on that cost nor on the action: if half of the costs of
-    one action never arrive, the certificate may be below the regret of the decisions learnt.
+    been learnt; ``guarantee()`` is for costs that are learnt at once. Decisions that are never learnt, given up
+    (``give_up``) or not, count on neither side, so whether a cost becomes known must depend neither on that cost nor on
+    the action: if half of the costs of one action never arrive, the certificate may be below the regret of the
+    decisions learnt.
 
     **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
     them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where
@@ -169,8 +170,7 @@ class Bandit(BanditAnswers):
         (n, K), as a data frame by name. For learners that take costs late. Raises what ``act`` raises; then no decision
         is made for any of the rows.
         """
-        rows = [constant(context) for context in table] if self._featureless else table
-        return self._act(self._reader.read_all(rows), available)
+        return self._act(self._reader.read_all(constants(table) if self._featureless else table), available)
 
     def retire(self, action: str | int) -> None:
         """Make an action unavailable from now on: for one that ends, or, called at once, one that is to come later.

@@ -258,7 +258,7 @@ def _float(value: Any) -> float:
         return np.nan
     try:
         return float(value)
-    except OverflowError:
+    except (OverflowError, TypeError):  # a numpy timedelta is Real, and no number
         return np.nan
 
 
