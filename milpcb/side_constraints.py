@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.checks import number_array, real
-from milpcb.errors import InputError
+from milpcb.errors import InputError, SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
 
 # "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
 TOLERANCE = 1e-9
+# Weights of parts of policies, in all constraints, that a search sorts: 800 MB, and seconds.
+MOST_WEIGHED = 10**8
+SORTING = "sorting parts of policies by the weights of side constraints"  # in lines of progress
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,15 @@ class LabelConstraint:
     def label(self) -> str:
         """How messages call the constraint."""
         return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
+
+
+def check_rows(n_rows: int, n_each: int) -> None:
+    """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
+    if n_rows * n_each > MOST_WEIGHED:
+        raise SearchTooLargeError(
+            f"under side constraints the search sorts {n_each:,} parts of policies by {n_rows:,} weights, more than "
+            f"{MOST_WEIGHED:,} numbers; use oracle kind 'milp', fewer groups or a smaller class"
+        )
 
 
 def merged(constraints: Sequence[SideConstraint]) -> list[SideConstraint]:

@@ -14,13 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.core.marks import key_tables
-from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints, Policy
 from policies.near_lists import meet, side_of
 
 MOST_HELD = 4 * 10**7  # numbers of parts: 160 MB
-MOST_WEIGHED = 10**8  # weights of parts, in all side constraints: 800 MB, and seconds to sort
 
 
 @dataclass(frozen=True)
@@ -118,15 +116,6 @@ class FoldedTerms(ListedTerms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         return self._by_action(-rate * totals, place, np.logaddexp)
-
-
-def check_rows(n_rows: int, n_each: int) -> None:
-    """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
-    if n_rows * n_each > MOST_WEIGHED:
-        raise SearchTooLargeError(
-            f"under side constraints the search sorts {n_each:,} parts of policies by {n_rows:,} weights, more than "
-            f"{MOST_WEIGHED:,} numbers; use oracle kind 'milp', fewer groups or a smaller class"
-        )
 
 
 def too_many(n_numbers: int) -> str:

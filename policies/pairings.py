@@ -19,10 +19,10 @@ import numpy as np
 
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
+from milpcb.side_constraints import SORTING
 from milpcb.types import Floats, Ints
 from policies.weighted_kernels import Side, windows
 
-SORTING = "sorting parts of policies by the weights of side constraints"
 MOST_LEFT = 10**9  # derivations that the first of several rows leaves: a few seconds a query at worst
 
 

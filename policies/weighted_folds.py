@@ -15,8 +15,8 @@ import numpy as np
 
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
+from milpcb.side_constraints import check_rows
 from milpcb.types import Bools, Floats, Ints, Policy
-from policies.derivations import check_rows
 from policies.pairings import Pairing, Weighed, pairing
 from policies.semirings import Array, Soft
 from policies.weighted_kernels import Side, add_up, pair

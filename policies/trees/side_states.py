@@ -25,9 +25,9 @@ import numpy as np
 
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
+from milpcb.side_constraints import SORTING, check_rows
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import check_rows, too_many
-from policies.pairings import SORTING
+from policies.derivations import too_many
 
 # Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
 # constraints allow 1e-9.

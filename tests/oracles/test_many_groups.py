@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from milpcb import open_oracle, parity, share_at_most
+from milpcb import open_oracle, parity, share_at_most, side_constraints
 from milpcb.constraints import LabelConstraint, close_rates, conflict, counted_at
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.types import Floats
-from policies import DecisionTrees, RuleLists, derivations
+from policies import DecisionTrees, RuleLists
 from policies.trees import constrained
 
 
@@ -103,7 +103,7 @@ def test_too_many_weights_are_refused_before_they_are_sorted(more: list[Any], mo
     rules = [parity("1", group="site", delta=0.4), *more]
     tree = OptimalPolicyTree(features=["age"], thresholds=4, constraints=rules)
     found = tree.fit(X, costs).policy_value_
-    monkeypatch.setattr(derivations, "MOST_WEIGHED", 10)
+    monkeypatch.setattr(side_constraints, "MOST_WEIGHED", 10)
     assert tree.fit(X, costs).policy_value_ == pytest.approx(found)
     with pytest.raises(SearchTooLargeError, match=r"sorts [\d,]+ parts of policies by \d+ weights"):
         tree.set_params(kind="search").fit(X, costs)
