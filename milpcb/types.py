@@ -67,6 +67,10 @@ class ReadablePolicy(Policy, Protocol):
         """Return the rule as JSON."""
         ...
 
+    def parts(self) -> list[dict[str, Any]]:
+        """Return conditions and action of each part as plain data."""
+        ...
+
     def to_sql(self, actions: Any = None) -> str:
         """Return the rule as a CASE expression."""
         ...

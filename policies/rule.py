@@ -20,7 +20,7 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
-from policies.exports import Decision, cut_points, python_source, sql_expression, tested
+from policies.exports import Decision, cut_points, parts_of, python_source, sql_expression, tested
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.plain import plain, read, read_fields
@@ -127,6 +127,17 @@ class Rule(ABC):
         the function raises ValueError.
         """
         return python_source(self._written(), self.names, self._values(actions), name)
+
+    def parts(self) -> list[dict[str, Any]]:
+        """Return each part as plain data, ``{"when": [conditions that all hold], "action": number}``, in their order.
+
+        See policies.exports.parts for the conditions. Raises InputError where the rule has no ``decision``, and where
+        a part has several descriptions.
+        """
+        found = [{"when": when, "action": action} for when, action in parts_of(self._written(), self.names)]
+        if tuple(part["action"] for part in found) != self.leaf_actions:
+            raise InputError(f"the parts of a {type(self).__name__} have no single description each; take to_sql")
+        return found
 
     @property
     def schema(self) -> Schema:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.bandit.parts import BanditParts
+from milpcb.bandit.rule import RuleInForce
 from milpcb.bandit.statement import DecisionCounts, in_words, sentences
 from milpcb.core.checks import check_confidence
 from milpcb.data.schema import Schema
@@ -30,6 +31,22 @@ class BanditAnswers(BanditParts):
         with self.lock:
             best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
             return best
+
+    def rule(self, number: int | None = None) -> RuleInForce:
+        """Return the rule in force, or an earlier one by its number; decisions have their ``rule_number``.
+
+        One is in force with ``learner="bistro_plus"``, ``future="once"``, one future and a noise other than "signed".
+        Whoever publishes it invites costs that react to it, for which there is no guarantee; certificates with a
+        confidence hold. Raises InputError where no rule is in force, and on a number that none has had.
+        """
+        with self.lock:
+            return self._rounds.log.rule(number, self._reader.show, tuple(self._names))
+
+    def rules(self) -> list[RuleInForce]:
+        """Return all rules that have been in force, in their order: each until the next one's ``since``."""
+        with self.lock:
+            log = self._rounds.log
+            return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
 
     def certificate(self, *, confidence: float | None = None) -> float:
         """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.

@@ -40,6 +40,7 @@ class Decision:
     context : the features as they came, in the order of the class
     beside : names and values of what only constraints read
     seal : made with a key of the bandit, who can so recognise a decision that it does not remember
+    rule_number, leaf : the rule in force and its part that the context is in, where one is; see Bandit.rule
 
     """
 
@@ -50,6 +51,8 @@ class Decision:
     context: tuple[Value, ...]
     beside: tuple[tuple[str, Value], ...] = ()
     seal: str = ""
+    rule_number: int | None = None
+    leaf: int | None = None
 
     def to_json(self) -> str:
         """Return the decision as JSON."""
@@ -130,15 +133,17 @@ class Book:
         drawn: int,
         aside: Aside,
         played: int,
+        rule: tuple[int, int | None] | None = None,
     ) -> Decision:
         """Return a new decision, which is open from now on, of the law ``q`` at the place ``played`` of ``action``.
 
-        ``drawn`` is what the learner drew, in round ``aside``.
+        ``drawn`` is what the learner drew, in round ``aside``; ``rule`` the number of the rule in force, and its part.
         """
         number = self._counts.get(self.session, 0)
         name, law = f"{self.session}-{number}-{secrets.token_hex(8)}", tuple(q)
         content = (name, action, q[played], law, context, beside)
-        made = Decision(*content, self._seal(*content))
+        number_and_leaf = rule or (None, None)
+        made = Decision(*content, self._seal(*content, *number_and_leaf), *number_and_leaf)
         self._counts[self.session] = number + 1
         own = None if aside.q == q else aside.q
         self.open[made.id] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)

@@ -14,6 +14,7 @@ from milpcb.bandit.available import Availability, Offered, replaced
 from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.bandit.rule import RuleLog
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint
@@ -28,7 +29,7 @@ class DecisionRounds:
 
     Attributes
     ----------
-    oracle, learner, book, availability : of the bandit
+    oracle, learner, book, availability, log : of the bandit; ``log`` says which rule was in force when
     changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
 
     """
@@ -52,6 +53,7 @@ class DecisionRounds:
             settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
         )
         self.book, self.availability = Book(), Availability(names)
+        self.log = RuleLog(self.oracle, self.learner)
         self._rng = rng.child(settings["seed"], "actions")
 
     # ----------------------------------------------------------------- decisions
@@ -136,6 +138,7 @@ class DecisionRounds:
             "actions": rng.freeze(self._rng),
             "book": self.book.state(),
             "retired": sorted(self.availability.retired),
+            "in_force": self.log.state(),
         }
 
     @staticmethod
@@ -158,6 +161,7 @@ class DecisionRounds:
         self.learner.restore(rng.parted(state["learner"], self.book.session))
         rng.thaw(self._rng, rng.parted(state["actions"], self.book.session))
         self.availability.restore(state["retired"])
+        self.log.restore(state["in_force"])
 
     def part(self) -> None:
         """Begin a session, with ids and draws of its own, in a process that goes on beside another."""
@@ -203,7 +207,8 @@ class DecisionRounds:
         if self.changing:
             self._so_far.enter(row, tables, bound=renewed)
         aside = self.learner.set_aside() if self.learner.delayed else Aside(row, q.tolist(), self.learner.played)
-        return self.book.enter(self._names[action], law, context.features, beside, drawn, aside, action)
+        rule = self.log.look(row)
+        return self.book.enter(self._names[action], law, context.features, beside, drawn, aside, action, rule)
 
     def _row(self, context: Context) -> int:
         """Return the row of a context, at which the baseline is asked next."""

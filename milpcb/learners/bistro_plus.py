@@ -155,6 +155,11 @@ class BistroPlus(Learner):
         """How many rules have followed another one; None with fresh futures, where no rule is in force."""
         return None if self._once is None else self._once.changes
 
+    @property
+    def rule_number(self) -> int | None:
+        """The number of the rule in force; None where there is none."""
+        return None if self._once is None else self._once.number
+
     def rule(self) -> Rule:
         """Return the rule in force; raises InputError with fresh futures and where several rules take turns."""
         if self._once is None:

@@ -222,6 +222,11 @@ class OneDraw:
         """How many rules have followed another one."""
         return sum(max(0, future.kept.number - 1) for future in self._futures)
 
+    @property
+    def number(self) -> int | None:
+        """The number of the rule in force, None where there is none: before the first, and where several take turns."""
+        return None if self._ties or len(self._futures) > 1 else self._now.kept.number or None
+
     def rule(self, exploration: float) -> Rule:
         """Return the rule in force; raises InputError where there is none."""
         if self._ties or len(self._futures) > 1:

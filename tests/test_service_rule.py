@@ -1,0 +1,154 @@
+"""The rule in force of a bandit: numbers, dates, leaves, its exports, the log of its changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milpcb
+from milpcb.errors import InputError
+from milpcb.policies import DecisionTrees
+
+NAMES = ["mail", "call", "wait"]
+RNG = np.random.default_rng(3)
+REGIONS = ["north", "south", "west", None]
+PEOPLE: list[dict[str, Any]] = [
+    {"age": None if i % 9 == 0 else int(RNG.integers(18, 80)), "region": REGIONS[i % 4]} for i in range(60)
+]
+TREES = DecisionTrees(
+    n_actions=3, depth=2, thresholds=[[30, 45, 60], []], feature_names=["age", "region"], action_names=NAMES
+)
+
+
+def bandit(**options: Any) -> milpcb.Bandit:
+    """Return a bandit on 60 people, whose ages and regions may be missing."""
+    settings: dict[str, Any] = {"noise": "half", "future": "once", "seed": 0, "horizon": 400} | options
+    values = {"region": ["north", "south", None], "age": [None]}
+    return milpcb.Bandit(TREES, learner="bistro_plus", contexts=PEOPLE, values=values, **settings)
+
+
+def decide(service: milpcb.Bandit, rounds: range) -> list[milpcb.Decision]:
+    """Decide and learn: calls are right in the south, mail elsewhere."""
+    made = []
+    for t in rounds:
+        rng = np.random.default_rng([5, t])
+        decision = service.act(PEOPLE[int(rng.integers(len(PEOPLE)))])
+        right = "call" if decision.context[1] == "south" else "mail"
+        service.learn(decision, cost=float(rng.random() < (0.1 if decision.action == right else 0.7)))
+        made.append(decision)
+    return made
+
+
+def person_of(decision: milpcb.Decision) -> dict[str, Any]:
+    """Return the columns of a decision's context."""
+    return dict(zip(("age", "region"), decision.context, strict=True))
+
+
+@pytest.fixture(scope="module")
+def played() -> tuple[milpcb.Bandit, list[milpcb.Decision]]:
+    """Return a bandit after 400 decisions, and these."""
+    service = bandit()
+    return service, decide(service, range(400))
+
+
+def holds(condition: dict[str, Any], person: dict[str, Any]) -> bool:
+    """Return whether a condition of the exported JSON holds."""
+    value = person[condition["column"]]
+    if "in" in condition:
+        return value in condition["in"]
+    if "not_in" in condition:
+        return value not in condition["not_in"]
+    if value is None:
+        return bool(condition["missing"])
+    return {"<=": value <= condition["cut"], ">": value > condition["cut"]}[condition["sign"]]
+
+
+def test_the_log_says_which_rule_every_decision_followed(played):
+    """Numbers go up by one; from ``since`` on decisions have the number; dates do not go back."""
+    service, made = played
+    log = service.rules()
+    assert [rule.number for rule in log] == list(range(1, len(log) + 1))
+    assert len(log) > 5
+    assert log[-1] == service.rule()
+    starts = np.array([rule.since for rule in log])
+    assert starts[0] == 1
+    assert [decision.rule_number for decision in made] == np.searchsorted(starts, range(1, 401), "right").tolist()
+    dates = [rule.date for rule in log]
+    assert dates == sorted(dates)
+    assert dates[-1] <= datetime.now(UTC)
+
+
+def test_exports_give_the_action_and_the_probability_of_every_decision(played):
+    """JSON, SQL and Python of the rule that a decision followed: the leaf, its action, the logged probabilities."""
+    service, made = played
+    for rule in service.rules():
+        document, scope = json.loads(rule.to_json()), {}
+        exec(rule.to_python(), scope)  # noqa: S102 - source that we have just written
+        assert document["rule"] == rule.number
+        with sqlite3.connect(":memory:") as database:
+            database.execute("CREATE TABLE people (age, region)")
+            for decision in (each for each in made if each.rule_number == rule.number):
+                person = person_of(decision)
+                [leaf] = [
+                    each for each in document["leaves"] if all(holds(condition, person) for condition in each["when"])
+                ]
+                assert leaf["leaf"] == decision.leaf
+                assert list(leaf["weights"].values()) == pytest.approx(decision.probabilities)
+                assert leaf["weights"][decision.action] == pytest.approx(decision.probability)
+                action = max(leaf["weights"], key=leaf["weights"].get)
+                assert scope["decide"](person) == action
+                database.execute("DELETE FROM people")
+                database.execute("INSERT INTO people VALUES (?, ?)", (person["age"], person["region"]))
+                assert database.execute(f"SELECT {rule.to_sql()} FROM people").fetchone() == (action,)  # noqa: S608
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="the reader of the gallery is a JavaScript program")
+def test_a_program_in_javascript_reads_the_rule(played, tmp_path):
+    """It finds the leaf and the probabilities of every person."""
+    service, made = played
+    (tmp_path / "rule.json").write_text(service.rule().to_json(), encoding="utf-8")
+    reader = Path(__file__).parents[1] / "scripts" / "gallery" / "rule_in_force.js"
+    last = [decision for decision in made if decision.rule_number == service.rule().number]
+    people = json.dumps([person_of(decision) for decision in last])
+    command = ["node", str(reader), str(tmp_path / "rule.json")]
+    done = subprocess.run(command, input=people, capture_output=True, text=True, check=True)
+    for line, decision in zip(done.stdout.splitlines(), last, strict=True):
+        leaf, action, weights = json.loads(line)
+        assert leaf == decision.leaf
+        assert action in NAMES
+        assert list(weights.values()) == pytest.approx(decision.probabilities)
+
+
+def test_a_restart_changes_neither_rules_nor_numbers(tmp_path):
+    """Exports, log and leaves are the same in the loaded bandit, and its next decision follows the same rule."""
+    service = bandit()
+    decide(service, range(150))
+    service.save(tmp_path / "bandit.json")
+    loaded = milpcb.Bandit.load(tmp_path / "bandit.json")
+    assert loaded.rules() == service.rules()
+    assert [rule.to_json() for rule in loaded.rules()] == [rule.to_json() for rule in service.rules()]
+    one, other = (each.act(PEOPLE[7]) for each in (service, loaded))
+    assert (one.rule_number, one.leaf, one.probabilities) == (other.rule_number, other.leaf, other.probabilities)
+    assert milpcb.Decision.from_json(other.to_json()) == other
+
+
+def test_no_rule_is_in_force_with_other_learners():
+    """Nor before the first decision; decisions then have no number, and an unknown number is refused."""
+    service = milpcb.Bandit(TREES, values={"region": ["north", "south"], "age": [None]})
+    assert service.act(PEOPLE[0]).rule_number is None
+    for each in (service, bandit(), bandit(noise="signed")):
+        assert each.rules() == []
+        with pytest.raises(InputError, match="no rule is in force"):
+            each.rule()
+    service = bandit()
+    decide(service, range(3))
+    with pytest.raises(InputError, match="no rule 99"):
+        service.rule(99)
