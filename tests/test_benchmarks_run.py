@@ -27,6 +27,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
     ),
+    "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
     "trees": (

@@ -131,6 +131,7 @@ def make_frame() -> Callable[..., pl.DataFrame]:
                 "bound": regret + 3.0,
                 "oracle_error": 0.0,
                 "oracle_calls": 3 * t,
+                "rule_changes": float("nan"),
                 "seconds": 0.5 * t,
                 "oracle_seconds": 0.25 * t,
                 "key": "k",

@@ -38,6 +38,7 @@ SCHEMA = {
     "bound": pl.Float64,
     "oracle_error": pl.Float64,
     "oracle_calls": pl.Int64,
+    "rule_changes": pl.Float64,
     "seconds": pl.Float64,
     "oracle_seconds": pl.Float64,
     "key": pl.String,
@@ -55,9 +56,10 @@ def load(directory: str | Path) -> pl.DataFrame:
     proves of itself: the mean over runs bounds mean regret, one run's regret may lie above its own) and
     certificate_error (its standard error; both NaN where no oracle answered), bound (what the learner's own analysis
     gives of this run, like a certificate; NaN where it gives none), oracle_error (what inexact oracle answers may have
-    added so far), oracle_calls, seconds (of the learner, its oracle included; certificates are no part of either),
-    oracle_seconds, key. Where the config asks for a confidence of 0.95 there is certificate_95 too, which the regret of
-    the actions that this run played exceeds, at any of all rounds, with a chance of 5 % at most.
+    added so far), oracle_calls, rule_changes (how often the rule in force has changed; NaN where none is), seconds (of
+    the learner, its oracle included; certificates are no part of either), oracle_seconds, key. Where the config asks
+    for a confidence of 0.95 there is certificate_95 too, which the regret of the actions that this run played exceeds,
+    at any of all rounds, with a chance of 5 % at most.
 
     Parameters
     ----------
@@ -139,7 +141,8 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
             **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
             **{
                 name: [_known(value) for value in record[name]]
-                for name in ("certificate", "certificate_error", "bound")
+                for name in ("certificate", "certificate_error", "bound", "rule_changes")
+                if name in record
             },
             **_confident(record),
         }

@@ -91,6 +91,10 @@ def _on_demand(rows: Sequence[Summary]) -> Iterator[ReportColumn]:
     if any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows):
         yield ReportColumn("oracle_error", "oracle error", lambda row: _measure(row.oracle_error), extra=True)
     yield ReportColumn("calls", "oracle calls", lambda row: _count(row.oracle_calls), extra=True)
+    if any(np.isfinite(row.rule_changes) for row in rows):
+        yield ReportColumn(
+            "rule_changes", "rule changes", lambda row: _measure(row.rule_changes, without="no rule"), extra=True
+        )
     yield ReportColumn("time", "\u00b5s per round", lambda row: _measure(1e6 * row.seconds), extra=True)
     yield ReportColumn("oracle_time", "in oracle", lambda row: _measure(1e6 * row.oracle_seconds), extra=True)
 

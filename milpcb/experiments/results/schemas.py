@@ -111,6 +111,7 @@ class CellRecord(TypedDict):
     bound: list[Number | None]
     oracle_error: list[float]
     oracle_calls: list[Whole]
+    rule_changes: NotRequired[list[Whole | None]]
     seconds: list[Number]
     oracle_seconds: list[Number]
     confidence: NotRequired[Confidence]
@@ -145,6 +146,7 @@ class Point(TypedDict):
     bound: Number | None
     oracle_error: float
     oracle_calls: Whole
+    rule_changes: NotRequired[Whole | None]
     seconds: Number
     oracle_seconds: Number
     confident: NotRequired[Number | None]

@@ -46,6 +46,7 @@ class Summary:
     bound: float
     oracle_error: float
     oracle_calls: float
+    rule_changes: float
     seconds: float
     oracle_seconds: float
 
@@ -75,6 +76,7 @@ def _summary(group: pl.DataFrame) -> Summary:
         bound=_mean(group, "bound"),
         oracle_error=_mean(group, "oracle_error"),
         oracle_calls=_mean(group, "oracle_calls"),
+        rule_changes=_mean(group, "rule_changes"),
         seconds=_mean(group, "seconds") / horizon,
         oracle_seconds=_mean(group, "oracle_seconds") / horizon,
     )

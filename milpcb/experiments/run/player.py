@@ -120,6 +120,7 @@ class LearnerPlayer:
             "bound": _known(self.learner.bound()),
             "oracle_error": float(self.learner.oracle_error()),
             "oracle_calls": int(self.oracle.calls) if self.oracle else 0,
+            "rule_changes": getattr(self.learner, "rule_changes", None),
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
             **self._confident(),

@@ -33,6 +33,7 @@ COLUMNS = [
     "bound",
     "oracle_error",
     "oracle_calls",
+    "rule_changes",
     "seconds",
     "oracle_seconds",
     "key",
@@ -45,7 +46,7 @@ LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp
 @given(
     labels=st.tuples(LABELS, LABELS, LABELS, LABELS),
     seed=st.integers(0, 2**63 - 1),
-    reals=st.lists(REALS, min_size=10, max_size=10),
+    reals=st.lists(REALS, min_size=11, max_size=11),
     calls=st.integers(0, 2**62),
 )
 def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, calls):
@@ -60,7 +61,7 @@ def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, 
 def test_no_label_is_a_formula_in_a_spreadsheet(label):
     """What a spreadsheet would run begins with an apostrophe in curves.csv, and is the label again without it."""
     frame = pl.DataFrame(
-        [(label, "e", "p", "-", 0, 1, 1, -1.5, *[0.0] * 7, 1, 0.0, 0.0, "k")], schema=SCHEMA, orient="row"
+        [(label, "e", "p", "-", 0, 1, 1, -1.5, *[0.0] * 7, 1, 0.0, 0.0, 0.0, "k")], schema=SCHEMA, orient="row"
     )
     read = pl.read_csv(io.StringIO(csv_text(frame)), schema=SCHEMA)
     assert read["learner"][0] == f"'{label}"

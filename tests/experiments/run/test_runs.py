@@ -367,3 +367,13 @@ def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, tmp_path, play
         play_into(tiny.replace("n_contexts = 8", "n_contexts = 9"), path)
     assert not list(path.glob("best_policy_*"))
     assert not list(path.glob("leader_*"))
+
+
+def test_the_rule_changes_of_one_draw_are_a_column(tiny, tmp_path, play_into):
+    """They never fall, and are fewer than queries; NaN where no rule is in force."""
+    once = '\n[[learners]]\nname = "bistro_plus"\nlabel = "once"\nnoise = "half"\nfuture = "once"\n'
+    curves = milpcb.load(play_into(tiny + once, tmp_path / "run").path)
+    kept, fresh = (curves.filter(learner=label) for label in ("once", BISTRO))
+    assert fresh["rule_changes"].is_nan().all()
+    assert (kept["rule_changes"].diff().drop_nulls() >= 0).all()
+    assert 0 < kept["rule_changes"][-1] < kept["oracle_calls"][-1]

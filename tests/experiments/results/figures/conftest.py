@@ -59,6 +59,7 @@ def _rows(cell: tuple[Any, ...], i: int, scale: int, points: int, noise: float) 
             "bound": 1.5 * regret + 5,
             "oracle_error": 0.0,
             "oracle_calls": 0 if alone else 4 * t,
+            "rule_changes": float("nan"),
             "seconds": 1e-6 * t * (2 + 40 * i),
             "oracle_seconds": 0.0 if alone else 1e-6 * t * (1 + 30 * i),
             "key": f"{hash(cell) & 0xFFFF:04x}",
