@@ -197,7 +197,8 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 def _array(table: Any) -> Any:
     """Return a table without names as an array whose entries are what they were in lists: 12 beside "a" is no "12"."""
     if np.ma.is_masked(table):
-        table = np.where(np.ma.getmaskarray(table), None, np.ma.getdata(table).astype(object))
+        masked, table = np.ma.getmaskarray(table), np.ma.getdata(table).astype(object)
+        table[masked] = None
     try:
         array = np.asarray(table)
         if array.dtype.kind in "US" and not isinstance(table, np.ndarray):

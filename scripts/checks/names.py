@@ -274,7 +274,9 @@ def commands(log: RandomLog, rng: random.Random) -> Found:
             yield f"milpcb learn ends in {done.output[-200:]}{done.exception!r}", False
             return
         tree = estimators.from_json((Path(folder) / "out" / "policy.json").read_text())
-        played = [[named(name) for name in log.names].index(each) for each in tree.predict(frame[["x"]]).tolist()]
+        played = [
+            [named(name) for name in log.names].index(named(each)) for each in tree.predict(frame[["x"]]).tolist()
+        ]
         best = max(plain.value(log, play) for play in plain.trees(log) if _of_x(log, play))
         yield "milpcb learn", close(tree.policy_value_, best) and close(plain.value(log, played), best)
         shown = CliRunner().invoke(cli.cli, ["evaluate", tried, f"{folder}/out/policy.json", *said])
