@@ -186,7 +186,7 @@ def diagnose(
     ----------
     log : the log
     weight : (n,) of the rows
-    propensity : (n, K), NaN where it is not known
+    propensity : (n, K), NaN where it is not known or does not matter
     inverse : (n, K) 1 / propensity where an action was taken, clipped; 0 elsewhere
     table, regression : (n, K) the scores and their regression
     there : (n, K) where the log has rows of an action: propensities are judged by these
@@ -201,7 +201,7 @@ def diagnose(
     events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
-        least_propensity=np.nanmin(np.where(there, propensity, np.nan), axis=0),
+        least_propensity=np.nanmin(propensity, axis=0),
         effective_size=effective_sizes(weight[:, None] * inverse),
         calibration=calibration,
         calibration_error=np.array([fit.standard_error for fit in fits.values()]),

@@ -197,6 +197,7 @@ def scores(
     each = counted(log, weight)
     parts = parts_without(list(column_tests(values)), log.action, each, expected_rows(log, each), least)
     cells = cells_without(log, parts)
+    there = np.ones(taken.shape, dtype=bool) if cells is None else ~cells
     return Scores(
         table=table + charge,
         log=log,
@@ -208,11 +209,11 @@ def scores(
         diagnostics=diagnose(
             log,
             weight,
-            propensity,
+            propensity if ignored else np.where(there, propensity, np.nan),
             inverse,
             table + charge,
             regression + charge,
-            np.ones(taken.shape, dtype=bool) if cells is None else ~cells,
+            there,
             clipped=int((logged < clipped).sum()),
             min_propensity=least,
             outcome_r2=r2,
