@@ -29,7 +29,7 @@ class DecisionRounds:
 
     Attributes
     ----------
-    oracle, learner, book, availability, log : of the bandit; ``log`` says which rule was in force when
+    oracle, learner, book, availability, log : of the bandit; ``log`` is of the rules in force
     changing : whether constraints are on contexts that arrive, so that the policies allowed change on the way
 
     """

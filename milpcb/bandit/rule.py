@@ -63,7 +63,7 @@ class RuleInForce:
 
 
 @dataclass(frozen=True)
-class Change:
+class RuleChange:
     """An entry of the log: a rule came into force with decision ``since``, at ``made`` (Unix time).
 
     ``actions`` are what it plays on each of the known contexts.
@@ -80,7 +80,7 @@ class RuleLog:
 
     def __init__(self, oracle: Any, learner: Any) -> None:
         self._oracle, self._learner = oracle, learner
-        self._changes: list[Change] = []
+        self._changes: list[RuleChange] = []
         self._leaves: list[int | None] = []  # of the known contexts, under the rule in force
 
     def look(self, row: int) -> tuple[int, int | None] | None:
@@ -91,7 +91,7 @@ class RuleLog:
         if not self._changes or self._changes[-1].number != number:
             rule = self._learner.rule()
             actions = np.asarray(rule.policy.predict(self._oracle.contexts)).tolist()
-            self._changes.append(Change(number, rule.since, time(), actions))
+            self._changes.append(RuleChange(number, rule.since, time(), actions))
             self._leaves = _leaves(rule.policy, self._oracle.contexts)
         return number, self._leaves[row]
 
@@ -120,13 +120,13 @@ class RuleLog:
 
     def restore(self, state: list[dict[str, Any]]) -> None:
         """Go on from a saved state."""
-        self._changes = [Change(**entry) for entry in state]
+        self._changes = [RuleChange(**entry) for entry in state]
         for change in self._changes:
             whole("a rule", change.number, 1)
         if self._changes:
             self._leaves = _leaves(self._policy_of(self._changes[-1]), self._oracle.contexts)
 
-    def _policy_of(self, change: Change) -> FoundPolicy:
+    def _policy_of(self, change: RuleChange) -> FoundPolicy:
         table = np.ones((self._oracle.n_contexts, self._oracle.n_actions))
         table[np.arange(len(table)), change.actions] = 0.0
         return self._oracle.minimise(table).policy

@@ -10,7 +10,7 @@ from milpcb import rng
 from milpcb.core.checks import choice, flag, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
-from milpcb.learners.one_draw import Law, OneDraw, Rule
+from milpcb.learners.one_draw import CurrentRule, FutureLaw, OneDraw
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, Learner, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
@@ -126,7 +126,7 @@ class BistroPlus(Learner):
         self._once: OneDraw | None = None
         if once:
             self._check_once()
-            law = Law(pool, self.relaxation, horizon, self.scale, seed)
+            law = FutureLaw(pool, self.relaxation, horizon, self.scale, seed)
             self._once = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
             self._make_room()
             self._once.begin(self._past)
@@ -160,7 +160,7 @@ class BistroPlus(Learner):
         """The number of the rule in force; None where there is none."""
         return None if self._once is None else self._once.number
 
-    def rule(self) -> Rule:
+    def rule(self) -> CurrentRule:
         """Return the rule in force; raises InputError with fresh futures and where several rules take turns."""
         if self._once is None:
             raise InputError('a rule is in force with one draw only: set future = "once"')

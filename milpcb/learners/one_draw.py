@@ -22,7 +22,7 @@ from milpcb.relaxations.base import Relaxation
 from milpcb.types import Floats, FoundPolicy, Ints
 
 
-class Rule(NamedTuple):
+class CurrentRule(NamedTuple):
     """The rule in force.
 
     ``policy`` is what it plays where it does not explore; ``number`` is 1 for the first rule of a run and 1 more for
@@ -36,7 +36,7 @@ class Rule(NamedTuple):
     exploration: float
 
 
-class Law(NamedTuple):
+class FutureLaw(NamedTuple):
     """What a future is drawn from; all rounds after the first carry noise with the relaxation's rate."""
 
     pool: ContextModel
@@ -53,7 +53,7 @@ class Future:
     equals. There each row is allowed one part of harm, so that a proof excludes them.
     """
 
-    def __init__(self, law: Law, oracle: ValueOracle, number: int, *, unproved: bool) -> None:
+    def __init__(self, law: FutureLaw, oracle: ValueOracle, number: int, *, unproved: bool) -> None:
         self._law, self._oracle, self._number, self._unproved = law, oracle, number, unproved
         self.since = 0
         self._draw(0, 0)
@@ -167,7 +167,9 @@ class OneDraw:
 
     """
 
-    def __init__(self, law: Law, oracle: ValueOracle, *, futures: int, redraw: int | None, unproved: bool) -> None:
+    def __init__(
+        self, law: FutureLaw, oracle: ValueOracle, *, futures: int, redraw: int | None, unproved: bool
+    ) -> None:
         futures = whole("futures", futures, 1)
         self._redraw = None if redraw is None else whole("redraw", redraw, 1)
         self._ties = law.relaxation.even_ties
@@ -227,7 +229,7 @@ class OneDraw:
         """The number of the rule in force, None where there is none: before the first, and where several take turns."""
         return None if self._ties or len(self._futures) > 1 else self._now.kept.number or None
 
-    def rule(self, exploration: float) -> Rule:
+    def rule(self, exploration: float) -> CurrentRule:
         """Return the rule in force; raises InputError where there is none."""
         if self._ties or len(self._futures) > 1:
             raise InputError(
@@ -236,7 +238,7 @@ class OneDraw:
             )
         if not self._now.kept.number:
             raise InputError("no rule is in force before the first round")
-        return Rule(self._now.kept.policy(), self._now.kept.number, self._now.since, exploration)
+        return CurrentRule(self._now.kept.policy(), self._now.kept.number, self._now.since, exploration)
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs but the past, as plain data."""

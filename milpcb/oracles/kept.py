@@ -38,7 +38,7 @@ TRIES = 2  # raised tables that one change may ask about
 Foreseen = Callable[[Ints, int], Floats]
 
 
-class Asked(Protocol):
+class MinimisingOracle(Protocol):
     """What is asked of an oracle."""
 
     @property
@@ -78,7 +78,7 @@ class KeptMinimiser:
     """
 
     def __init__(
-        self, oracle: Asked, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
+        self, oracle: MinimisingOracle, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
     ) -> None:
         self._oracle, self._order, self._unproved = oracle, order, unproved
         self.number = self.queries = self.harms = 0

@@ -51,7 +51,7 @@ class Scheme:
     reacts: bool = False
 
 
-class Setting(NamedTuple):
+class DrawSetting(NamedTuple):
     """Policies as labelings of contexts, the contexts ``rows`` of all rounds, L, and what is known of the contexts.
 
     ``known`` is whether they are known in order; else imagined rounds show each context with the same chance. ``past``
@@ -95,7 +95,7 @@ class Enumerated:
     draw and with fresh draws, ``slack`` the least of Rel(past, T) less expected regret with one draw.
     """
 
-    def __init__(self, scheme: Scheme, setting: Setting) -> None:
+    def __init__(self, scheme: Scheme, setting: DrawSetting) -> None:
         relaxation: Relaxation = registry.load("relaxation", scheme.relaxation)()
         self._scheme, self._setting = scheme, setting
         self._actions = range(1 + max(map(max, setting.labelings)))
@@ -260,7 +260,7 @@ class DrawVerdict:
         return found + ([f"expected regret is {-self.slack} above Rel"] if self.slack < 0 else [])
 
 
-def judge_draw(scheme: Scheme, settings: Sequence[Setting]) -> DrawVerdict:
+def judge_draw(scheme: Scheme, settings: Sequence[DrawSetting]) -> DrawVerdict:
     """Return the verdict on a scheme, over all costs 0 and 1 in each of the settings."""
     runs = [Enumerated(scheme, setting) for setting in settings]
     differences = [run.difference for run in runs] if scheme.kept is False else [Fraction(0)]
@@ -292,11 +292,11 @@ CONSTANTS = ((0,), (1,))
 THREE = ((0, 0), (0, 1), (1, 1))
 FOUR = ((0, 0), (0, 1), (1, 0), (1, 1))
 CLASSES = ((CONSTANTS, (0, 0, 0)), (THREE, (0, 1, 0)), (FOUR, (1, 0, 0)))
-SETTINGS = [Setting(labelings, rows, Fraction(L)) for labelings, rows in CLASSES for L in (4, 5)]
-GUESSED = [Setting(labelings, rows, Fraction(4), known=False) for labelings, rows in CLASSES[1:]]
-SHORT = [Setting(CONSTANTS, (0, 0, 0), Fraction(4)), Setting(THREE, (0, 1), Fraction(5))]
-ONE_ROUND = [Setting(CONSTANTS, (0,), Fraction(5))]
-BEHIND = [Setting(CONSTANTS, (0, 0), Fraction(4), past=(2,)), Setting(THREE, (1, 0), Fraction(5), past=(1, 3))]
+SETTINGS = [DrawSetting(labelings, rows, Fraction(L)) for labelings, rows in CLASSES for L in (4, 5)]
+GUESSED = [DrawSetting(labelings, rows, Fraction(4), known=False) for labelings, rows in CLASSES[1:]]
+SHORT = [DrawSetting(CONSTANTS, (0, 0, 0), Fraction(4)), DrawSetting(THREE, (0, 1), Fraction(5))]
+ONE_ROUND = [DrawSetting(CONSTANTS, (0,), Fraction(5))]
+BEHIND = [DrawSetting(CONSTANTS, (0, 0), Fraction(4), past=(2,)), DrawSetting(THREE, (1, 0), Fraction(5), past=(1, 3))]
 
 SCHEMES = [
     *((Scheme(name, name), [*SETTINGS, *GUESSED]) for name in ("paper", "half", "coordinate")),
