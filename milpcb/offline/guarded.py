@@ -183,7 +183,7 @@ class NoWorseThan:
         """Whether enough events of the second outcome are there for the confidence to hold, as 25 are asked for.
 
         They are counted by fourth moments, as (sum d^2)^2 / sum d^4: rare losses under both of two actions cancel in
-        the skewness of their difference, and are few nevertheless.
+        the skewness of their difference, and are few nevertheless; a loss that never occurred is no event.
         """
         known, scores = self.outcome.diagnostics, self.outcome
         own = scores.weight[:, None] * (scores.table - scores.weight @ scores.table / scores.weight.sum())
@@ -191,7 +191,7 @@ class NoWorseThan:
         if not _is_number(self.than):
             numbers = [one - other for one, other in combinations(numbers, 2)]
         squares = [np.square(d / (np.abs(d).max() or 1.0)) for d in numbers]
-        fewest = min((float(d.sum() ** 2 / (d @ d)) for d in squares if d.any()), default=np.inf)
+        fewest = min(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)
         return min(fewest, known.value_events if _is_number(self.than) else known.events) > EVENTS
 
     def kept_by(self, reference: Reference) -> bool:
@@ -203,12 +203,12 @@ class NoWorseThan:
         difference = scores.gains - self.base(None)[:, None]
         playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
         means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight, np.inf) for s, k in playable}
-        if not means:
-            return self.margin >= 0
+        if not means or not self.enough_events:
+            return self.margin >= 0 and self.enough_events
         level = 1 - 2 * (1 - self.confidence) / len(means)
         ends = estimates(means, "normal", level, seed=0, group=scores.log.group)
         lower = sum(reference.lottery[s, k] * end.lower for (s, k), end in ends.items())
-        return bool(self.enough_events and lower >= -self.margin)
+        return bool(lower >= -self.margin)
 
     def check_rows(self, n: int) -> None:
         """Raise InputError unless the second outcome has n rows."""

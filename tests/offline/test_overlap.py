@@ -306,6 +306,15 @@ def test_limits_on_rare_harm_are_not_said_to_be_kept(script):
     assert any(text.startswith("Of 'harmed': ") for text in words.checks(found))
 
 
+def test_harm_that_never_occurred_is_not_shown_to_keep_within_a_limit():
+    """Where the second outcome is the same in all rows there are no events, and no lottery is shown to keep a limit."""
+    X, action, _ = even(300)
+    second = scores(read_log(X, action, cost=np.zeros(300), propensity="randomised"), "snips")
+    guard = no_worse_than("0", outcome=second, margin=0.1, draws=20)
+    assert not guard.enough_events
+    assert not guard.kept_by(replace(best_reference(second), lottery=np.array([[0.0, 1.0]])))
+
+
 def test_what_is_recommended_under_a_limit_keeps_it(script):
     """Of usual harm: the rule where it is shown, or treating all alike where that is shown to keep the limit."""
     for number in range(3):
