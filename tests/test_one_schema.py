@@ -209,7 +209,7 @@ def test_the_table_can_be_read_aloud() -> None:
     frame = frame.dropna(how="all").assign(member=True, price=1.0)
     schema = Schema.infer(frame)
     lines = str(schema).split("\n")
-    assert len(lines) == 1 + len(CASES)
+    assert lines[1 + len(CASES) :] == schema.lines()
     assert lines[1].split() == ["age", "feature", "number", "20", "to", "50", "may", "be"]
     assert any(line.split()[:4] == ['"0"', "feature", "number", "3"] for line in lines)
     notes = "\n".join(schema.lines())

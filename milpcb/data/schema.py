@@ -75,18 +75,6 @@ class Schema:
         """Return a line for each decision that somebody might not expect."""
         return [line for field in self.fields for line in _noted(field)]
 
-    def differences(self, other: Schema) -> list[str]:
-        """Return a line for each column of this schema that another one has not, or has as another kind."""
-        there = {field.name: field for field in other.fields}
-        found = []
-        for field in self.fields:
-            now = there.get(field.name)
-            if now is None:
-                found.append(f"'{clipped(field.name)}' is not there")
-            elif (now.kind, now.texts) != (field.kind, field.texts):
-                found.append(f"'{clipped(field.name)}' is {_kind(now)}, and was {_kind(field)}")
-        return found
-
     def document(self) -> list[dict[str, Any]]:
         """Return the schema as plain data, which ``of_document`` reads."""
         return [
@@ -102,10 +90,10 @@ class Schema:
         return cls(tuple(Field(**entry) for entry in listed))
 
     def __str__(self) -> str:
-        """Return a table with a line for each column."""
+        """Return a table with a line for each column, and below it ``lines``."""
         rows = [("column", "role", "kind", "values", "missing"), *map(_row, self.fields)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+        return "\n".join(["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows] + self.lines())
 
 
 def inferred(name: str, given: Given, role: str = "feature") -> Field:
@@ -155,12 +143,6 @@ def _all_plain(name: str, entries: list[Any]) -> list[Value]:
                 "give numbers, strings, booleans, or nothing"
             ) from error
     return found
-
-
-def _kind(field: Field) -> str:
-    if field.is_number or field.kind == "boolean":
-        return f"a {field.kind}"
-    return f"a {field.kind} of {'strings' if field.texts else 'numbers'}"
 
 
 def _noted(field: Field) -> Iterator[str]:

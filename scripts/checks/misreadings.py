@@ -162,7 +162,7 @@ def _codes_are_numbers(name: str, given: Any, role: str = "feature") -> Any:
 def _closed(field: Any, cuts: Any) -> Any:
     """Test declared strings as if no others came."""
     column = np.array(field.values, dtype=object)
-    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.values else DECLARED(field, cuts)  # noqa: SLF001
+    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.texts else DECLARED(field, cuts)  # noqa: SLF001
 
 
 ONE, INFERRED, DECLARED = fields.Field.one, schema.inferred, contexts.declared_columns

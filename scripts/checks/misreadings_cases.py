@@ -72,6 +72,8 @@ def drawn_service(rng: random.Random) -> Service:
     """Return a service whose rows each stand four times in its table, with columns and actions in any order."""
     kind = rng.choice(list(KINDS))
     values, dtype, _ = KINDS[kind]
+    if isinstance(values[0], str) and kind != "levels":
+        values = rng.sample(values, rng.choice((2, 3)))
     missing = rng.random() < 0.4 and dtype is not bool
     name, other = rng.sample(NAMES, 2)
     known = [*values, None] if missing else list(values)
