@@ -18,7 +18,7 @@ from milpcb.commands import console
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError, UnknownNameError
 from milpcb.plugins import registry
-from milpcb.theory import games
+from milpcb.theory import games, one_draw
 from milpcb.theory.coins import baseline, confidence, learners, mutants, runs
 
 GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
@@ -61,6 +61,8 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     monkeypatch.setattr(runs, "_long_games", lambda _: [])  # they take longest, and test_runs has them
     monkeypatch.setattr(learners, "LEARNERS", [one for one in learners.LEARNERS if one.name in SHOWN])
     monkeypatch.setattr(mutants, "MUTANTS", mutants.MUTANTS[:3])
+    monkeypatch.setattr(one_draw, "SCHEMES", one_draw.SCHEMES[1:2])
+    monkeypatch.setattr(one_draw, "DRAW_MUTANTS", one_draw.DRAW_MUTANTS[-2:])
     monkeypatch.setattr(confidence, "CONFIDENT", confidence.CONFIDENT[:1])
     monkeypatch.setattr(confidence, "CONFIDENT_MUTANTS", confidence.CONFIDENT_MUTANTS[:2])
     monkeypatch.setattr(baseline, "PROMISING", baseline.PROMISING[:1])
@@ -91,9 +93,9 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     done = verify()
     assert (done.exit_code, done.exception, done.stderr) == (0, None, "")
     lines = [line.split() for line in done.stdout.splitlines()]
-    heads = (["run"], ["learner"], ["with", "confidence"], ["with", "a"])
+    heads = (["run"], ["one", "draw"], ["learner"], ["with", "confidence"], ["with", "a"])
     starts = [next(i for i, line in enumerate(lines) if line[: len(head)] == head) for head in heads]
-    for (start, end), rejected in zip(pairwise([0, *starts, len(lines)]), (15, 9, 3, 2, 2), strict=True):
+    for (start, end), rejected in zip(pairwise([0, *starts, len(lines)]), (15, 9, 2, 3, 2, 2), strict=True):
         table = lines[start:end]
         verdicts = [line[-1] for line in table if line and line[-1] in {"pass", "REJECT"}]
         assert len(verdicts) > rejected
@@ -106,6 +108,7 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     assert "all 15 mutants are rejected" in done.stdout
     assert "all 9 mutants are rejected" in done.stdout
     assert "all 3 mutants are rejected" in done.stdout
+    assert ["half", "64", "0", "15/16", "pass"] in lines
     assert "all 2 mutants are rejected" in done.stdout.splitlines()[-1]
 
 
@@ -136,5 +139,5 @@ def test_unknown_relaxation(verify: Verify) -> None:
 def test_help_says_what_each_column_means(verify: Verify) -> None:
     """Every column has its own lines in the help."""
     lines = verify("--help").stdout.splitlines()
-    for column in ("game  ", "(1)  ", "(2)  ", "bias  ", "reg  ", "E cert - E reg, E bound - E reg"):
+    for column in ("game  ", "(1)  ", "(2)  ", "bias  ", "reg  ", "difference", "E cert - E reg, E bound - E reg"):
         assert any(line.strip().startswith(column) for line in lines), column
