@@ -84,7 +84,7 @@ def by_every_oracle(constraints: Any) -> list[Any]:
 @pytest.mark.parametrize("constraints", [(), (HALF_OF_THEM,)])
 def test_every_exact_oracle_leads_to_the_same_leaders(constraints: Any) -> None:
     """Also where many policies are equal, and under side constraints."""
-    coming = changes(np.random.default_rng(3), 16, 2, 25)
+    coming = changes(np.random.default_rng(5), 16, 2, 25)
     runs = [played(KeptMinimiser(oracle, np.zeros((16, 2)), order), coming) for oracle in by_every_oracle(constraints)]
     assert len({tuple(actions) for actions, _ in runs[0]}) > 3
     assert all(run == runs[0] for run in runs[1:])
