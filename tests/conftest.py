@@ -57,7 +57,7 @@ SLOW = {
     "tests/policies/test_side_rows.py": "searches under constraints against lists, kernels compiled for each",
     "tests/policies/test_trees_under.py": "searches under constraints against lists, kernels compiled for each",
     "tests/policies/test_trees_limits.py": "searches under limits against lists, kernels compiled for each",
-    "tests/policies/test_trees_cuts.py": "searches by pairs of features against lists, kernels compiled for each",
+    "tests/policies/test_trees_cuts.py": "searches by codes and root cuts against lists, kernels compiled for each",
     "tests/oracles/test_units.py": "every kind and solver in every unit",
     "tests/learners/test_signed.py": "every class under several solvers",
     "tests/estimators": "every check of scikit-learn, 10 000 rows through two databases, lists of policies",

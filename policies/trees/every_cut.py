@@ -26,25 +26,32 @@ asked: there is a line of root cuts for each way.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
-trees, which FeaturePairSearch has up to a size that policies/trees/routes.py counts.
+trees, which TreeSearch has up to a size that policies/trees/routes.py counts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import OracleInexact
+from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Bools, Floats, Stop
-from policies.trees.feature_search import FeaturePairSearch
+from policies.literals import Literals
+from policies.names import Names
 from policies.trees.geometry import cheapest_leaf, grow
+from policies.trees.limits import FREE, Limits
 from policies.trees.root_search import Root, RootAnswer, RootCuts, RootQuery, find, levels_of
 from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
+from policies.trees.search import TreeSearch
+from policies.trees.sets import closed_sets
 
 # What sums of floats are off by at most, as a share of the summed absolute costs.
 ROUNDING = 1e-12
@@ -58,16 +65,41 @@ class _Found(NamedTuple):
     stop: Stop
 
 
-class EveryCutSearch(FeaturePairSearch):
+class EveryCutSearch(Search):
     """Trees by evaluated root cuts and bounds between them; any number of cuts.
 
     With a ``time_limit``, in seconds, trees of less depth are searched first, so that the best tree so far has several
     tests however soon the time is over. A value or profile that is not proved by then raises OracleInexact.
     """
 
-    def __init__(self, *trees: Any, time_limit: float | None = None) -> None:
-        super().__init__(*trees)
+    def __init__(
+        self,
+        literals: Literals,
+        n_actions: int,
+        depth: int,
+        names: Names,
+        limits: Limits = FREE,
+        counts: Floats | None = None,
+        terms: Callable[[], Terms] | None = None,
+        *,
+        time_limit: float | None = None,
+    ) -> None:
+        self._literals, self._n_actions, self._depth, self._names = literals, n_actions, depth, names
         self._time_limit = time_limit
+        rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
+        least, asked = limits.asked(rows) if limits else (np.zeros(0), rows.T[:0])
+        self._sizes = np.ascontiguousarray(asked.T)
+        tested = ~closed_sets(literals, limits, depth)[:, literals.first[:-1]]
+        self._query = RootQuery(depth, min(2**depth, limits.max_leaves or 2**depth), tested, levels_of(least))
+        self._by_table = TreeSearch(literals, n_actions, depth, names, limits, counts, terms, by_codes=True)
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
+        return self._by_table.log_weights(costs, row, rate)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the search over the trees within limits that keep ``rows``."""
+        return self._by_table.under(rows)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -134,7 +166,7 @@ class EveryCutSearch(FeaturePairSearch):
         return lower, upper
 
     def _total(self, costs: Floats, tree: DecisionTree) -> float:
-        return float(costs[np.arange(len(costs)), tree.predict(self._contexts)].sum())
+        return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum())
 
     def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:
         """Return the best tree that a search has found."""
@@ -164,12 +196,6 @@ class EveryCutSearch(FeaturePairSearch):
         return all_rows(self._literals, self._orders, costs, self._sizes)
 
     @cached_property
-    def _query(self) -> RootQuery:
-        """All trees of the class."""
-        tested = self._sets[:, self._literals.first[:-1]]
-        return RootQuery(self._depth, self._most, tested, levels_of(self._row_limits[0]))
-
-    @cached_property
-    def _sizes(self) -> Floats:
-        """The counts (g, C) of rows that limits ask for."""
-        return np.ascontiguousarray(self._row_limits[1].T)
+    def _orders(self) -> npt.NDArray[np.int32]:
+        """The contexts (d, g) in the order of each feature's codes."""
+        return np.array([np.argsort(code, kind="stable") for code in self._literals.codes], dtype=np.int32)

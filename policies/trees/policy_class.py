@@ -24,7 +24,7 @@ from policies.trees.rule import DecisionTree, Leaf, Node, Split
 from policies.trees.side_states import fewest_pairs
 
 MOST_DEPTH = 12
-MOST_LIMITED = 3  # the depth up to which the search is compiled
+MOST_LIMITED = 6  # the depth up to which numbers of leaves are told apart
 MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
 _LIMITS = "max_leaves, max_features, min_leaf_size or min_action_rows"
 
@@ -38,8 +38,8 @@ class DecisionTrees(CuttingClass):
     n_actions : K >= 2
     depth : number of tests on the longest path; 0 is one action for all
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through pairs
-        of literals, pairs of features, or root cuts with bounds between them, whichever is the least counted
+        of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through
+        products of literals, codes of features, or root cuts with bounds between them, whichever is the least counted
         work; it is ``OpenedTrees.route``. All of them keep the limits below
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
@@ -250,15 +250,12 @@ class OpenedTrees(Opened):
         """Return the exact search."""
         # The compiler takes its time: only for those who search.
         from policies.trees.every_cut import EveryCutSearch
-        from policies.trees.feature_search import FeaturePairSearch
         from policies.trees.search import TreeSearch
-        from policies.trees.state_search import StateSearch
 
-        by_literals = TreeSearch if self._limits else StateSearch
-        kinds: dict[Route, type[TreeSearch]]
-        kinds = {Route.LITERALS: by_literals, Route.FEATURES: FeaturePairSearch, Route.ROOTS: EveryCutSearch}
-        trees = self._literals, self.n_actions, self._depth, self._names
-        return kinds[self.route](*trees, self._limits, self._counts, self.terms)
+        trees = self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts, self.terms
+        if self.route is Route.ROOTS:
+            return EveryCutSearch(*trees)
+        return TreeSearch(*trees, by_codes=self.route is Route.FEATURES)
 
     def describe_search(self) -> str:
         """Name the route with the sizes that it was chosen for."""

@@ -1,14 +1,15 @@
 """Which kernels search the trees of a class, by counted work.
 
-Over d features with p cuts together and g contexts, trees of depth 2 are found by
+Over d features with p cuts together and g contexts, trees of depth 2 are found from a table of the totals of all pairs
+of literals, which is filled by products or by codes, or without it
 
-pairs of literals: p^2 / 2 sums over the contexts, many at a time; fastest while features have few cuts (kernels.py)
-pairs of features: d^2 / 2 passes over the contexts, then p^2 / 2 pairs of cuts (feature_pairs.py)
+products: p^2 / 2 sums over the contexts, many at a time; fastest while features have few cuts
+codes: d^2 / 2 passes over the contexts, then p^2 / 2 pairs of cuts
 root cuts: some tens of root cuts a feature, each d passes over the contexts, whatever p is (every_cut.py)
 
 All go on to any depth: the first two by one factor p or d a level, the last by some tens of root cuts a feature, so
-that no more than its first levels are affordable. All keep structure limits, which change the work little, the first
-two up to depth 3. The first two answer all queries; root cuts have no action weights.
+that no more than its first levels are affordable. All keep structure limits. The table answers all queries; root cuts
+have no action weights.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from math import comb
 import numpy as np
 
 from policies.literals import Literals
+from policies.trees.sets import n_sets
 
-# Measured in steps of a pair of literals, for one context and action: what a step of a pair of features takes.
+# Measured in steps of a product of literals, for one context and action: what a step of a pair of codes takes.
 FEATURE_STEP = 20
 # Pairs of cuts that take as long as all passes over one context do for one pair of features in the search by root cuts.
 ROOT_STEP = 20
-# Entries (contexts, literals) of 4 or 8 bytes: beyond them pairs of literals need too much memory.
+# Entries (contexts, literals) of 4 or 8 bytes: beyond them products need too much memory.
 MOST_ENTRIES = 2**26
 # The same at more depth, for steps of a pass over one context and feature.
 ROOT_PASSES = 2.7
@@ -40,14 +42,15 @@ ASKING = 40_000
 PASS_SECONDS = 5e-9
 MOST_SECONDS = 3 * 3600
 MOST_CUTS = 10**11  # pairs of cuts at depth 2, triples at depth 3: hours
-MOST_CELLS = 2**23  # of the table of a pair of features
+MOST_CELLS = 2**23  # of a pair of features
+MOST_SETS = 2**25  # of the table of totals by codes: beyond it root cuts answer
 
 
 class Route(StrEnum):
     """What a search goes through."""
 
-    LITERALS = "pairs of literals"
-    FEATURES = "pairs of features"
+    LITERALS = "products of literals"
+    FEATURES = "codes of features"
     ROOTS = "root cuts"
 
 
@@ -59,9 +62,9 @@ def route(literals: Literals, depth: int) -> Route:
     if 2 < depth <= DEEPEST and ROOT_PASSES * p**3 * (2 * p) ** (depth - 3) > root_passes(literals, depth):
         return Route.ROOTS
     levels = min(depth, 3)
-    if p**levels > FEATURE_STEP * d**levels or p * g > MOST_ENTRIES:
-        return Route.FEATURES
-    return Route.LITERALS
+    if p**levels <= FEATURE_STEP * d**levels and p * g <= MOST_ENTRIES:
+        return Route.LITERALS
+    return Route.FEATURES if not 2 <= depth <= DEEPEST or n_sets(p, depth) <= MOST_SETS else Route.ROOTS
 
 
 def root_passes(literals: Literals, depth: int) -> float:
@@ -89,7 +92,7 @@ def root_seconds(literals: Literals, depth: int, n_actions: int) -> float:
 
 
 def too_many_cuts(literals: Literals, depth: int) -> str:
-    """Return why trees of a depth are too many to go through by pairs of features, or nothing if they are not."""
+    """Return why trees of a depth are too many to go through by codes, or nothing if they are not."""
     p, most = len(literals), int(np.diff(literals.first).max(initial=0))
     ways = p**3 * (2 * p) ** (depth - 3) if depth > 2 else p**depth
     if depth < 2 or (ways <= MOST_CUTS and most**2 <= MOST_CELLS):

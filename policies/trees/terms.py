@@ -13,20 +13,22 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import Soft
-from policies.trees.adding import COMPILED_DEPTH, LeafAdder
 from policies.trees.folds import add_cells, fold, reach, trace
 from policies.trees.geometry import path_totals
 from policies.trees.near_trees import NearTrees
 from policies.trees.options import n_listed, subtrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
+from policies.trees.sets import number
+from policies.trees.totals import Products
 
 # Up to this depth subtrees are few enough to be listed; above, those of equal weight are merged.
 LISTED_DEPTH = 2
+ADDED_DEPTH = 3  # above, products of matrices are as fast
 
 
 class TreeTerms(ListedTerms):
@@ -62,9 +64,9 @@ class TreeTerms(ListedTerms):
         return np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return the adder, compiled up to depth 2."""
+        """Return the adder by the table of totals that the search fills, as far as that has been worth it."""
         truth = outcomes(contexts, self._tests)
-        if len(truth) and 1 <= self.depth <= COMPILED_DEPTH:
+        if len(truth) and 1 <= self.depth <= ADDED_DEPTH:
             return LeafAdder(truth, self.n_actions, self.depth)
         held = truth.astype(float)
         return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
@@ -154,3 +156,35 @@ class TreeTerms(ListedTerms):
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
         return np.asarray(self._own[0].copy())
+
+
+class LeafAdder:
+    """Adds up costs (n, K) of contexts with the literals ``truth`` (n, p), for trees of a depth.
+
+    As in the search only differences to action 0 are added up. What action 0 costs everywhere is put on the leaf where
+    all tests hold, whichever its action: each tree has one such leaf.
+    """
+
+    def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
+        self._source, self._depth = Products(truth, n_actions, 0, depth, turned=False), depth
+        p, sides = truth.shape[1], range(1 << depth)
+        paths = np.stack(np.meshgrid(*[np.arange(p)] * depth, indexing="ij"), axis=-1).reshape(-1, depth)
+        self._sets = [number(paths[:, [i for i in range(depth) if o >> i & 1]], self._source.start) for o in sides]
+        self._totals = np.zeros((*(p, 2) * depth, n_actions))
+        self._none = np.zeros((0, len(truth)))
+
+    def __call__(self, costs: Floats) -> Floats:
+        """Return totals (n_terms,), in an array that the next call writes over."""
+        everywhere, depth = self._source.fill(costs, self._none), self._depth
+        held = [self._source.totals[:, sets] for sets in self._sets]  # by tests that hold, whatever the others do
+        for i in range(depth):
+            for o in range(1 << depth):
+                if not o >> i & 1:
+                    held[o] -= held[o | 1 << i]
+        for o, totals in enumerate(held):
+            sides = [side for i in range(depth) for side in (slice(None), o >> i & 1)]
+            self._totals[(*sides, slice(1, None))] = totals.T.reshape(*[self._totals.shape[0]] * depth, -1)
+        every = [side for _ in range(depth) for side in (slice(None), 1)]
+        self._totals[tuple(every)] += everywhere
+        self._totals[(*every, 0)] = everywhere
+        return self._totals.ravel()

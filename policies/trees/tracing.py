@@ -1,138 +1,151 @@
-"""A best tree from what the kernels have found on the way to its cost, without a search at each of its nodes.
+"""Compiled: a best tree from the answers that the recursion has left, without a search or a pass over contexts.
 
-The tests of a tree of depth D are tests (2^D - 1,): those below node n are at 2 n + 1, where its test fails, and at
-2 n + 2, where it holds. Those of depth 1 and 2 are read from the tables of policies/trees/kernels.py here, those of
-more from the states (policies/trees/states.py). The lowest number wins a tie.
+The tests of a tree of depth D are tests (2^(D + 1) - 1,): those below node n are at 2 n + 1, where its test fails, and
+at 2 n + 2, where it holds; a leaf has the test -1. The lowest test, then the fewest leaves where it holds, win a tie;
+where leaves count a leaf wins over tests.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from milpcb.core.kernels import compiled
-from milpcb.types import Floats
-from policies.literals import Literals
-from policies.semirings import NO_NAN, Array
-from policies.trees.pairs import one_test
-from policies.trees.passes import add_up, restrict
-from policies.trees.rule import Leaf, Node, split
-
-
-class Traced(NamedTuple):
-    """A best tree: its tests, and the contexts in each leaf (2^D,) with their total costs (2^D, K)."""
-
-    tests: list[int]
-    counts: list[int]
-    leaves: list[list[float]]
-
-    def grown(self, literals: Literals, node: int = 0) -> Node:
-        """Return the tree below a node, without the tests that divide no contexts or whose sides are the same."""
-        inner = len(self.tests)
-        if node >= inner:
-            leaf = self.leaves[node - inner]
-            return Leaf(leaf.index(min(leaf)))
-        fails, holds = 2 * node + 1, 2 * node + 2
-        for empty, other in ((holds, fails), (fails, holds)):
-            if not self._reached(empty):
-                return self.grown(literals, other)
-        return split(literals.tests[self.tests[node]], self.grown(literals, holds), self.grown(literals, fails))
-
-    def _reached(self, node: int) -> bool:
-        """Return whether any context comes to a node."""
-        first, last, inner = node, node, len(self.tests)
-        while first < inner:
-            first, last = 2 * first + 1, 2 * last + 2
-        return any(self.counts[first - inner : last + 1 - inner])
-
-
-def traced(table: Floats, truth: Array, tests: Array) -> tuple[float, Traced]:
-    """Return the total cost of a best tree with these tests, and the tree.
-
-    In: the costs ``table`` (g, K) of contexts, and the literals ``truth`` (g, p) that hold at each.
-    """
-    n_leaves = len(tests) + 1
-    counts, leaves, played = np.zeros(n_leaves, np.int64), np.zeros((n_leaves, table.shape[1])), np.empty(len(table))
-    _fall(table, truth, tests, counts, leaves, played)
-    return float(played.sum()), Traced(tests.tolist(), counts.tolist(), leaves.tolist())
+from policies.semirings import Array
+from policies.trees.recursion import BIG, TreeQuestion
 
 
 @compiled()
-def _fall(table: Array, truth: Array, tests: Array, counts: Array, leaves: Array, played: Array) -> None:
-    """Add the contexts to ``counts`` and ``leaves``, see ``Traced``; fill played (g,) with what their leaves cost."""
-    inner, reached, cheapest = len(tests), np.empty(len(table), np.int64), np.empty(len(leaves), np.int64)
-    for j in range(len(table)):
-        node = 0
-        while node < inner:
-            node = 2 * node + (2 if truth[j, tests[node]] else 1)
-        reached[j] = node - inner
-        counts[node - inner] += 1
-        for a in range(table.shape[1]):
-            leaves[node - inner, a] += table[j, a]
-    for leaf in range(len(leaves)):
-        cheapest[leaf] = np.argmin(leaves[leaf])
-    for j in range(len(table)):
-        played[j] = table[j, cheapest[reached[j]]]
-
-
-@compiled(NO_NAN)
-def pair_tests(
-    everywhere: float,
-    table: Array,
-    truth: Array,
-    pattern: Array,
-    literals: Array,
-    costs: Array,
-    weighted: Array,
-    pairs: Array,
-    own: Array,
-    near: Array,
-    far: Array,
+def trace(
+    totals: Array,
+    asked: TreeQuestion,
+    closed: Array,
+    flipped: Array,
+    start: Array,
+    where: Array,
+    T: Array,
+    n: int,
     tests: Array,
 ) -> None:
-    """Fill ``tests`` (1,) or (3,) of a best tree of depth 1 or 2; the rest is what the kernel ``search`` has left.
+    """Fill ``tests`` of a best tree with at most ``n`` leaves.
 
-    That was asked about a context with ``pattern`` (p,), where all literals hold. The numbers compared are those of
-    a search for stumps on either side of the root, to the last bit: where the root holds they are pairs that are known,
-    where it fails they are added up.
+    In: what ``recurse`` has left, asked with ``every`` and without a context.
     """
-    tests[0] = f = _best_root(everywhere, near[0, 0], far[0, 0])
-    if len(tests) == 1:
-        return
-    p = len(pattern)
-    for side in range(2):
-        if side == 0:
-            _add_up_fails(f, p, literals, costs, weighted, pairs)
-        for a in range(own.shape[2]):
-            for g in range(p + 1):
-                own[0, g, a] = pairs[0, a, min(f, g), max(f, g)] if side else pairs[1, a, p, g]
-        here = 0.0
-        for j in range(len(table)):
-            here += table[j, 0] if truth[j, f] == (side == 1) else 0.0
-        one_test(None, pattern, None, None, own, 0, near[1, 0], far[1, 0])
-        tests[1 + side] = _best_root(here, near[1, 0], far[1, 0])
+    depth, p, least, shift = len(asked.empty), len(flipped), asked.least, asked.shift
+    chosen, most, ways = (
+        np.zeros(depth + 1, np.int64),
+        np.zeros(len(tests), np.int64),
+        np.empty((2, where[1, depth], p)),
+    )
+    most[0] = n
+    for node in range(len(tests)):
+        level, k, o = descend(node, tests, flipped, chosen)
+        h = depth - level
+        if k < 0 or h == 0 or (shift and most[node] == 1):
+            continue
+        best = leaf(k, chosen, o, totals, start, least) if shift else BIG
+        fill_ways(h, k, chosen, o, totals, asked, start, where, T, ways)
+        for g in range(p):
+            up = 0 if flipped[g] else 1
+            for i in range(0 if closed[g] else where[1, h - 1]):
+                for j in range(min(where[1, h - 1], most[node] - i - shift)):
+                    if ways[up, i, g] + ways[1 - up, j, g] < best:
+                        best, tests[node] = ways[up, i, g] + ways[1 - up, j, g], g
+                        most[2 * node + 2], most[2 * node + 1] = i + 1, j + 1
 
 
 @compiled()
-def _add_up_fails(f: int, p: int, literals: Array, costs: Array, weighted: Array, pairs: Array) -> None:
-    """Fill pairs[1, ., p] with the totals of each literal where the literal f fails."""
-    n = literals.shape[0] * literals.shape[2]
-    restrict(literals, f, n, costs)
-    for b in range(costs.shape[1]):
-        for a in range(costs.shape[2]):
-            for j in range(costs.shape[3]):
-                costs[1, b, a, j] = costs[0, b, a, j] - costs[1, b, a, j]
-    add_up(literals, costs[1], n, weighted, pairs[1], p, p + 1, 0)
+def descend(node: int, tests: Array, flipped: Array, chosen: Array) -> tuple[int, int, int]:
+    """Fill ``chosen`` with the literals on the way to a node; return their number, below 0 where none gets there.
+
+    Returned are the length of the way, that number, and the outcomes.
+    """
+    path, level, k, o = node, 0, 0, 0
+    below = np.zeros(len(chosen) + 1, np.int64)
+    while path and k >= 0:
+        parent, holds = (path - 1) // 2, path % 2 == 0
+        f = tests[parent]
+        k, o = insert(k, chosen, o, f, 1 if holds != flipped[f] else 0, below) if f >= 0 else (-1, 0)
+        chosen[:] = below[: len(chosen)]
+        path, level = parent, level + 1
+    return level, k, o
 
 
-@compiled(NO_NAN)
-def _best_root(everywhere: float, near: Array, far: Array) -> int:
-    """Return the literal at the root of the least ``near`` (p, K) and ``far`` (p,)."""
-    best, least = 0, np.inf
-    for f in range(len(far)):
-        for a in range(near.shape[1]):
-            way = everywhere + (near[f, a] + far[f])
-            if way < least:
-                best, least = f, way
-    return best
+@compiled()
+def insert(k: int, chosen: Array, o: int, g: int, bit: int, into: Array) -> tuple[int, int]:
+    """Put the literal g, with its outcome, into the set of a state; return the size, -1 if it contradicts it, and o."""
+    i = 0
+    while i < k and chosen[i] < g:
+        into[i] = chosen[i]
+        i += 1
+    again = i < k and chosen[i] == g
+    if not again:
+        into[i] = g
+    shift = 0 if again else 1
+    for j in range(i, k):
+        into[j + shift] = chosen[j]
+    if again:
+        return (k if (o >> i & 1) == bit else -1), o
+    return k + 1, (o >> i << (i + 1)) | (bit << i) | (o & ((1 << i) - 1))
+
+
+@compiled()
+def fill_ways(
+    h: int,
+    k: int,
+    chosen: Array,
+    o: int,
+    totals: Array,
+    asked: TreeQuestion,
+    start: Array,
+    where: Array,
+    T: Array,
+    ways: Array,
+) -> None:
+    """Fill ways (2, leaves, p): T_{h-1} of a state of ``k`` literals where each literal fails, and where it holds."""
+    below, p = np.zeros(k + 1, np.int64), ways.shape[2]
+    for g in range(p):
+        for bit in range(2):
+            size, outcome = insert(k, chosen, o, g, bit, below)
+            at, apart = cell(h - 1, size, below, outcome, p, start, where) if size >= 0 and h > 1 else (0, 0)
+            for i in range(where[1, h - 1]):
+                if size < 0:
+                    ways[bit, i, g] = 0.0 if asked.empty[h - 1, i] > 0.0 else BIG
+                elif h == 1:
+                    ways[bit, i, g] = leaf(size, below, outcome, totals, start, asked.least)
+                else:
+                    ways[bit, i, g] = T[at + apart * i]
+
+
+@compiled()
+def cell(h: int, k: int, chosen: Array, o: int, p: int, start: Array, where: Array) -> tuple[int, int]:
+    """Return where T_h of a state of ``k`` literals is, with one leaf, and how far those with more leaves are apart."""
+    if k == 0:
+        return where[2 + h, 0], 1
+    w, above = 0, -1
+    for i in range(k - 1):
+        w, above = start[w] + chosen[i], chosen[i]
+    rank, n = start[w] + above + 1 - where[0, k], p - 1 - above
+    return where[2 + h, k] + where[1, h] * (rank << k) + o * n + chosen[k - 1] - above - 1, n << k
+
+
+@compiled()
+def leaf(k: int, chosen: Array, o: int, totals: Array, start: Array, least: Array) -> float:
+    """Return the least total of a leaf for a state, BIG where it is too small."""
+    ranks, sums = np.zeros(1 << k, np.int64), np.zeros(len(totals))
+    for i in range(k):
+        for mask in range(1 << i):
+            ranks[mask | 1 << i] = start[ranks[mask]] + chosen[i]
+    for mask in range(1 << k):
+        if mask & o == o:
+            sign, rest = 1.0, mask ^ o
+            while rest:
+                sign, rest = -sign, rest & (rest - 1)
+            for c in range(len(totals)):
+                sums[c] += sign * totals[c, ranks[mask]]
+    cost, n = 0.0, len(totals) - len(least)
+    for c in range(len(least)):
+        if sums[n + c] < least[c]:
+            return BIG
+    for a in range(n):
+        cost = min(cost, sums[a])
+    return cost

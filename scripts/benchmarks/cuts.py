@@ -6,7 +6,7 @@ Trees of depth 2 (3 where it says so), K = 3, standard normal features. *Noise*:
 with the features, the hardest case for bounds. *Planted*: the action that a tree of depth 2 chooses costs 0.5 less.
 Three tables:
 
-pairs of features against pairs of literals
+codes of features against products of literals
     the same query by both routes, which take turns; answers must agree, or the script stops
 all cut points
     opening, a value, which is proved, and how many root cuts were evaluated of how many there are, beside published
@@ -39,7 +39,6 @@ from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import root_search
-from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
 
@@ -83,7 +82,7 @@ def main() -> None:
     arguments = parser.parse_args()
     most = 1000 if arguments.quick else 10**9
     tables = {
-        "pairs of features against pairs of literals, one value": [against(*s) for s in ROUTES if s[0] <= most],
+        "codes of features against products of literals, one value": [against(*s) for s in ROUTES if s[0] <= most],
         "all cut points": [
             all_cuts(*size, planted=planted) for size in ALL if size[0] <= most for planted in (False, True)
         ],
@@ -129,7 +128,7 @@ def against(n: int, d: int, cuts: int, depth: int) -> Row:
     rng = np.random.default_rng(SEED)
     literals = Literals.of(rng.normal(size=(n, d)), cuts)
     costs = rng.normal(size=(len(literals.contexts), N_ACTIONS))
-    searches = [cls(literals, N_ACTIONS, depth, Names()) for cls in (TreeSearch, FeaturePairSearch)]
+    searches = [TreeSearch(literals, N_ACTIONS, depth, Names(), by_codes=codes) for codes in (False, True)]
     row: Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
     for kind, table in (("real", costs), ("whole", np.rint(3 * costs))):
         by_literals, by_features = (search.value for search in searches)
@@ -148,7 +147,8 @@ def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
     opening, opened = timed(DecisionTrees(N_ACTIONS, depth=depth, thresholds="all").on, contexts)
     seconds, (value, n_evaluated) = timed(evaluations, opened.search().value, costs, turns=3 if n <= 10_000 else 1)
     if (n, d, depth) == ALL[0]:
-        check_same(value, FeaturePairSearch(Literals.of(contexts, "all"), N_ACTIONS, depth, Names()).value(costs))
+        by_codes = TreeSearch(Literals.of(contexts, "all"), N_ACTIONS, depth, Names(), by_codes=True)
+        check_same(value, by_codes.value(costs))
     return {
         "depth": depth,
         "contexts": n,

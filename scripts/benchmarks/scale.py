@@ -6,7 +6,7 @@ Trees of depth 2 (3 where it says so), K = 3, standard normal features, noise co
 tree is 0.5 cheaper. Every contender runs in a process of its own, on one core:
 
 ours             kind "search": opening the oracle, then the first value; kernels are compiled beforehand
-pairs of literals  ours with 9 cuts by the kernel for few cuts, whatever the counted work says
+products of literals  ours with 9 cuts by the kernel for few cuts, whatever the counted work says
 STreeD, scikit-learn, econml  as in peers.py
 
 Contenders that are not installed are left out. ``saving`` is the mean saving of the tree that was found against no
@@ -50,7 +50,7 @@ RUNS = [
     *((who, n, d, 2) for d in (10, 30) for who in DRAWN for n in SIZES),
     *((who, 1_000_000, 10, 2) for who in ("ours, 9 cuts", "scikit-learn, greedy")),
     ("ours, 255 cuts", 1_000_000, 30, 2),
-    *(("pairs of literals, 9 cuts", n, 10, 2) for n in SIZES),
+    *(("products of literals, 9 cuts", n, 10, 2) for n in SIZES),
     *(("econml, greedy", n, 10, 2) for n in SIZES),
     ("ours, 9 cuts", 10_000, 10, 3),
     ("STreeD, 9 cuts", 10_000, 10, 3),
@@ -130,7 +130,7 @@ def peak_memory() -> float:
 def contender(who: str, depth: int) -> Callable[[Floats, Floats], tuple[float, float, float]]:
     """Return what asks a contender, given contexts (n, d) and costs (n, K): when it was open, when done, the value."""
     name, _, cuts = who.partition(", ")
-    if name in ("ours", "pairs of literals"):
+    if name in ("ours", "products of literals"):
         count = cuts.partition(" ")[0]
         trees = DecisionTrees(N_ACTIONS, depth=depth, thresholds="all" if count == "all" else int(count))
         return lambda contexts, costs: ours(trees, contexts, costs, None if name == "ours" else Route.LITERALS)

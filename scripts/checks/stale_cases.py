@@ -71,7 +71,7 @@ def further() -> Iterator[Query]:
     columns, gains = rng.integers(0, 5, (10, 7)).astype(float), rng.integers(-9, 10, (10, 2)).astype(float)
     rules = LinearRules(2, max_weight=2, thresholds=1)
     yield lambda: open_oracle(rules, columns, kind="search").value(gains)
-    # Trees by pairs of features of which only those of one leaf are within the limits.
+    # Trees by codes of features of which only those of one leaf are within the limits.
     leaves = DecisionTrees(3, thresholds="all", min_leaf_size=m // 2 + 1)
     many = rng.integers(0, 20, (m, 2)).astype(float)
     yield lambda: open_oracle(leaves, many, kind="search").value(costs[:, :3])

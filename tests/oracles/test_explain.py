@@ -30,7 +30,7 @@ def lines(oracle: Any) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("policies", "way"),
     [
-        (DecisionTrees(2, depth=2), "all trees of depth 2 by pairs of literals: the fewest steps for 2 tests"),
+        (DecisionTrees(2, depth=2), "all trees of depth 2 by products of literals: the fewest steps for 2 tests"),
         (DecisionTrees(2, depth=2, max_leaves=3), "all trees of depth 2 within the limits of size, by pairs of"),
         (LinearRules(2), "support tables: 1 supports of 3 features"),
         (BoxRules(2), "the totals of all 3 boxes"),
@@ -109,4 +109,4 @@ def test_the_command_explains(tmp_path: Path) -> None:
     given = ["solve", str(contexts), str(costs), "--kind", "search", "--depth", "1", "--explain"]
     result = CliRunner().invoke(cli, given)
     assert result.exit_code == 0, result.output
-    assert "answers: by all trees of depth 1 by pairs of literals" in result.output
+    assert "answers: by all trees of depth 1 by products of literals" in result.output

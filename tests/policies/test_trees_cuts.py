@@ -1,8 +1,9 @@
-"""The search over trees with many cuts: pairs of features and root cuts against pairs of literals and the list."""
+"""The search over trees with many cuts: totals by codes and root cuts against totals by products and the list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 
 import hypothesis.strategies as st
@@ -18,12 +19,12 @@ from policies.names import Names
 from policies.trees import DecisionTrees, root_search
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
-from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.search import TreeSearch
 
 NAMES = Names.of(None, None)
+by_codes = partial(TreeSearch, by_codes=True)
 EIGHT = np.random.default_rng(0).normal(size=(8, 2)).round(1)
 
 
@@ -45,7 +46,7 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), thresholds)
     if not len(literals):
         return
-    slow, fast = (route(literals, n_actions, depth, NAMES) for route in (TreeSearch, FeaturePairSearch))
+    slow, fast = (route(literals, n_actions, depth, NAMES) for route in (TreeSearch, by_codes))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -71,7 +72,7 @@ def test_root_cuts_answer_as_pairs_of_features(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(root_search, "SMALLEST", smallest)
         patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (route(literals, n_actions, 2, NAMES) for route in (FeaturePairSearch, EveryCutSearch))
+        slow, fast = (route(literals, n_actions, 2, NAMES) for route in (by_codes, EveryCutSearch))
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -110,9 +111,7 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(root_search, "SMALLEST", smallest)
         patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (
-            route(literals, n_actions, 2, NAMES, kept, counts) for route in (FeaturePairSearch, EveryCutSearch)
-        )
+        slow, fast = (route(literals, n_actions, 2, NAMES, kept, counts) for route in (by_codes, EveryCutSearch))
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -136,7 +135,7 @@ def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     counts = context_counts(literals.group, n_actions, np.arange(m) % 3 if kept.min_action_rows else None)
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
-    slow, fast = (route(literals, n_actions, depth, NAMES, kept, counts) for route in (TreeSearch, FeaturePairSearch))
+    slow, fast = (route(literals, n_actions, depth, NAMES, kept, counts) for route in (TreeSearch, by_codes))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     whole = np.rint(costs)
@@ -155,9 +154,9 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | 
     costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
     trees = Literals.of(contexts, "all"), 3, 2, NAMES
     if kept is None:
-        slow, fast = FeaturePairSearch(*trees), EveryCutSearch(*trees)
+        slow, fast = by_codes(*trees), EveryCutSearch(*trees)
     else:
-        slow, fast = (search(*trees, kept, np.ones((400, 1))) for search in (FeaturePairSearch, EveryCutSearch))
+        slow, fast = (search(*trees, kept, np.ones((400, 1))) for search in (by_codes, EveryCutSearch))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
 

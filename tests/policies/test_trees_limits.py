@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -218,11 +219,11 @@ def test_single_and_double_precision_agree(depth: int) -> None:
 @pytest.mark.parametrize(
     ("limits", "capability", "reason"),
     [
-        ({"depth": 4, "max_leaves": 5}, "search", "deeper than 3 knows no max_leaves.*kind 'milp'"),
-        ({"depth": 4, "max_leaves": 5}, "action_weights", "deeper than 3"),
+        ({"depth": 7, "max_leaves": 9}, "search", "deeper than 6 knows no max_leaves.*kind 'milp'"),
+        ({"depth": 7, "max_leaves": 9}, "action_weights", "deeper than 6"),
         ({"max_features": 1}, "action_weights", "max_features.*do not add up.*kind 'enumeration'"),
         ({"max_features": 1}, "constraints", "no side constraints together with max_features.*kind 'milp'"),
-        ({"depth": 4, "max_leaves": 5}, "constraints", "deeper than 3"),
+        ({"depth": 7, "max_leaves": 9}, "constraints", "deeper than 6"),
         ({"min_action_rows": 1, "logged_actions": [0, 1, 0, 1]}, "fixed", "no others may arrive"),
     ],
 )
@@ -273,3 +274,45 @@ def test_where_nothing_can_be_tested_one_leaf_is_left(limits: dict[str, int], ki
     if kind == "milp" or "max_features" not in limits:
         never = [share_at_most(1, 0.5, n_contexts=4, n_actions=3)]
         assert open_oracle(trees, contexts, kind=kind, constraints=never).value(costs) == 4.0
+
+
+def least_within(truth: np.ndarray, costs: np.ndarray, depth: int, most: int, smallest: int) -> float:
+    """Return the least total cost by definition: trees of a depth, with at most so many leaves of so many rows each."""
+
+    @cache
+    def least(here: tuple[bool, ...], height: int, leaves: int) -> float:
+        rows = np.array(here)
+        best = float(costs[rows].sum(axis=0).min()) if rows.sum() >= smallest else np.inf
+        if height == 0:
+            return best
+        for column in truth.T:
+            holds, fails = tuple((rows & column).tolist()), tuple((rows & ~column).tolist())
+            for n in range(1, leaves):
+                best = min(best, least(holds, height - 1, n) + least(fails, height - 1, leaves - n))
+        return best
+
+    return least((True,) * len(costs), depth, most)
+
+
+@pytest.mark.parametrize("depth", [4, 5, 6])
+@pytest.mark.parametrize(
+    "limits", [{"max_leaves": 5}, {"max_leaves": 7, "min_leaf_size": 2}, {"min_leaf_size": 3}], ids=str
+)
+def test_limits_are_kept_at_depth_4_to_6(depth: int, limits: dict[str, int]) -> None:
+    """Value, profile and tree are those of the definition, free and under a rule that forbids an action somewhere."""
+    rng = np.random.default_rng([depth, len(limits), *limits.values()])
+    most, smallest = min(limits.get("max_leaves", 2**depth), 8), limits.get("min_leaf_size", 0)
+    for _ in range(3):
+        contexts = rng.permutation(np.array(list(product((0.0, 1.0), repeat=3))))[:7]
+        truth, costs = contexts <= 0.5, rng.integers(-9, 10, (7, 2)).astype(float)
+        opened = DecisionTrees(2, depth=depth, **limits).on(contexts)
+        search = open_oracle(opened, contexts, kind="search")
+        answer = search.minimise(costs)
+        assert answer.value == search.value(costs) == least_within(truth, costs, depth, most, smallest)
+        assert costs[np.arange(7), answer.policy.predict(contexts)].sum() == answer.value
+        assert opened._allowed(answer.policy.root)
+        priced = [costs + 1000.0 * (np.arange(7) == 2)[:, None] * (np.arange(2) != a) for a in range(2)]
+        expected = [least_within(truth, table, depth, most, smallest) for table in priced]
+        assert search.profile(costs, 2).tolist() == expected
+        ruled = open_oracle(opened, contexts, kind="search", constraints=[must_play(1, [2], n_contexts=7, n_actions=2)])
+        assert ruled.value(costs) == expected[1]

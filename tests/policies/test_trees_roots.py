@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -22,7 +23,6 @@ from policies.names import Names
 from policies.trees import DecisionTrees, root_search
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
-from policies.trees.feature_search import FeaturePairSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_search import RootCuts
@@ -31,6 +31,7 @@ from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
 
 NAMES = Names.of(None, None)
+by_codes = partial(TreeSearch, by_codes=True)
 
 
 def table(rng: np.random.Generator, m: int, d: int) -> Floats:
@@ -47,7 +48,7 @@ def test_depth_3_answers_as_pairs_of_features(draw_costs: Callable[..., Floats],
     literals = Literals.of(table(rng, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
-    slow, fast = (search(literals, n_actions, 3, NAMES) for search in (FeaturePairSearch, EveryCutSearch))
+    slow, fast = (search(literals, n_actions, 3, NAMES) for search in (by_codes, EveryCutSearch))
     g = len(literals.contexts)
     costs, row, unit = draw_costs(data, g, n_actions), int(rng.integers(g)), 2.0 ** int(rng.integers(-900, 900))
     with pytest.MonkeyPatch.context() as patch:
@@ -78,7 +79,7 @@ def test_depth_3_keeps_limits_as_pairs_of_features(draw_costs: Callable[..., Flo
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
     trees = literals, 2, 3, NAMES, kept, counts
-    slow, fast = FeaturePairSearch(*trees), EveryCutSearch(*trees)
+    slow, fast = by_codes(*trees), EveryCutSearch(*trees)
     costs = draw_costs(data, len(literals.contexts), 2)
     row = int(rng.integers(len(costs)))
     least, tree = fast.minimise(costs)
@@ -105,7 +106,7 @@ def test_depth_3_on_hundreds_of_contexts(kind: str) -> None:
     contexts = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 20, (90, 1))])
     costs = rng.normal(size=(90, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
     literals = Literals.of(contexts, "all")
-    expected = FeaturePairSearch(literals, 3, 3, NAMES).value(costs)
+    expected = by_codes(literals, 3, 3, NAMES).value(costs)
     assert EveryCutSearch(literals, 3, 3, NAMES).value(costs) == pytest.approx(expected, abs=1e-9)
 
 

@@ -18,8 +18,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 from policies.literals import Literals
-from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
-from policies.trees import search as trees_search
+from policies.trees import DecisionTree, DecisionTrees, Leaf, Split, totals
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.permutation(np.array(list(product((0.0, 1.0), repeat=4))))[[0, 1, 2, 3, 4, 5, 2, 6, 0]]  # two repeat
@@ -150,7 +149,7 @@ def test_single_and_double_precision_agree(depth: int, monkeypatch: pytest.Monke
     search = opened.search()
     costs = rng.integers(-9, 10, (len(opened.contexts), 3)).astype(float)
     single = search.value(costs), *search.profile(costs, 4)
-    monkeypatch.setattr(trees_search, "SINGLE", -1.0)
+    monkeypatch.setattr(totals, "SINGLE", -1.0)
     assert (search.value(costs), *search.profile(costs, 4)) == single
 
 

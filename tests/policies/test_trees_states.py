@@ -11,8 +11,10 @@ import pytest
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import state_search
-from policies.trees.state_search import StateSearch
+from policies.trees import search as trees_search
+from policies.trees.limits import Limits, context_counts
+from policies.trees.search import TreeSearch
+from policies.trees.sets import n_sets, n_states
 
 # rows, features, actions, depth: also with more levels than literals, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (30, 4, 4, 3), (20, 4, 3, 4), (8, 3, 2, 5), (9, 2, 3, 4), (20, 1, 3, 3)]
@@ -40,12 +42,12 @@ def least(ways: Any) -> Floats:
     return np.asarray(np.min(ways, axis=0))
 
 
-def opened(shape: tuple[int, int, int, int], seed: int = 0) -> tuple[StateSearch, Literals, np.random.Generator]:
+def opened(shape: tuple[int, int, int, int], seed: int = 0) -> tuple[TreeSearch, Literals, np.random.Generator]:
     """Return a search over trees on random contexts of 0 and 1, some features more often 1 than others."""
     m, p, n_actions, depth = shape
     rng = np.random.default_rng(seed)
     literals = Literals.of((rng.random((m, p)) < rng.uniform(0.2, 0.8, p)).astype(float), 1)
-    return StateSearch(literals, n_actions, depth, Names()), literals, rng
+    return TreeSearch(literals, n_actions, depth, Names()), literals, rng
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, int], kind: str) -> Floats:
@@ -91,18 +93,39 @@ def test_what_does_not_fit_memory_is_searched_root_by_root(
     """With states of less depth only, answers are the same to the bit, and the tree of lowest numbers is the same."""
     whole, literals, rng = opened(shape)
     assert whole._fits == shape[3]
-    depths, kept = set(), state_search.kept
-    monkeypatch.setattr(state_search, "MOST_NUMBERS", state_search.n_numbers(5, 3, fits) if fits else 0)
-    less = StateSearch(literals, shape[2], shape[3], Names())
+    room = n_states(5, fits, 3, None) + 2 * n_sets(5, fits)
+    monkeypatch.setattr(trees_search, "MOST_NUMBERS", room if fits else 0)
+    less = TreeSearch(literals, shape[2], shape[3], Names())
     assert less._fits == fits
-    monkeypatch.setattr(state_search, "kept", lambda truth, K, d, dtype: (depths.add(d), kept(truth, K, d, dtype))[1])
     for _ in range(3):
         costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
         assert less.value(costs) == whole.value(costs)
         assert less.minimise(costs) == whole.minimise(costs)
         assert less.profile(costs, 1).tolist() == whole.profile(costs, 1).tolist()
         assert less.log_weights(costs, 1, 0.1) == pytest.approx(whole.log_weights(costs, 1, 0.1), rel=1e-12)
-    assert depths - {shape[3]} == ({fits} if fits > 2 else set())
+    assert set(less._states) == {fits}
+
+
+@pytest.mark.parametrize(
+    "kept", [Limits(min_leaf_size=4), Limits(max_leaves=5), Limits(max_features=2, min_leaf_size=2, max_leaves=6)]
+)
+def test_limits_are_kept_root_by_root(monkeypatch: pytest.MonkeyPatch, kept: Limits) -> None:
+    """What does not fit memory has the same values, profiles, weights and trees within limits."""
+    whole, literals, rng = opened((40, 4, 3, 3))
+    trees = literals, 3, 3, Names(), kept, context_counts(literals.group, 3, None)
+    whole = TreeSearch(*trees)
+    assert whole._fits == 3
+    monkeypatch.setattr(TreeSearch, "_fit", lambda _, height: height == 1)
+    less = TreeSearch(*trees)
+    for kind in ("whole", "ties"):
+        costs = drawn(rng, (len(literals.contexts), 3), kind)
+        assert less.value(costs) == whole.value(costs)
+        assert less.profile(costs, 2).tolist() == whole.profile(costs, 2).tolist()
+        assert less.minimise(costs) == whole.minimise(costs)
+        assert kept.allow(less.minimise(costs)[1].root, literals.contexts, trees[-1])
+        if kept.max_features is None:
+            assert less.log_weights(costs, 2, 0.1) == pytest.approx(whole.log_weights(costs, 2, 0.1), rel=1e-12)
+    assert set(less._states) == {1}
 
 
 def test_many_contexts_are_gathered_block_by_block() -> None:
@@ -110,6 +133,6 @@ def test_many_contexts_are_gathered_block_by_block() -> None:
     search, literals, rng = opened((3000, 11, 2, 4))
     assert len(literals.contexts) > 512
     costs = drawn(rng, (len(literals.contexts), 2), "whole")
-    below = StateSearch(literals, 2, 3, Names())
+    below = TreeSearch(literals, 2, 3, Names())
     sides = [[below.value(costs * (column == side)[:, None]) for side in (0, 1)] for column in literals.truth.T]
     assert search.value(costs) == min(map(sum, sides))

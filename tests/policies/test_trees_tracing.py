@@ -10,10 +10,8 @@ import pytest
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import search as by_pairs
-from policies.trees import state_search as by_states
+from policies.trees import states
 from policies.trees.search import TreeSearch
-from policies.trees.state_search import StateSearch
 
 # rows, features, actions, depth: also one literal, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (12, 1, 2, 2), (60, 7, 4, 2), (3000, 11, 3, 2)]
@@ -35,24 +33,27 @@ def literals_of(shape: tuple[int, int, int, int]) -> tuple[Literals, np.random.G
 
 @pytest.mark.parametrize("kind", COSTS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_the_tree_is_that_of_a_search_at_every_node(shape: tuple[int, int, int, int], kind: str) -> None:
-    """To the last bit of the total, real costs included, and with the same choice wherever several are best."""
+def test_the_tree_is_that_of_a_search_at_every_node(
+    shape: tuple[int, int, int, int], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same choice wherever several are best; of real costs trees of the same total, to rounding."""
     literals, rng = literals_of(shape)
     *_, n_actions, depth = shape
-    traced, searched = (kind(literals, n_actions, depth, Names()) for kind in (StateSearch, TreeSearch))
-    for _ in range(5):
+    traced, searched = (TreeSearch(literals, n_actions, depth, Names()) for _ in range(2))
+    monkeypatch.setattr(searched, "_fit", lambda height: height == 0)
+    for _ in range(5 if len(literals.contexts) < 100 else 1):
         costs = COSTS[kind](rng, (len(literals.contexts), n_actions))
-        assert traced.minimise(costs) == searched.minimise(costs)
+        found, expected = traced.minimise(costs), searched.minimise(costs)
+        assert found[0] == pytest.approx(expected[0], abs=1e-9 if kind == "real" else 0.0, rel=0.0)
+        assert found == expected or kind == "real"
 
 
 @pytest.mark.parametrize("depth", [1, 2, 3, 4])
 def test_a_tree_takes_one_search(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernels that search are called once for a value, and once for the tree that attains it."""
+    """The recursion runs once for a value, and once for the tree that attains it."""
     literals, rng = literals_of((30, 5, 3, depth))
-    search, calls = StateSearch(literals, 3, depth, Names()), []
-    for module in (by_pairs, by_states):
-        kernel = module.search
-        monkeypatch.setattr(module, "search", lambda *asked, kernel=kernel: calls.append(1) or kernel(*asked))
+    search, calls, kernel = TreeSearch(literals, 3, depth, Names()), [], states.ask
+    monkeypatch.setattr(states, "ask", lambda *asked: calls.append(1) or kernel(*asked))
     costs = COSTS["whole"](rng, (len(literals.contexts), 3))
     value = search.value(costs)
     assert len(calls) == 1

@@ -1,0 +1,436 @@
+"""Compiled: one recursion over the states of all trees, in two semirings, from the totals of conjunctions.
+
+With A = K - 1 differences to action 0, and behind them C counts of rows, ``totals[a, S]`` is what the contexts where
+all literals of the set S hold add up to. The states of size D come from these by inclusion and exclusion,
+
+    T_0[S, o] = (+)_a (sum over the contexts where S comes out as o), infinite where a count is below ``least``
+    T_h[S, o] = (+)_g T_{h-1}[S + g, o with g] (x) T_{h-1}[S + g, o without g]
+
+The recursion is read the other way round: each set S' of size k is visited once, and for each of its literals e adds
+T_{h-1}[S', e holds] (x) T_{h-1}[S', e fails] to T_h[S' - e]. All sets u + g of one u are visited together, as rows.
+Where leaves count, a state may also end as a leaf, and numbers of leaves add up. A literal of S tested again is (x)
+the trees on no contexts; sums and ties need these derivations, and with them all heights at all sizes (``every``).
+
+(+) is min, or with a float ``soft`` -log(e^-a + e^-b), kept as a pair: T - log(mass M).  (x) is +, and * of masses.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.core.kernels import compiled, lower
+from policies.semirings import NO_NAN, Array, Soft, exponentials
+
+BIG = 1e300  # stands for infinity: differences of two are numbers
+
+
+class TreeQuestion(NamedTuple):
+    """A question: where ``near``, the answers by action at a context x where the literals ``sides`` (p,) hold.
+
+    every : all heights at all sizes; shift : 1 where leaves count, else 0; least (C,), the counts of a leaf; empty (D,
+    leaves), how many trees of each height there are on no contexts
+    """
+
+    near: bool
+    every: bool
+    shift: int
+    n_actions: int
+    sides: Array
+    least: Array
+    empty: Array
+
+
+class StateRoom(NamedTuple):
+    """Where answers are (sets.StateLayout), the numbers T and masses M, (0,) if there are none, and working space.
+
+    In front of T are the leaves of a row (2^k, n), at ``own`` those at x (K, n), and at ``other`` one more row.
+    """
+
+    start: Array
+    first: Array
+    leaves: Array
+    cells: Array
+    owns: Array
+    own: int
+    other: int
+    T: Array
+    M: Array
+    terms: Array
+    work: Array
+    ranks: Array
+    chosen: Array
+
+
+class SetRow(NamedTuple):
+    """The sets u + g of size k for all n literals g above ``last``, the highest of u; u's outcome at x; rank."""
+
+    k: int
+    n: int
+    last: int
+    outcome: int
+    rank: int
+
+
+@compiled(NO_NAN)
+def ask(
+    soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, start: Array, where: Array, T: Array, M: Array
+) -> tuple[Array, int]:
+    """Run the recursion for each of ``closed`` (n, p), the literals that no tree may test.
+
+    Return the answers (leaves, 1), or by the action at x (leaves, K), and the first n with the least of all.
+    """
+    depth, p, n_actions, best, lowest = len(asked.empty), len(asked.sides), asked.n_actions, 0, BIG
+    longest = max(1 << depth, n_actions) * (p + 1)
+    terms, work = np.empty((2, longest)), np.empty((len(totals), (p + 1) << max(depth - 1, 0)))
+    ranks, chosen = np.zeros(1 << max(depth - 1, 0), np.int64), np.zeros(depth + 1, np.int64)
+    own = (p + 1) << depth
+    room = StateRoom(
+        start, where[0], where[1], where[2 : 3 + depth], where[3 + depth :],
+        own, own + n_actions * (p + 1), T, M, terms, work, ranks, chosen,
+    )  # fmt: skip
+    answers = np.full((room.leaves[depth], n_actions if asked.near else 1), BIG)
+    for n in range(len(closed)):
+        recurse(soft, totals, asked, closed[n], room)
+        least = take_answers(soft, totals, asked, room, answers)
+        if least < lowest:
+            best, lowest = n, least
+    return answers, best
+
+
+@compiled(NO_NAN)
+def take_answers(soft: Soft, totals: Array, asked: TreeQuestion, room: StateRoom, answers: Array) -> float:
+    """Lower ``answers`` to those that the recursion has left, or set them to the sums; return the least of these."""
+    depth, least, T, M = len(asked.empty), BIG, room.T, room.M
+    for i in range(len(answers)):
+        for a in range(answers.shape[1]):
+            at = room.owns[depth, 0] + i * asked.n_actions + a if asked.near else room.cells[depth, 0] + i
+            leaf = i == 0 and (asked.shift or depth == 0)
+            cost = leaf_cost(soft, totals, asked, a) if leaf else T[at]
+            least = min(least, cost)
+            if soft is None:
+                answers[i, a] = min(answers[i, a], cost)
+            else:
+                mass = 1.0 if leaf else M[at]
+                answers[i, a] = cost - np.log(mass) if mass > 0.0 and cost < BIG else BIG
+    return least
+
+
+@compiled(NO_NAN)
+def leaf_cost(soft: Soft, totals: Array, asked: TreeQuestion, a: int) -> float:
+    """Return what one leaf costs everywhere, with the action a where that is asked for, else with any."""
+    n, cost = asked.n_actions - 1, 0.0 if a == 0 else totals[a - 1, 0]
+    for c in range(len(asked.least)):
+        if totals[n + c, 0] < asked.least[c]:
+            return BIG
+    if asked.near:
+        return float(cost)
+    for b in range(n):
+        cost = min(cost, totals[b, 0])
+    if soft is None:
+        return float(cost)
+    mass = np.exp(max(cost, -700.0))
+    for b in range(n):
+        mass += np.exp(max(cost - totals[b, 0], -700.0))
+    return float(cost - np.log(mass))
+
+
+@compiled(NO_NAN)
+def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
+    """Fill all T_h; the answers of whole trees are at cells[D, 0], and of those by action at x at owns[D, 0]."""
+    depth, p = len(asked.empty), len(asked.sides)
+    start, first, chosen, ranks = room.start, room.first, room.chosen, room.ranks
+    clear(soft, asked, room)
+    highest = p - 1  # of the open literals
+    while highest >= 0 and closed[highest]:
+        highest -= 1
+    for k in range(min(depth, p), 0, -1):
+        m = k - 1
+        for i in range(m):
+            chosen[i] = i
+        for u in range(first[m], first[k]):
+            if u > first[m]:
+                next_set(chosen, m, p)
+            last, skip, outcome = chosen[m - 1] if m else -1, False, 0
+            for i in range(m):
+                outcome |= (1 << i) if asked.sides[chosen[i]] else 0
+                skip = skip or closed[chosen[i]]
+                for o in range(1 << i):
+                    ranks[o | 1 << i] = start[ranks[o]] + chosen[i]
+            if last < highest and not skip:
+                row = SetRow(k, p - 1 - last, last, outcome, start[u] + last + 1 - first[k])
+                take_row(soft, totals, asked, closed, row, room)
+
+
+@compiled(NO_NAN)
+def clear(soft: Soft, asked: TreeQuestion, room: StateRoom) -> None:
+    """Set all T_h to infinity that are asked for, and their masses to 0."""
+    depth, T, M = len(asked.empty), room.T, room.M
+    for h in range(1, depth + 1):
+        for k in range(0 if asked.every else depth - h, depth - h + 1):
+            n = room.leaves[h] * (room.first[k + 1] - room.first[k])
+            cell, own = room.cells[h, k], room.owns[h, k]
+            T[cell : cell + (n << k)] = BIG
+            if asked.near:
+                T[own : own + n * asked.n_actions] = BIG
+            if soft is not None:
+                M[cell : cell + (n << k)] = 0.0
+                if asked.near:
+                    M[own : own + n * asked.n_actions] = 0.0
+
+
+@compiled()
+def next_set(chosen: Array, m: int, p: int) -> None:
+    """Turn ``chosen`` into the next set of m of p literals."""
+    i = m - 1
+    while chosen[i] == p - m + i:
+        i -= 1
+    chosen[i] += 1
+    for j in range(i + 1, m):
+        chosen[j] = chosen[j - 1] + 1
+
+
+@compiled(NO_NAN)
+def take_row(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, row: SetRow, room: StateRoom) -> None:
+    """Fill the leaves of the sets of a row, and hand on what is known of their states to sets of one literal less."""
+    depth = len(asked.empty)
+    if row.k == depth or asked.every or asked.shift:
+        fill_outcomes(totals, row, room)
+        fill_leaves(row, asked, room)
+        if soft is not None:
+            sum_leaves(row, asked.n_actions - 1, room)
+        exclude_leaves(row, asked, closed, room)
+        if asked.near:
+            fill_own(row, asked, room)
+    for h in range(0 if asked.every else depth - row.k, depth - row.k + 1):
+        if h:
+            finish(soft, h, row, asked, room)
+        push(soft, h, row, asked, room)
+        if asked.near:
+            push_own(soft, h, row, asked, room)
+
+
+@compiled(NO_NAN)
+def fill_outcomes(totals: Array, row: SetRow, room: StateRoom) -> None:
+    """Fill work[c, o (n + 1) + j]: the totals of the states (u, o) where the j-th literal above holds; at n all."""
+    m, n, start, ranks, work = row.k - 1, row.n, room.start, room.ranks, room.work
+    for c in range(len(totals)):
+        plane, out = totals[c], work[c]
+        for o in range(1 << m):
+            source, to = plane[start[ranks[o]] + row.last + 1 :], out[o * (n + 1) :]
+            for j in range(n):
+                to[j] = source[j]
+            to[n] = plane[ranks[o]]
+        for i in range(m):
+            width = (n + 1) << i
+            for begin in range(0, (n + 1) << m, 2 * width):
+                without, both = out[begin : begin + width], out[begin + width : begin + 2 * width]
+                for j in range(width):
+                    without[j] -= both[j]
+
+
+@compiled(NO_NAN)
+def fill_leaves(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (2^k, n) in front with the least totals of the states of the sets u + g."""
+    n, half, T, work = row.n, row.n << (row.k - 1), room.T, room.work
+    for o in range(1 << (row.k - 1)):
+        fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+        for j in range(n):
+            holds[j] = fails[j] = 0.0
+        for a in range(asked.n_actions - 1):
+            here, every = work[a, o * (n + 1) : o * (n + 1) + n], work[a, o * (n + 1) + n]
+            for j in range(n):
+                rest = every - here[j]
+                holds[j] = lower(here[j], holds[j])
+                fails[j] = lower(rest, fails[j])
+
+
+@compiled(NO_NAN)
+def sum_leaves(row: SetRow, n_differences: int, room: StateRoom) -> None:
+    """Fill M in front: the masses of the leaves, whose least totals are in T."""
+    n, half, terms, T, M, work = row.n, row.n << (row.k - 1), room.terms, room.T, room.M, room.work
+    M[: 2 * half] = 0.0
+    for a in range(-1, n_differences):
+        for o in range(1 << (row.k - 1)):
+            here, every = work[max(a, 0), o * (n + 1) :], work[max(a, 0), o * (n + 1) + n]
+            fails, holds, to, other = T[o * n :], T[half + o * n :], terms[0, o * n :], terms[0, half + o * n :]
+            for j in range(n):
+                to[j] = fails[j] - (every - here[j] if a >= 0 else 0.0)
+                other[j] = holds[j] - (here[j] if a >= 0 else 0.0)
+        exponentials(terms, 2 * half)
+        for i in range(2 * half):
+            M[i] += terms[0, i]
+
+
+@compiled(NO_NAN)
+def exclude_leaves(row: SetRow, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
+    """Set the leaves in front of T to infinity that are too small, or behind a test that is closed."""
+    n, half, T, work, n_differences = row.n, row.n << (row.k - 1), room.T, room.work, asked.n_actions - 1
+    for c in range(len(asked.least)):
+        least = asked.least[c]
+        for o in range(1 << (row.k - 1)):
+            fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+            here, every = work[n_differences + c, o * (n + 1) :], work[n_differences + c, o * (n + 1) + n]
+            for j in range(n):
+                holds[j] = BIG if here[j] < least else holds[j]
+                fails[j] = BIG if every - here[j] < least else fails[j]
+    for j in range(n):
+        if closed[row.last + 1 + j]:
+            for o in range(2 << (row.k - 1)):
+                T[o * n + j] = BIG
+
+
+@compiled(NO_NAN)
+def fill_own(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (K, n) at ``own`` with T_0 of the states of the sets u + g at x, by the action there."""
+    n, here, own, T, M, work = row.n, row.outcome * (row.n + 1), room.own, room.T, room.M, room.work
+    sides = asked.sides
+    for a in range(asked.n_actions):
+        for j in range(n):
+            holds = sides[row.last + 1 + j]
+            x, at = 0.0, (row.outcome + ((1 << (row.k - 1)) if holds else 0)) * n + j
+            if a:
+                x = work[a - 1, here + j]
+                x = x if holds else work[a - 1, here + n] - x
+            T[own + a * n + j] = BIG if T[at] >= BIG else x
+            if len(M):
+                M[own + a * n + j] = 1.0
+
+
+@compiled(NO_NAN)
+def finish(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Add to T_h of the sets u + g all that tests no new literal: a leaf, and a literal of the set tested again."""
+    leaves, k = room.leaves, row.k
+    for part in range(2 if asked.near else 1):
+        begins, size, leaf = (room.owns, asked.n_actions, room.own) if part else (room.cells, 1 << k, 0)
+        at = begins[h, k] + leaves[h] * row.rank * size
+        below = begins[h - 1, k] + leaves[h - 1] * row.rank * size if h > 1 else leaf
+        width = size * row.n
+        if asked.shift:
+            room.T[at : at + width] = room.T[leaf : leaf + width]
+            if soft is not None:
+                room.M[at : at + width] = room.M[leaf : leaf + width]
+        if asked.every:
+            test_again(soft, h, k, at, below, width, asked, room)
+
+
+@compiled(NO_NAN)
+def test_again(
+    soft: Soft, h: int, k: int, at: int, below: int, width: int, asked: TreeQuestion, room: StateRoom
+) -> None:
+    """Add T_{h-1}, at ``below``, with the trees on no contexts to T_h, for each of the k literals of the set."""
+    T, M, terms, leaves, other, shift, empty = (
+        room.T, room.M, room.terms, room.leaves, room.other, asked.shift, asked.empty,
+    )  # fmt: skip
+    for j in range(leaves[h - 1]):
+        if empty[h - 1, j] > 0.0:
+            T[other : other + width] = 0.0
+            if soft is not None:
+                M[other : other + width] = k * empty[h - 1, j]
+            for i in range(min(leaves[h - 1], leaves[h] - j - shift)):
+                add_rows(soft, T, M, terms, at + (i + j + shift) * width, below + i * width, other, width)
+
+
+@compiled()
+def target(e: int, row: SetRow, p: int, room: StateRoom) -> tuple[int, int, int]:
+    """Return the length and number of the row in which the sets u + g are without their e-th literal, and the column.
+
+    Without it, less its highest literal, u + g is the set w, whose own highest literal is ``above``.
+    """
+    m, ranks, chosen = row.k - 1, room.ranks, room.chosen
+    if m == 0:
+        return 1, 0, 0
+    w, above = ranks[((1 << m) - 1) ^ (1 << min(e, m - 1))], -1
+    if m > 1:
+        above = chosen[m - 2] if e >= m - 1 else chosen[m - 1]
+    column = row.last + (0 if e == m else 1) - above - 1
+    return p - 1 - above, room.start[w] + above + 1 - room.first[m], column
+
+
+@compiled(NO_NAN)
+def push(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Add T_h of the sets u + g to T_{h+1} of these without each of their literals e: u's, and g."""
+    k, m, n, p, shift = row.k, row.k - 1, row.n, len(asked.sides), asked.shift
+    leaves, T, M, terms = room.leaves, room.T, room.M, room.terms
+    begin, half, more = room.cells[h + 1, m], 1 << m, leaves[h + 1] - shift
+    at = room.cells[h, k] + leaves[h] * (row.rank << k) if h else 0
+    for e in range(k):
+        width, rank, column = target(e, row, p, room)
+        low = 1 << e  # outcomes of the literals below e lie side by side, where rows are as long
+        run = low if width == n else 1
+        for i in range(leaves[h]):
+            for j in range(min(leaves[h], more - i)):
+                to = begin + leaves[h + 1] * (rank << m) + (i + j + shift) * (width << m) + column
+                fails, holds = at + (i * n << k), at + (j * n << k) + low * n
+                if e == m:
+                    for o in range(half):
+                        add_row(soft, T, M, terms, to + o * width, fails + o * n, holds + o * n, n)
+                else:
+                    for o in range(0, half, run):
+                        source = ((o >> e << (e + 1)) | (o & (low - 1))) * n
+                        add_rows(soft, T, M, terms, to + o * width, fails + source, holds + source, run * n)
+
+
+@compiled(NO_NAN)
+def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Add the same at x: the side of e that x is on by the action there, and the other side."""
+    k, m, n, p, shift, n_actions = row.k, row.k - 1, row.n, len(asked.sides), asked.shift, asked.n_actions
+    leaves, T, M, terms, other, sides = room.leaves, room.T, room.M, room.terms, room.other, asked.sides
+    begin, half, more = room.owns[h + 1, m], 1 << m, leaves[h + 1] - shift
+    at = room.cells[h, k] + leaves[h] * (row.rank << k) if h else 0
+    own = room.owns[h, k] + leaves[h] * row.rank * n_actions if h else room.own
+    for e in range(k):
+        width, rank, column = target(e, row, p, room)
+        for i in range(leaves[h]):
+            for j in range(n):
+                side = half if sides[row.last + 1 + j] != (e == m) else 0
+                cell = at + (i * n << k) + ((row.outcome if e == m else row.outcome ^ (1 << e)) + side) * n + j
+                T[other + j] = T[cell]
+                if soft is not None:
+                    M[other + j] = M[cell]
+            for j in range(min(leaves[h], more - i)):
+                to = begin + (leaves[h + 1] * rank + (i + j + shift) * width) * n_actions + column
+                for a in range(n_actions):
+                    source = own + (j * n_actions + a) * n
+                    if e == m:
+                        add_row(soft, T, M, terms, to + a * width, source, other, n)
+                    else:
+                        add_rows(soft, T, M, terms, to + a * width, source, other, n)
+
+
+@compiled(NO_NAN)
+def add_rows(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
+    """T[t + j] (+)= T[a + j] (x) T[b + j] for j < n."""
+    x, y, z = T[t : t + n], T[a : a + n], T[b : b + n]
+    if soft is None:
+        for j in range(n):
+            way = y[j] + z[j]
+            x[j] = lower(way, x[j])
+    else:
+        m, my, mz = M[t : t + n], M[a : a + n], M[b : b + n]
+        for j in range(n):
+            terms[0, j] = -abs(y[j] + z[j] - x[j])
+        exponentials(terms, n)
+        for j in range(n):
+            way, mass, e = y[j] + z[j], my[j] * mz[j], terms[0, j]
+            m[j] = m[j] * e + mass if way < x[j] else m[j] + mass * e
+            x[j] = lower(way, x[j])
+
+
+@compiled(NO_NAN)
+def add_row(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
+    """T[t] (+)= (+)_j T[a + j] (x) T[b + j] for j < n."""
+    y, z, low = T[a : a + n], T[b : b + n], T[t]
+    for j in range(n):
+        way = y[j] + z[j]
+        low = lower(way, low)
+    if soft is not None:
+        my, mz, mass = M[a : a + n], M[b : b + n], M[t] * np.exp(max(low - T[t], -700.0))
+        for j in range(n):
+            terms[0, j] = low - (y[j] + z[j])
+        exponentials(terms, n)
+        for j in range(n):
+            mass += terms[0, j] * my[j] * mz[j]
+        M[t] = mass
+    T[t] = low

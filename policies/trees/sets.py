@@ -1,0 +1,117 @@
+"""Numbers of sets of literals, and where the answers of their states lie.
+
+Sets of at most D of the p literals are numbered by size, and within a size in lexicographic order. So the sets that a
+set u becomes by one literal g above all of its own have neighbouring numbers, ``start[u] + g``: the numbers of all of
+them are a row, and every loop of the recursion runs along such rows.
+
+A *state* is a set with an outcome for each literal, bit i that of its i-th lowest. The answers T_h of all states of
+size k, h being the height of the trees below, begin at ``least[h, k]``: a block for each set u of size k - 1, in order;
+in it by the number of leaves (where it is limited), then by the outcome, then by g. In the same way ``own[h, k]`` holds
+K answers for the one outcome of each set at the context x that is asked about, by the action played there: by leaves,
+action, g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from math import comb
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.types import Bools, Ints
+from policies.literals import Literals
+from policies.trees.limits import Limits
+
+CHUNK = 2**20  # sets of which rows are made at a time
+
+
+class StateLayout(NamedTuple):
+    """start (sets of less than D,); where (2 D + 4, D + 2): first numbers by size, leaves by height, least, own.
+
+    ``room`` is how many numbers there are in all, with the working space in front.
+    """
+
+    start: Ints
+    where: Ints
+    room: int
+
+
+def layout(p: int, depth: int, n_actions: int, most_leaves: int | None) -> StateLayout:
+    """Return where everything is, for trees of a depth, with at most so many leaves where they count."""
+    start, first = _numbered(p, depth)
+    where = np.zeros((2 * depth + 4, depth + 2), np.int64)
+    where[0] = first
+    where[1, : depth + 1] = [1 if most_leaves is None else min(2**h, most_leaves) for h in range(depth + 1)]
+    place = (2**depth + n_actions + max(2**depth, n_actions)) * (p + 1)
+    for h in range(depth + 1):
+        sizes, leaves = range(depth - h + 1 if h else 0), int(where[1, h])
+        for k in sizes:
+            where[2 + h, k] = place
+            place += leaves * comb(p, k) << k
+        for k in sizes:
+            where[3 + depth + h, k] = place
+            place += leaves * comb(p, k) * n_actions
+    return StateLayout(start, where, place)
+
+
+def n_states(p: int, depth: int, n_actions: int, most_leaves: int | None) -> int:
+    """Return about how many numbers the answers of all states are, as ``layout`` counts them."""
+    leaves = [1 if most_leaves is None else min(2**h, most_leaves) for h in range(depth + 1)]
+    sizes = [(h, k) for h in range(1, depth + 1) for k in range(depth - h + 1)]
+    return sum(leaves[h] * comb(p, k) * (2**k + n_actions) for h, k in sizes)
+
+
+def _numbered(p: int, depth: int) -> tuple[Ints, Ints]:
+    """Return ``start`` of all sets of less than ``depth`` literals, and the first number (depth + 2,) of each size."""
+    last, starts, first = np.array([-1]), [np.zeros(0, np.int64)], np.zeros(depth + 2, np.int64)
+    for k in range(depth):
+        first[k + 1] = first[k] + len(last)
+        n_above = p - 1 - last
+        begins = first[k + 1] + np.cumsum(n_above) - n_above
+        starts.append(begins - (last + 1))
+        last = np.arange(n_above.sum()) - np.repeat(starts[-1] - first[k + 1], n_above)
+    first[depth + 1] = first[depth] + len(last)
+    return np.concatenate(starts), first
+
+
+def n_sets(p: int, depth: int) -> int:
+    """Return how many sets of at most ``depth`` of ``p`` literals there are."""
+    return sum(comb(p, k) for k in range(depth + 1))
+
+
+def sets_of(p: int, depth: int) -> Iterator[Ints]:
+    """Yield the sets of up to ``depth`` of ``p`` literals in the order of their numbers: arrays (n, k) of one size."""
+    sets = np.zeros((1, 0), np.int64)
+    yield sets
+    for k in range(1, min(p, depth) + 1):
+        made = []
+        for part in np.array_split(sets, 1 + len(sets) * p // CHUNK):
+            begin = part[:, -1] + 1 if k > 1 else np.zeros(len(part), np.int64)
+            n_above = p - begin
+            place = np.arange(n_above.sum()) - np.repeat(np.cumsum(n_above) - n_above, n_above)
+            made.append(np.column_stack([np.repeat(part, n_above, axis=0), place + np.repeat(begin, n_above)]))
+            yield made[-1]
+            made = made if k < depth else []  # the largest are many
+        sets = np.concatenate(made) if made else sets
+
+
+def number(members: Ints, start: Ints) -> Ints:
+    """Return the numbers (n,) of the sets of literals in each row of ``members`` (n, k), where some may come twice."""
+    members = np.sort(members, axis=1)
+    found, before = np.zeros(len(members), np.int64), np.full(len(members), -1)
+    for column in members.T:
+        new = column != before
+        found[new] = start[found[new]] + column[new]
+        before = column
+    return found
+
+
+def closed_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
+    """Return (n, p): which literals are closed to a tree, for each set of features that a tree may share."""
+    d = len(literals.features)
+    chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))), dtype=np.int64)
+    closed = np.ones((len(chosen), d), bool)
+    np.put_along_axis(closed, chosen, values=False, axis=1)
+    return np.repeat(closed, np.diff(literals.first), axis=1)

@@ -1,0 +1,347 @@
+"""The table of totals that trees are found from, and two ways to fill it from the costs of contexts.
+
+totals (A + C, sets): what the contexts where all literals of a set hold add up to, of A = K - 1 differences of costs to
+action 0 and, behind them, of C counts of rows. Sets of up to D literals are numbered as in policies/trees/sets.py.
+
+products : blocks of contexts times pairs of literals, below each set of D - 2 literals; for few cuts of many features
+codes : a context is known by one code a feature, the number of its cuts below the value; the totals by the codes of D
+    features, and sums of these along each axis, are the totals of all their literals; for many cuts and many contexts
+
+Whole costs stay exact: they are added up in single precision while integers are exact in it, else in double. Real costs
+are rounded as sums in double precision are.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.core.kernels import compiled
+from milpcb.types import Bools, Floats, Ints
+from policies.literals import Literals
+from policies.semirings import NO_NAN, Array
+from policies.trees.sets import layout, sets_of
+
+# Integers up to here are exact in single precision, and so is every partial sum bounded by it.
+SINGLE = 2.0**24
+BLOCK, LANES = 512, 32  # contexts of a block, which fits the first-level cache, and of a group
+# Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
+ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
+
+
+class ContextCosts(NamedTuple):
+    """Costs (g, K) of contexts, and counts (C, g) of their rows: 0 for contexts that are not there."""
+
+    costs: Floats
+    counts: Floats
+
+    def at(self, here: Bools) -> ContextCosts:
+        """Return those of the contexts ``here`` (g,)."""
+        return ContextCosts(np.where(here[:, None], self.costs, 0.0), self.counts * here)
+
+
+class ProductRoom(NamedTuple):
+    """What products are added up in: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
+
+    A level is a literal of the set at hand whose contexts are gathered. planes (levels, 2, blocks, A + C, B) are the
+    costs of all contexts of a level, and of those where one more literal holds; weighted (2, A + C, B), pairs (A + C,
+    p + 2, p + 4), rows (g,).
+    """
+
+    literals: Array
+    planes: Array
+    weighted: Array
+    pairs: Array
+    rows: Array
+
+
+class Products:
+    """Fills the totals of the literals ``truth`` (g, p), by products; with ``n_counts`` counts beside the costs.
+
+    Where ``turned``, literals that hold at more than half of the contexts are turned round: ``flipped`` (p,).
+    """
+
+    def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int, *, turned: bool = True) -> None:
+        self._depth, self._n_contexts = depth, len(truth)
+        self.start, where, _ = layout(truth.shape[1], depth, n_actions, None)
+        self.totals = np.zeros((n_actions - 1 + n_counts, int(where[0, -1])))
+        self.flipped = turned * (2 * truth.sum(axis=0) > len(truth))
+        self._held = _in_blocks(truth ^ self.flipped)
+        self._table = np.empty((len(truth), n_actions))
+
+    def fill(self, costs: Floats, counts: Floats) -> float:
+        """Fill the totals from costs (g, K) and counts (C, g); return what action 0 costs everywhere."""
+        self._table[:] = costs
+        if "_single" in vars(self) or (costs == np.rint(costs)).all():  # memory for what is needed
+            everywhere, bound = fill_products(
+                self._depth, self._table, counts, SINGLE, self._single, self.start, self.totals
+            )
+            if bound <= SINGLE:
+                return float(everywhere)
+        return float(fill_products(self._depth, self._table, counts, np.inf, self._double, self.start, self.totals)[0])
+
+    @cached_property
+    def _single(self) -> ProductRoom:
+        return self._room(np.float32)
+
+    @cached_property
+    def _double(self) -> ProductRoom:
+        return self._room(np.float64)
+
+    def _room(self, dtype: type[np.floating[Any]]) -> ProductRoom:
+        levels, (blocks, rows, width), n_planes = max(self._depth - 2, 1), self._held.shape, len(self.totals)
+        literals = np.zeros((levels, blocks, rows, width), dtype)
+        literals[0] = self._held
+        planes, weighted = np.zeros((levels, 2, blocks, n_planes, width), dtype), np.zeros((2, n_planes, width), dtype)
+        pairs = np.zeros((n_planes, rows - 2, rows), dtype)
+        return ProductRoom(literals, planes, weighted, pairs, np.zeros(self._n_contexts + 1, np.int64))
+
+
+class Codes:
+    """Fills the totals from the codes of contexts, cubes of D features at a time; always in double precision.
+
+    Literal first[f] + k holds where the code of f is at most k. The total of a set is at ``place`` among the summed
+    cubes of D features: with the lowest cut of each feature, and the last, without a test, of the others.
+    """
+
+    def __init__(self, literals: Literals, n_actions: int, n_counts: int, depth: int) -> None:
+        self._codes, self._cuts = literals.codes, np.diff(literals.first)
+        p, d = len(literals), len(self._cuts)
+        self.start, where, _ = layout(p, depth, n_actions, None)
+        self.totals = np.zeros((n_actions - 1 + n_counts, int(where[0, -1])))
+        self.flipped = np.zeros(p, bool)
+        self._groups = list(combinations(range(d), min(depth, d)))
+        sizes = [int(np.prod(self._cuts[list(group)] + 1)) for group in self._groups]
+        self._begins = np.cumsum([0, *sizes])
+        self._feature, self._first = np.repeat(np.arange(d), self._cuts), literals.first
+        self._place = np.concatenate([self._places(members) for members in sets_of(p, depth)])
+
+    def fill(self, costs: Floats, counts: Floats) -> float:
+        """Fill the totals from costs (g, K) and counts (C, g); return what action 0 costs everywhere."""
+        planes = np.ascontiguousarray(np.concatenate([(costs[:, 1:] - costs[:, :1]).T, counts]))
+        cubes = np.zeros((len(planes), self._begins[-1]))
+        for i, group in enumerate(self._groups):
+            out = cubes[:, self._begins[i] : self._begins[i + 1]]
+            if len(group) == 2:
+                first, second = group
+                add_pairs(self._codes[first], self._codes[second], self._cuts[second] + 1, planes, out)
+            else:
+                cell = np.zeros(planes.shape[1], np.int64)
+                for f in group:
+                    cell = cell * (self._cuts[f] + 1) + self._codes[f]
+                add_codes(cell, planes, out)
+            cube = out.reshape(len(planes), *(self._cuts[list(group)] + 1))
+            for axis in range(1, cube.ndim):
+                np.cumsum(cube, axis=axis, out=cube)
+        np.take(cubes, self._place, axis=1, out=self.totals)
+        return float(costs[:, 0].sum())
+
+    def _places(self, members: Ints) -> Ints:
+        """Return where the totals of sets (n, k) of one size are among the cubes.
+
+        All sets of tests of the same features lie alike: each of their tests moves the place by some steps.
+        """
+        feature = self._feature[members]
+        key = np.zeros(len(members), np.int64)
+        for column in feature.T:
+            key = key * len(self._cuts) + column
+        _, first, alike = np.unique(key, return_index=True, return_inverse=True)
+        begins, steps = zip(*map(self._steps, feature[first].tolist()), strict=True)
+        places = np.array(begins)[alike]
+        for j, column in enumerate(members.T):
+            places += (column - self._first[feature[:, j]]) * np.array(steps)[alike, j]
+        return places
+
+    def _steps(self, tested: list[int]) -> tuple[int, list[int]]:
+        """Return where the totals of tests of these features, in order, begin, and the step of each test's cut.
+
+        Of two tests of one feature the first has the lower cut, which is that of both.
+        """
+        others = [f for f in range(len(self._cuts)) if f not in tested]
+        group = tuple(sorted([*dict.fromkeys(tested), *others][: len(self._groups[0])]))
+        begin, step, steps = int(self._begins[self._groups.index(group)]), 1, [0] * len(tested)
+        for f in reversed(group):
+            if f in tested:
+                steps[tested.index(f)] = step
+            else:
+                begin += int(self._cuts[f]) * step
+            step *= int(self._cuts[f]) + 1
+        return begin, steps
+
+
+def _in_blocks(truth: Bools) -> Bools:
+    """Return (blocks, p + 4, B): literals (g, p) by blocks of contexts, and behind them one that always holds."""
+    g, p = truth.shape
+    blocks = max(1, -(-g // BLOCK))
+    held = np.zeros((p + 4, blocks * BLOCK), bool)
+    held[:p, :g], held[p, :g] = truth.T, True
+    return held.reshape(p + 4, blocks, BLOCK).transpose(1, 0, 2)
+
+
+@compiled()
+def fill_products(
+    depth: int, costs: Array, counts: Array, largest: float, room: ProductRoom, start: Array, totals: Array
+) -> tuple[float, float]:
+    """Fill the totals of all sets from the costs (g, K) and counts (C, g).
+
+    Return what action 0 costs everywhere, and a bound on the absolute value of all partial sums: beyond ``largest``
+    nothing is filled.
+    """
+    literals, planes, weighted, pairs, rows = room
+    everywhere, bound = fill_planes(costs, counts, planes[0, 0])
+    if bound > largest:
+        return everywhere, bound
+    p, inner, level = pairs.shape[1] - 2, max(depth - 2, 0), 0  # pairs are added up below sets of ``inner`` literals
+    held, sets, following = np.full(inner + 1, len(costs)), np.zeros(inner + 1, np.int64), np.zeros(inner + 1, np.int64)
+    if inner:
+        sum_up(planes[0, 0], len(costs), totals, 0)
+    while level >= 0:
+        f = following[level]
+        if level == inner or f == p:
+            if level == inner:
+                done = max(inner - 1, 0)
+                fill_pairs(literals[done], planes[done, min(inner, 1)], held[level], weighted, pairs, f, min(depth, 2))
+                keep_pairs(pairs, f, sets[level], depth, start, totals)
+            level -= 1
+            continue
+        following[level] += 1
+        level += 1
+        sets[level], following[level], held[level] = start[sets[level - 1]] + f, f + 1, held[level - 1]
+        if level < inner:
+            held[level] = gather(literals, planes, level - 1, f, held[level - 1], rows)
+            sum_up(planes[level, 0], held[level], totals, sets[level])
+        else:
+            restrict(literals[level - 1], planes[level - 1], f, held[level])
+    return everywhere, bound
+
+
+@compiled(NO_NAN)
+def fill_planes(costs: Array, counts: Array, planes: Array) -> tuple[float, float]:
+    """Fill planes (blocks, A + C, B); return what action 0 costs, and a bound on all sums, infinite if not whole."""
+    everywhere = bound = rows = 0.0
+    n_differences = costs.shape[1] - 1
+    for i in range(len(costs)):
+        everywhere += costs[i, 0]
+        widest = 0.0
+        for a in range(n_differences):
+            difference = costs[i, a + 1] - costs[i, 0]
+            planes[i // BLOCK, a, i % BLOCK] = difference
+            widest = max(widest, abs(difference) if difference == np.floor(difference) else np.inf)
+        bound += widest
+    for c in range(len(counts)):
+        rows = 0.0
+        for i in range(len(costs)):
+            planes[i // BLOCK, n_differences + c, i % BLOCK] = counts[c, i]
+            rows += counts[c, i]
+        bound = max(bound, rows)
+    return everywhere, bound
+
+
+@compiled(ANY_ORDER)
+def fill_pairs(literals: Array, costs: Array, n: int, weighted: Array, pairs: Array, first: int, size: int) -> None:
+    """Fill pairs[a, f, g] = sum_j literals[f, j] literals[g, j] costs[a, j] for first <= f <= g <= p.
+
+    Literal p always holds. Where ``size`` is below 2 only f = p is needed, and all g. Two f and four g at a time: one
+    pass over six rows makes eight sums, kept in registers.
+    """
+    p, n_planes, zero = pairs.shape[1] - 2, len(pairs), pairs.dtype.type(0.0)
+    first = first if size == 2 else p
+    pairs[:, first:] = zero
+    for b in range((n + BLOCK - 1) // BLOCK):
+        held, cost = literals[b], costs[b]
+        width = (min(BLOCK, n - b * BLOCK) + LANES - 1) // LANES * LANES
+        for f in range(first, p + 1, 2):
+            for a in range(n_planes):
+                for j in range(width):
+                    weighted[0, a, j] = cost[a, j] * held[f, j]
+                    weighted[1, a, j] = cost[a, j] * held[f + 1, j]
+            for g in range(f if size == 2 else 0, p + 1, 4):
+                for a in range(n_planes):
+                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = zero
+                    for j in range(width):
+                        s, t = weighted[0, a, j], weighted[1, a, j]
+                        s0, t0 = s0 + s * held[g, j], t0 + t * held[g, j]
+                        s1, t1 = s1 + s * held[g + 1, j], t1 + t * held[g + 1, j]
+                        s2, t2 = s2 + s * held[g + 2, j], t2 + t * held[g + 2, j]
+                        s3, t3 = s3 + s * held[g + 3, j], t3 + t * held[g + 3, j]
+                    for i, (s, t) in enumerate(((s0, t0), (s1, t1), (s2, t2), (s3, t3))):
+                        pairs[a, f, g + i] += s
+                        pairs[a, f + 1, g + i] += t
+
+
+@compiled()
+def keep_pairs(pairs: Array, first: int, u: int, depth: int, start: Array, totals: Array) -> None:
+    """Fill the totals of the set u, alone and with one and two literals from ``first`` on."""
+    p = pairs.shape[1] - 2
+    for a in range(len(pairs)):
+        totals[a, u] = pairs[a, p, p]
+        for f in range(first, p if depth else first):
+            totals[a, start[u] + f] = pairs[a, f, p] if depth > 1 else pairs[a, p, f]
+            if depth > 1 and f + 1 < p:
+                row, to = pairs[a, f, f + 1 : p], totals[a, start[start[u] + f] + f + 1 :]
+                for j in range(p - f - 1):
+                    to[j] = row[j]
+
+
+@compiled()
+def gather(literals: Array, costs: Array, level: int, f: int, n: int, rows: Array) -> int:
+    """Fill the next level of literals and costs with the contexts of this one where f holds; return how many."""
+    source, target, planes, out = literals[level], literals[level + 1], costs[level, 0], costs[level + 1, 0]
+    count = 0
+    for j in range(n):
+        rows[count] = j
+        count += 1 if source[j // BLOCK, f, j % BLOCK] else 0
+    for b in range((count + BLOCK - 1) // BLOCK):
+        width = min(BLOCK, count - b * BLOCK)
+        for a in range(planes.shape[1]):
+            for i in range(width):
+                j = rows[b * BLOCK + i]
+                out[b, a, i] = planes[j // BLOCK, a, j % BLOCK]
+            for i in range(width, (width + LANES - 1) // LANES * LANES):
+                out[b, a, i] = 0.0
+        for g in range(f + 1, source.shape[1] - 3):
+            for i in range(width):
+                j = rows[b * BLOCK + i]
+                target[b, g, i] = source[j // BLOCK, g, j % BLOCK]
+    return count
+
+
+@compiled()
+def restrict(literals: Array, planes: Array, f: int, n: int) -> None:
+    """Fill planes[1] with planes[0] where f holds."""
+    for b in range((n + BLOCK - 1) // BLOCK):
+        width = (min(BLOCK, n - b * BLOCK) + LANES - 1) // LANES * LANES
+        for a in range(planes.shape[2]):
+            for j in range(width):
+                planes[1, b, a, j] = planes[0, b, a, j] * literals[b, f, j]
+
+
+@compiled()
+def sum_up(planes: Array, n: int, totals: Array, u: int) -> None:
+    """Fill the totals of a set from the planes of its ``n`` contexts."""
+    for a in range(len(totals)):
+        total = 0.0
+        for b in range((n + BLOCK - 1) // BLOCK):
+            for j in range(min(BLOCK, n - b * BLOCK)):
+                total += planes[b, a, j]
+        totals[a, u] = total
+
+
+@compiled()
+def add_codes(cells: Array, planes: Array, out: Array) -> None:
+    """Add planes (A, g) of contexts to out (A, cells) by their cell."""
+    for a in range(len(planes)):
+        for j in range(len(cells)):
+            out[a, cells[j]] += planes[a, j]
+
+
+@compiled()
+def add_pairs(codes: Array, others: Array, width: int, planes: Array, out: Array) -> None:
+    """Add planes (A, g) of contexts to out (A, cells), the cell being codes * width + others."""
+    for a in range(len(planes)):
+        plane, to = planes[a], out[a]
+        for j in range(len(codes)):
+            to[np.uint64(codes[j]) * np.uint64(width) + np.uint64(others[j])] += plane[j]
