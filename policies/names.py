@@ -24,7 +24,7 @@ class Names:
     """Feature and action names; where none are given, features are called x0, x1, ... and actions by their number.
 
     Where there are ``columns``, number i of a context is what ``columns[i]`` makes of the tables that are handed in;
-    ``features`` are the names of the columns of these tables, and ``fields`` say what they hold.
+    ``features`` are the names of the columns of these tables, and ``fields`` are their kinds and values.
     """
 
     features: tuple[str, ...] = ()

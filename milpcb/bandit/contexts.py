@@ -145,12 +145,12 @@ class ContextReader:
             return field.one(value)
         except UnfitError as error:
             example = clipped(field.name) if self.names else "NAME"
-            mend = error.mend
+            fix = error.fix
             if error.missing:
-                mend = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
+                fix = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
-                mend = f"declare its strings, as in Bandit(..., values={{'{example}': [{shown(value)}, ...]}})"
-            raise UnfitError(field.name, error.what, mend, "feature") from error
+                fix = f"declare its strings, as in Bandit(..., values={{'{example}': [{shown(value)}, ...]}})"
+            raise UnfitError(field.name, error.what, fix, "feature") from error
 
 
 def _rows(context: Any) -> Sequence[Any]:

@@ -1,7 +1,7 @@
 """A value of any origin as plain data, and these as values of a column: the one place where each is decided.
 
 What fits a column is read; what can be read in two ways is refused, in one line that names the column, the value and
-the mend.
+the fix.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from milpcb.core.checks import LARGEST
 from milpcb.core.decimals import written
 from milpcb.core.text import escaped
 from milpcb.data.columns import Value, Values, as_number, in_words
-from milpcb.data.frames import Given
+from milpcb.data.frames import GivenColumn
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
 
@@ -70,11 +70,11 @@ def kinds_of(values: Iterable[Value]) -> set[str]:
 
 
 class UnfitError(InputError):
-    """A value does not fit its column: ``what`` it is, and how to ``mend`` it."""
+    """A value does not fit its column: ``what`` it is, and how to ``fix`` it."""
 
-    def __init__(self, name: str, what: str, mend: str, column: str = "column", *, missing: bool = False) -> None:
-        super().__init__(f"{column} '{clipped(escaped(name))}' {what}: {mend}")
-        self.what, self.mend, self.missing = what, mend, missing
+    def __init__(self, name: str, what: str, fix: str, column: str = "column", *, missing: bool = False) -> None:
+        super().__init__(f"{column} '{clipped(escaped(name))}' {what}: {fix}")
+        self.what, self.fix, self.missing = what, fix, missing
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Field:
         """Whether True and False may stand for the numbers 1 and 0: where no others are known."""
         return self.is_number and set(self.values) <= {0, 1}
 
-    def read(self, given: Given) -> Values:
+    def read(self, given: GivenColumn) -> Values:
         """Return a column (n,): floats, NaN being missing, of numbers; else objects, None being missing.
 
         Raises UnfitError on the first value that does not fit.
@@ -205,13 +205,13 @@ class Field:
 
     def _no_category(self, entry: Value, row: int | None) -> UnfitError:
         example = clipped(in_words(next((value for value in self.values if value is not None), None)))
-        kind, mend = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
+        kind, fix = ("strings", "string that it was written as") if self.texts else ("codes", "number that it was")
         what = _which(entry, f"and its values are {kind} such as {example}")
-        return self._unfit(entry, row, what, f"turn it into the {mend}")
+        return self._unfit(entry, row, what, f"turn it into the {fix}")
 
-    def _unfit(self, value: Any, row: int | None, what: str, mend: str) -> UnfitError:
+    def _unfit(self, value: Any, row: int | None, what: str, fix: str) -> UnfitError:
         where = "" if row is None else f" in row {row}"
-        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", mend)
+        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", fix)
 
 
 def _which(entry: Value, what: str) -> str:

@@ -16,12 +16,12 @@ NO_ROWS = (str, bytes, bytearray, memoryview, set, frozenset, type)  # their ent
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class GivenColumn:
     """A column as it was handed in.
 
     Attributes
     ----------
-    entries : (n,) floats, NaN being missing, where the type of the column says so; else a list of whatever it holds
+    entries : (n,) floats, NaN being missing, where the column has a type of numbers; else a list of whatever it holds
     categories : what a column of a type of categories may hold, in its order; None for all other types
     ordered : whether that order means something
 
@@ -61,7 +61,7 @@ def n_rows(table: Any) -> int:
         raise InputError(f"a table of rows is wanted, got {shown(table)}") from error
 
 
-def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, Given]:
+def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> dict[str, GivenColumn]:
     """Return some columns of a table.
 
     Parameters
@@ -82,7 +82,7 @@ def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> di
     if found := table_names(table):
         return {name: _of_array(table[found[_place(name, found)]], name) for name in wanted}
     if rows := named_rows(table):
-        return {name: Given([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
+        return {name: GivenColumn([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
     array = _array(table)
     if array.ndim != 2:
         raise InputError(f"a table of rows and columns is wanted, got shape {array.shape}: give a list of rows")
@@ -208,33 +208,33 @@ def _array(table: Any) -> Any:
     return array
 
 
-def _of_array(column: Any, name: str) -> Given:
+def _of_array(column: Any, name: str) -> GivenColumn:
     if column.dtype.kind in "Mm":
         raise _no_dates(name)
     if column.dtype.kind in "biuf":  # an array has one type: its booleans are 0 and 1
-        return Given(np.asarray(column, dtype=float))
-    return Given(column.tolist())
+        return GivenColumn(np.asarray(column, dtype=float))
+    return GivenColumn(column.tolist())
 
 
-def _of_frame(table: Any, label: Any, name: str) -> Given:
+def _of_frame(table: Any, label: Any, name: str) -> GivenColumn:
     column = table[label]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return Given(np.asarray(column, dtype=float))
+        return GivenColumn(np.asarray(column, dtype=float))
     with needs("learn", "reading a data frame with strings or missing values"):
         import narwhals as nw
     series = nw.from_native(column, series_only=True)
     if series.dtype.is_temporal():
         raise _no_dates(name)
     if series.dtype.is_numeric():
-        return Given(np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
+        return GivenColumn(np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
     missing = series.is_null().to_list()
     entries = [None if lost else value for lost, value in zip(missing, series.to_list(), strict=True)]
     if series.dtype not in (nw.Categorical, nw.Enum):
-        return Given(entries)
+        return GivenColumn(entries)
     of_pandas = getattr(getattr(column, "cat", None), "categories", None)
     if of_pandas is None:  # a type of polars, whose categories are strings
-        return Given(entries, getattr(series.dtype, "categories", None), ordered=True)
-    return Given(entries, tuple(of_pandas.tolist()), bool(column.cat.ordered))
+        return GivenColumn(entries, getattr(series.dtype, "categories", None), ordered=True)
+    return GivenColumn(entries, tuple(of_pandas.tolist()), bool(column.cat.ordered))
 
 
 def _no_dates(name: str) -> InputError:

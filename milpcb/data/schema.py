@@ -12,10 +12,10 @@ from milpcb.core.checks import number_array
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
 from milpcb.data.fields import Field, kinds_of, plain
-from milpcb.data.frames import Given, given_columns, table_names
+from milpcb.data.frames import GivenColumn, given_columns, table_names
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 
-# How people write that a value is missing: such a string is none, but it is said where it is kept as a string.
+# How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
 MARKS = {
     "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-",
     "--", ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
@@ -32,7 +32,7 @@ class Schema:
     def infer(cls, table: Any, names: Sequence[str] = ()) -> Self:
         """Return the schema of a table; ``names`` are those of the columns of a table without names.
 
-        A column of booleans, of strings, or of a type of categories (also of numbers) is what its type says; a column
+        A column of booleans, of strings, or of a type of categories (also of numbers) is of that type; a column
         of objects is what all of them are. Raises InputError where one column holds values of several kinds.
         """
         names = table_names(table) or names
@@ -96,7 +96,7 @@ class Schema:
         return "\n".join(["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows] + self.lines())
 
 
-def inferred(name: str, given: Given, role: str = "feature") -> Field:
+def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
     """Return what a column is; raises InputError where it holds values of several kinds, or no values at all."""
     if isinstance(given.entries, np.ndarray):
         known = given.entries[np.isfinite(given.entries)]
@@ -114,7 +114,7 @@ def inferred(name: str, given: Given, role: str = "feature") -> Field:
             "convert all to numbers, or all to text"
         )
     if given.categories is None and kinds == {"number"}:
-        return inferred(name, Given(number_array(f"column '{clipped(name)}'", entries)), role)
+        return inferred(name, GivenColumn(number_array(f"column '{clipped(name)}'", entries)), role)
     if given.categories is None:
         return Field(name, "category", tuple(sorted(values)), missing, role)
     there = tuple(value for value in map(plain, given.categories) if value in values)

@@ -20,7 +20,7 @@ from milpcb.types import Bools, Floats, Ints
 class CodedPart:
     """A part in which an action was never done, or nearly so.
 
-    ``tests`` are column, whether its bin is up to a number or above, and that number; ``words`` say who is in it.
+    ``tests`` are column, whether its bin is up to a number or above, and that number; ``words`` name who is in it.
     """
 
     action: int

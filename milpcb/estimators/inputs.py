@@ -18,7 +18,7 @@ from milpcb.types import Bools, Floats
 
 @dataclass(frozen=True)
 class Features:
-    """The columns of a table by name, in the order of its schema, which says what they are."""
+    """The columns of a table by name, in the order of its schema, which has their kinds."""
 
     values: Mapping[str, Values]
     schema: Schema

@@ -12,7 +12,7 @@ from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name, check_levels, columns_of
 from milpcb.data.fields import Field
-from milpcb.data.frames import Given, given_columns
+from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.estimators.layout import Layout, Read
 from milpcb.offline.log import RANDOMISED, divided
@@ -277,7 +277,7 @@ def _read(frame: Any, field: Field) -> tuple[Any, Ints | None]:
         return field.read(given_columns(frame.to_native(), (), [field.name])[field.name]), None
     distinct, place = _distinct(column)
     there = distinct if (place == len(distinct) - 1).any() else distinct[:-1]  # the last is a missing one
-    return field.read(Given(there)), place
+    return field.read(GivenColumn(there)), place
 
 
 def _distinct(column: Any) -> tuple[list[Any], Ints]:

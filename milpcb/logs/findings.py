@@ -152,7 +152,7 @@ class Findings:
 
     @property
     def kept_surely(self) -> bool:
-        """Whether enough events of all other outcomes are there to say that the limits on them are kept."""
+        """Whether enough events of all other outcomes are there to claim that the limits on them are kept."""
         return all(guard.enough_events for guard in self.guards)
 
     @property

@@ -59,8 +59,8 @@ def verdict(found: Findings) -> str:
         return f"whether a rule is better than {alike} was not asked (--draws 0)."
     if not found.sound:
         return (
-            f"the propensities do not fit the log, so whether any rule is better than {alike} cannot be said by them: "
-            "see the warning."
+            f"the propensities do not fit the log, so whether any rule is better than {alike} does not follow from "
+            "them: see the warning."
         )
     if not found.kept_surely:
         return (
@@ -81,7 +81,7 @@ def _beside(found: Findings) -> str:
     return (
         f" Rows kept aside show a gain of this one rule, {unit.gain(aside.value)} ({unit.interval(aside)}). This is "
         "another question: the p-value is about learning rules in this way, the interval about one rule in a few other "
-        "rows, and by chance some intervals miss. More rows tell which of them is right."
+        "rows, and by chance some intervals miss. More rows show which of them is right."
     )
 
 
@@ -157,7 +157,7 @@ def advice(found: Findings) -> str:
 def _not_shown(found: Findings) -> str:
     """Return why treating all alike cannot be recommended either; "" where it can."""
     if not found.sound:
-        return "So nothing is recommended here: mend the propensities, or leave them out, so that they are estimated."
+        return "So nothing is recommended here: fix the propensities, or leave them out, so that they are estimated."
     if not found.kept_surely:
         few = [guard.name for guard in found.guards if not guard.enough_events]
         return f"So nothing is recommended here: for {' and '.join(few)}, more rows are needed."

@@ -42,7 +42,7 @@ class LeafValue:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a policy is worth. What no rows of the log tell is NaN with an interval of NaN, see milpcb.offline.overlap.
+    """What a policy is worth. What no rows of the log show is NaN with an interval of NaN, see milpcb.offline.overlap.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ def _got(table: Floats, assigned: Ints | Floats) -> Floats:
 
 
 def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools]:
-    """Return the rows (n,) in which the log tells what the policy gives, over all parts, and in its own part."""
+    """Return the rows (n,) in which the log shows what the policy gives, over all parts, and in its own part."""
     if scores.overlap == "ignore":
         return (np.ones(len(assigned), dtype=bool),) * 2
     seen = np.ones(len(assigned), dtype=bool)
@@ -276,12 +276,12 @@ def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools,
     each = counted(scores.log, scores.weight)
     counts, expected = each[:, None] * np.eye(len(scores.actions))[scores.log.action], expected_rows(scores.log, each)
     column = assigned.astype(np.int64)
-    empty, absent = in_parts(column, np.where(parts < 0, column, parts), counts, expected)
-    return seen & ~absent, seen & ~absent & ~empty
+    empty, lacking = in_parts(column, np.where(parts < 0, column, parts), counts, expected)
+    return seen & ~lacking, seen & ~lacking & ~empty
 
 
 def _answered(question: Any, scores: Scores, known: Bools, in_part: Bools, inside: Mapping[int, Bools]) -> bool:
-    """Return whether the log tells the answer to one of ``_questions``; the rows (n,) are those of ``_known``."""
+    """Return whether the log has the answer to one of ``_questions``; the rows (n,) are those of ``_known``."""
     kind, number = question if isinstance(question, tuple) else (question, None)
     if kind == "logged":
         return True

@@ -1,6 +1,6 @@
 """Where a log has no rows of an action: no estimate carries over to there, so no claim may either.
 
-Propensities that are given as 0 say so row by row. Else it is looked for, in the parts of the population that one test
+Propensities that are given as 0 show it row by row. Else it is looked for, in the parts of the population that one test
 of a column cuts off, or two. A part is without an action where fewer of its rows have it than ``FEWEST``, as nothing
 follows from the spread of one or two, or than the share ``least`` to which propensities are raised, so that estimates
 there are biased; and where so few would nearly never come by chance. By chance there are as many as the propensities
@@ -47,7 +47,7 @@ LISTED = 3  # parts that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
-class Test:
+class ColumnTest:
     """A test of one column: its words, where it holds (n,), and for a comparison the numbers that are compared.
 
     ``up`` is whether it holds up to ``cut``, or above.
@@ -62,14 +62,14 @@ class Test:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class UnseenPart:
     """A part of the rows in which an action was never done, or nearly so.
 
     It is where all ``tests`` hold; ``within`` (n,) are its rows, of which ``seen`` have the action.
     """
 
     action: int
-    tests: tuple[Test, ...]
+    tests: tuple[ColumnTest, ...]
     within: Bools
     seen: int
 
@@ -79,7 +79,7 @@ class Part:
         return " and ".join(test.words for test in self.tests) or "everywhere"
 
 
-def _absent(seen: Floats, rows: Floats, expected: Floats, tested: float, least: float = 0.0) -> Bools:
+def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, least: float = 0.0) -> Bools:
     """Return whether an action is missing in a part with so many ``rows``, of which ``seen`` have it, by no chance."""
     few = (seen < FEWEST) | (seen < least * rows)
     return np.asarray(few & (pdtr(np.ceil(seen), expected) < ALARM / tested))
@@ -111,7 +111,9 @@ def completed(known: Floats) -> Floats:
     return np.where(unknown & ((unknown.sum(axis=1, keepdims=True) == 1) | (left == 0)), left, known)
 
 
-def parts_without(tests: Sequence[Test], action: Ints, each: Floats, expected: Floats, least: float) -> list[Part]:
+def parts_without(
+    tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
+) -> list[UnseenPart]:
     """Return the parts of a log without rows of some action, largest first.
 
     Parameters
@@ -123,18 +125,18 @@ def parts_without(tests: Sequence[Test], action: Ints, each: Floats, expected: F
     least : propensities are raised to it
 
     """
-    found: list[Part] = []
+    found: list[UnseenPart] = []
     covered = np.zeros(expected.shape, dtype=bool)
     for k, chosen, tested in _candidates(tests, action, each, expected, least):
         done, within = action == k, np.logical_and.reduce([test.holds for test in chosen])
         rest = within & ~covered[:, k]
-        if _absent(each @ (rest & done), each @ rest, expected[:, k] @ rest, tested, least):
+        if _is_missing(each @ (rest & done), each @ rest, expected[:, k] @ rest, tested, least):
             found.append(_exact(chosen, done, k))
             covered[:, k] |= found[-1].within
     return found
 
 
-def column_tests(values: Mapping[str, Values]) -> Iterator[Test]:
+def column_tests(values: Mapping[str, Values]) -> Iterator[ColumnTest]:
     """Yield the tests of all columns (n,) by name."""
     most = max(3, min(31, TESTS // max(1, 2 * len(values))))  # cut points of a column
     for name, column in values.items():
@@ -145,22 +147,22 @@ def column_tests(values: Mapping[str, Values]) -> Iterator[Test]:
             yield from _of_numbers(named, column, most)
 
 
-def _of_values(name: str, column: Values, most: int) -> Iterator[Test]:
+def _of_values(name: str, column: Values, most: int) -> Iterator[ColumnTest]:
     listed = column.tolist()
     counts: dict[Any, int] = {}
     for value in listed:
         counts[value] = counts.get(value, 0) + 1
     for value in sorted(counts, key=lambda value: -counts[value])[:most]:
         here = np.array([entry == value for entry in listed], dtype=bool)
-        yield Test(f"{name} is missing" if value is None else f"{name} = {in_words(value)}", here)
+        yield ColumnTest(f"{name} is missing" if value is None else f"{name} = {in_words(value)}", here)
         if len(counts) > 2:
-            yield Test(f"{name} other than {in_words(value)}", ~here)
+            yield ColumnTest(f"{name} other than {in_words(value)}", ~here)
 
 
-def _of_numbers(name: str, column: Floats, most: int) -> Iterator[Test]:
+def _of_numbers(name: str, column: Floats, most: int) -> Iterator[ColumnTest]:
     lost = np.isnan(column)
     if lost.any():
-        yield Test(f"{name} is missing", lost)
+        yield ColumnTest(f"{name} is missing", lost)
     if lost.all():
         return
     distinct = np.unique(column[~lost])
@@ -168,20 +170,20 @@ def _of_numbers(name: str, column: Floats, most: int) -> Iterator[Test]:
     if len(cuts) > most:
         cuts = np.unique(np.quantile(column[~lost], np.arange(1, most + 1) / (most + 1), method="lower"))
     if distinct.tolist() == [0.0, 1.0]:
-        yield from (Test(f"{name} = {value}", column == value) for value in (0, 1))
+        yield from (ColumnTest(f"{name} = {value}", column == value) for value in (0, 1))
         return
     yield from (compared(name, column, cut, up=up) for cut in cuts.tolist() for up in (True, False))
 
 
-def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> Test:
+def compared(name: str, numbers: Floats, cut: float, *, up: bool) -> ColumnTest:
     """Return the test that a number is up to a cut, or above."""
     words, holds = ("up to", numbers <= cut) if up else ("above", numbers > cut)
-    return Test(f"{name} {words} {written(float(f'{cut:.6g}'))}", holds, name, numbers, up, cut)
+    return ColumnTest(f"{name} {words} {written(float(f'{cut:.6g}'))}", holds, name, numbers, up, cut)
 
 
 def _candidates(
-    tests: Sequence[Test], action: Ints, each: Floats, expected: Floats, least: float
-) -> Iterator[tuple[int, list[Test], float]]:
+    tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
+) -> Iterator[tuple[int, list[ColumnTest], float]]:
     """Yield an action, a test or two, and among how many such parts, for every part of some rows without the action.
 
     Single tests come first, then parts that are wholly without, then larger ones.
@@ -206,22 +208,24 @@ def _candidates(
         tested = 2 * max(1, int((sizes > 0).sum())) * expected.shape[1]
         for k in range(expected.shape[1]):
             seen = counted(each * (action == k))
-            absent = np.flatnonzero(_absent(seen, sizes, counted(expected[:, k]), tested, least))
-            order = np.lexsort((-sizes[absent], seen[absent] > 0))
-            for i in absent[order[:MOST_PARTS]].tolist():
+            lacking = np.flatnonzero(_is_missing(seen, sizes, counted(expected[:, k]), tested, least))
+            order = np.lexsort((-sizes[lacking], seen[lacking] > 0))
+            for i in lacking[order[:MOST_PARTS]].tolist():
                 yield k, [tests[number] for number in dict.fromkeys((int(left[i]), int(right[i])))], tested
 
 
-def _exact(chosen: list[Test], done: Bools, action: int) -> Part:
+def _exact(chosen: list[ColumnTest], done: Bools, action: int) -> UnseenPart:
     """Return the part that some tests cut off, with cuts as far out as there are no further rows ``done`` (n,)."""
     for place, test in enumerate(chosen):
         others = [other.holds for other in chosen[:place] + chosen[place + 1 :]]
         chosen[place] = _widened(test, np.logical_and.reduce(others) if others else np.ones_like(done), done)
     within = np.logical_and.reduce([test.holds for test in chosen])
-    return Part(action, tuple(test for test in chosen if not test.holds.all()), within, int((within & done).sum()))
+    return UnseenPart(
+        action, tuple(test for test in chosen if not test.holds.all()), within, int((within & done).sum())
+    )
 
 
-def _widened(test: Test, others: Bools, done: Bools) -> Test:
+def _widened(test: ColumnTest, others: Bools, done: Bools) -> ColumnTest:
     """Return a test with its cut moved up to the next row of the action; ``others`` (n,) is where other tests hold."""
     if test.numbers is None:
         return test
@@ -233,7 +237,7 @@ def _widened(test: Test, others: Bools, done: Bools) -> Test:
     return compared(test.name, test.numbers, float(stop.max(initial=least)), up=False)
 
 
-def cells_without(log: Any, parts: Sequence[Part]) -> Bools | None:
+def cells_without(log: Any, parts: Sequence[UnseenPart]) -> Bools | None:
     """Return the cells (n, K) of a log in which no row stands: parts, and propensities of 0; None where there are none.
 
     An action is left in each row: where all were missing, what was done stays.
@@ -248,7 +252,7 @@ def cells_without(log: Any, parts: Sequence[Part]) -> Bools | None:
     return cells if cells.any() else None
 
 
-def sentences(log: Any, parts: Sequence[Part], *, ignored: bool) -> list[str]:
+def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[str]:
     """Return a sentence for each action that has no rows somewhere."""
     found = []
     for k, name in enumerate(log.actions):
@@ -344,8 +348,8 @@ def _cells_unseen(policy: Any, contexts: Any, counts: Floats, expected: Floats) 
     played = np.asarray(policy.predict(contexts))
     part = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else played
     cells = np.zeros(counts.shape, dtype=bool)
-    empty, absent = in_parts(played, part, counts, expected)
-    cells[np.arange(len(played)), played] = empty | absent
+    empty, lacking = in_parts(played, part, counts, expected)
+    cells[np.arange(len(played)), played] = empty | lacking
     return cells
 
 
@@ -358,5 +362,5 @@ def in_parts(played: Ints, part: Ints, counts: Floats, expected: Floats) -> tupl
     number = np.unique(part, return_inverse=True)[1].ravel()
     seen, by_chance = (np.bincount(number, table[cells]).astype(float) for table in (counts, expected))
     sizes = np.bincount(number, counts.sum(axis=1)).astype(float)
-    absent = _absent(seen, sizes, by_chance, float(len(seen)))
-    return ((seen <= 0) & (sizes > 0))[number], absent[number]
+    lacking = _is_missing(seen, sizes, by_chance, float(len(seen)))
+    return ((seen <= 0) & (sizes > 0))[number], lacking[number]

@@ -36,7 +36,7 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
 
 
 def _wrong(field: Field) -> Iterator[str]:
-    """Yield the conditions of a value that ``predict`` refuses, as far as SQL can tell."""
+    """Yield the conditions of a value that ``predict`` refuses, as far as SQL can test it."""
     name = _quoted(field.name, '"')
     if not field.missing:
         yield f"{name} IS NULL"

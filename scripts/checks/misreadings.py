@@ -64,9 +64,9 @@ def services(rng: random.Random) -> Iterator[Outcome]:
     """Yield what a bandit reads of rows of a drawn service, in terms of what it reads of the rows that they mean."""
     service = drawn_service(rng)
     declared = [*service.values, None] if service.missing else service.values
-    values = {service.name: rng.sample(declared, len(declared))} if service.told else {service.name: [None]}
+    values = {service.name: rng.sample(declared, len(declared))} if service.declared else {service.name: [None]}
     trees = DecisionTrees(2, depth=2, thresholds=[service.cuts, [5.0]], feature_names=[service.name, service.other])
-    bandit = Bandit(trees, seed=0, values=values if service.told or service.missing else None)
+    bandit = Bandit(trees, seed=0, values=values if service.declared or service.missing else None)
 
     def read(row: Any) -> list[float]:
         return np.ravel(bandit._reader.read(row).numbers).tolist()  # noqa: SLF001 - what rules go by

@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 
 LEVELS = ("least", "less", "middle", "more", "most")
-# Of each kind of column: what its values mean, the type that pandas has for it, and whether a bandit is told of them.
+# Of each kind of column: what its values mean, the type that pandas has for it, and whether a bandit has them declared.
 KINDS: dict[str, tuple[Sequence[Any], Any, bool]] = {
     "floats": ((18.5, 30.0, 45.25, 60.0), float, False),
     "integers": ((1, 5, 9, 12), int, False),
@@ -53,14 +53,14 @@ class Service:
     actions: tuple[str, str] = ("A", "B")
 
     @property
-    def told(self) -> bool:
-        """Whether a bandit is told of the values."""
+    def declared(self) -> bool:
+        """Whether the values are declared to a bandit."""
         return KINDS[self.kind][2]
 
     @property
     def cuts(self) -> list[float]:
         """Return the cut points of the column: between all values."""
-        known = sorted(float(value) for value in self.values) if not self.told else []
+        known = sorted(float(value) for value in self.values) if not self.declared else []
         return [(low + high) / 2 for low, high in pairwise(known)]
 
     def right(self, value: Any, other: float) -> str:
@@ -124,7 +124,7 @@ def meanings(value: Any, service: Service) -> list[Any]:
     if isinstance(plain, (bytes, list, complex)):
         return []
     if isinstance(first, bool):
-        return [bool(plain)] if not isinstance(plain, str) and plain in (0, 1) else _said(plain)
+        return [bool(plain)] if not isinstance(plain, str) and plain in (0, 1) else _truth(plain)
     if isinstance(first, str):
         return (
             [plain]
@@ -142,8 +142,8 @@ def meanings(value: Any, service: Service) -> list[Any]:
     return [number] if abs(number) <= 1e100 else []
 
 
-def _said(word: Any) -> list[bool]:
-    """Return what a word says of truth: it need not be read, but where it is, it must be as this."""
+def _truth(word: Any) -> list[bool]:
+    """Return the booleans that a word may mean: it need not be read, but where it is, it must be as this."""
     words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
     return [words[str(word).lower()]] if str(word).lower() in words else []
 

@@ -39,7 +39,7 @@ def lead(found: OnePass) -> str:
 def verdict(found: OnePass) -> str:
     """Return what is known, for somebody who decides."""
     if not found.learnt.diagnostics.fits:
-        return "the propensities do not fit the log, so nothing can be said by them: see the warning."
+        return "the propensities do not fit the log, so nothing follows from them: see the warning."
     unit, claims, other = unit_of(found), found.claims, alike(found)
     sure = f"{found.level:.0%} confidence"
     if found.state == State.TARGET:
@@ -62,7 +62,7 @@ def _own(found: OnePass) -> str:
 def advice(found: OnePass) -> str:
     """Return what to do."""
     if not found.learnt.diagnostics.fits:
-        return "So nothing is recommended here: mend the propensities."
+        return "So nothing is recommended here: fix the propensities."
     if not found.learnt.known.any():
         return "No action was done everywhere, so none can be recommended for everybody. The rule below keeps to these."
     if found.state == State.TARGET:
