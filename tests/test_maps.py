@@ -66,7 +66,7 @@ def test_reading_orders_name_every_file(folder: Path) -> None:
 def test_scripts_are_listed_once(folder: str) -> None:
     """The README of a folder of scripts has one line for each that can be run."""
     files = (ROOT / "scripts" / folder).glob("*.py")
-    runnable = {path.name for path in files if "__main__" in path.read_text(encoding="utf-8")}
+    runnable = {path.name for path in files if '__name__ == "__main__"' in path.read_text(encoding="utf-8")}
     page = (ROOT / SCRIPTS[folder]).read_text(encoding="utf-8")
     commands = re.findall(rf"^python scripts/{folder}/(\w+\.py)", page, re.MULTILINE)
     listed = commands if folder == "checks" else [name for name in first_cells(page) if name.endswith(".py")]
