@@ -294,14 +294,17 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),
         (lambda: Bandit(NUMBERED).act([1, 0, float("inf")]), "inf"),
         (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
-        (lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}), "no feature named 'visits'"),
+        (
+            lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}),
+            "no feature 'visits', but age, visit, member: call the right one of these 'visits'",
+        ),
         (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0 is none of those"),
         (lambda: Bandit(NUMBERED, contexts=BITS).learn("some", reward=7), "reward_range"),
         (lambda: Bandit(3), "policies must be a policy class"),  # type: ignore[arg-type]
         (lambda: Bandit(NUMBERED, oracle=3), "oracle must be a kind"),  # type: ignore[arg-type]
         (lambda: Bandit(NUMBERED, on_event=3), "on_event must be a function"),  # type: ignore[arg-type]
         (lambda: Bandit(TREES, contexts=[], values={"age": [None]}), "at least one row"),
-        (lambda: Bandit(TREES).act({1: 2}), "no feature named 'age'"),
+        (lambda: Bandit(TREES).act({1: 2}), "no feature 'age', but 1: call the right one of these 'age'"),
         (lambda: Bandit(TREES).statement(None), "confidence must be"),  # type: ignore[arg-type]
     ],
 )

@@ -56,7 +56,11 @@ def test_one_pass_divides_as_memory_does():
         frame.select("age"), action, reward=frame["y"].to_numpy(), propensity=np.column_stack([*chances.values()])
     )
     added = LoggedPolicyTree(**tree).fit_batches(
-        [frame[:250], frame[250:]], action="act", reward="y", propensity=[*chances], features=["age"]
+        [frame[:250], frame[250:]],
+        action="act",
+        reward="y",
+        propensity={name: f"p{name}" for name in "abc"},
+        features=["age"],
     )
     assert str(added.policy_) == str(held.policy_)
     assert added.policy_value_ == pytest.approx(held.policy_value_, rel=1e-12)

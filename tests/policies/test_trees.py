@@ -212,7 +212,7 @@ def test_export_text_is_scikit_learns_with_numbers_in_full():
     ("arguments", "message"),
     [
         ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "depth": 0}, "depth"),
+        ({"n_actions": 2, "depth": -1}, "depth"),
         ({"n_actions": 2, "thresholds": 0}, "thresholds"),
         ({"n_actions": 2, "thresholds": [[np.inf]]}, "finite"),
     ],

@@ -161,7 +161,8 @@ def test_common_options_that_a_learners_kind_does_not_know_are_left_out(tiny):
     """They were written for the other kind; what stands in the learner's own table is checked."""
     common = tiny.replace('kind = "enumeration"', 'kind = "milp"\nsolver = "scipy"\ntime_limit = 3')
     own = '[[learners]]\nname = "exp4"\noracle = {{ kind = "search"{more} }}\n'
-    assert parse(common + own.format(more="")).learners[1].oracles[0].options == {"kind": "search"}
+    searched = parse(common + own.format(more="")).learners[1].oracles[0].options
+    assert searched == {"kind": "search", "time_limit": 3.0}  # and no solver
     audited = parse(common + own.format(more="").replace("search", "audited")).learners[1].oracles[0].options
     assert audited == {"kind": "audited", "solver": "scipy", "time_limit": 3.0, "audit": 0.01}
     assert "oracle kind 'search' has no option 'solver'" in refusal(common + own.format(more=', solver = "highs"'))
