@@ -24,7 +24,7 @@ from policies.trees.rule import DecisionTree, Leaf, Node, Split
 from policies.trees.side_states import fewest_pairs
 
 MOST_DEPTH = 12
-MOST_LIMITED = 6  # the depth up to which numbers of leaves are told apart
+MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished
 MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
 _LIMITS = "max_leaves, max_features, min_leaf_size or min_action_rows"
 

@@ -201,7 +201,7 @@ class TreeSearch(Search):
         )
 
     def _n_leaves(self, height: int) -> int:
-        """Return how many numbers of leaves are told apart."""
+        """Return how many numbers of leaves are distinguished."""
         return min(2**height, self._most) if self._limits else 1
 
     def _states_of(self, height: int) -> TreeStates:
