@@ -16,7 +16,9 @@ import pytest
 
 from milpcb import Bandit, Decision, rng
 from milpcb.errors import InputError, OracleInexact
+from milpcb.estimators import LoggedPolicyTree
 from milpcb.learners import Exp4
+from milpcb.offline import LoggedRounds, evaluate, scores
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees, MonotoneRules, ThresholdRules
 
@@ -344,12 +346,35 @@ def test_the_log_holds_what_was_shown_done_and_paid(tmp_path: Path) -> None:
         bandit.learn(decision, reward=7.5)
     bandit.save(tmp_path / "bandit.json")
     for log in (bandit.log(), Bandit.load(tmp_path / "bandit.json").log()):
-        assert log.features.tolist() == shown[::-1]
+        assert log.features.columns == ["age", "visits", "member"]
+        assert list(map(list, log.features.rows())) == shown[::-1]
         assert [log.actions[a] for a in log.action] == [decision.action for decision in reversed(made)]
         assert log.outcome.tolist() == [0.25] * 40
         assert not log.maximise
         assert log.propensity is not None
         assert log.propensity[np.arange(40), log.action].tolist() == [d.probability for d in reversed(made)]
+
+
+def test_the_log_keeps_names_strings_and_what_is_missing(tmp_path: Path) -> None:
+    """Scores by models, estimators, replay and another bandit read it; a saved bandit goes on with it."""
+    values: dict[str, list[Any]] = {"region": ["east", "west", None]}
+    cuts: list[list[float]] = [[], [0.5]]
+    trees = DecisionTrees(2, 1, thresholds=cuts, feature_names=["region", "age"], action_names=["a", "b"])
+    bandit = Bandit(trees, "uniform", seed=0, keep_log=True, values=values)
+    shown = [(values["region"][t % 3], t % 7 / 7) for t in range(210)]
+    for region, age in shown:
+        decision = bandit.act({"age": age, "region": region})
+        bandit.learn(decision, cost=float((decision.action == "b") != (region == "east")))
+    bandit.save(tmp_path / "bandit.json")
+    for log in (bandit.log(), Bandit.load(tmp_path / "bandit.json").log()):
+        assert log.features.rows() == shown
+        rule = bandit.policy()
+        assert evaluate(scores(log, "dr"), rule, contexts=log.features).value.value == pytest.approx(0, abs=0.05)
+        done = np.array(log.actions)[log.action]
+        tree = LoggedPolicyTree(max_depth=1).fit(log.features, done, cost=log.outcome, propensity=log.propensity)
+        assert str(tree.policy_) == str(rule) == "if region = east:\n    play b\nelse:\n    play a"
+        assert str(Bandit.from_log(trees, log, values=values).policy()) == str(rule)
+        assert LoggedRounds(log).feature_names == ("region = east", "region = west", "region is missing", "age")
 
 
 @pytest.mark.parametrize("options", [{}, {"baseline": "a", "loss": 1.0}], ids=["alone", "around a baseline"])

@@ -106,11 +106,11 @@ class BanditAnswers(BanditParts):
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
-        It is what milpcb.offline reads. Learners that draw within ``act``, such as ``ftpl``, leave nobody a probability
-        that estimates could be weighed by: the log of theirs has none, and milpcb.offline estimates it. An action
-        that was not available, or had no chance, has the probability 0 in its row: there the method "ips" counts it as
-        0, and knows of no replacement. Raises InputError unless the bandit was made with ``keep_log=True``, and while
-        some action has never been played.
+        It is what milpcb.offline reads; features that have names are a polars data frame. Learners that draw within
+        ``act``, such as ``ftpl``, leave nobody a probability that estimates could be weighed by: the log of theirs has
+        none, and milpcb.offline estimates it. An action that was not available, or had no chance, has the probability 0
+        in its row: there the method "ips" counts it as 0, and knows of no replacement. Raises InputError unless the
+        bandit was made with ``keep_log=True``, and while some action has never been played; ExtraMissingError.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 
@@ -122,5 +122,4 @@ class BanditAnswers(BanditParts):
             full = [[*law, *[0.0] * (len(self._names) - len(law))] for law in chances]  # of actions that came later
             law = None if self._rounds.learner.hides_law else np.array(full)
         taken = [self._names[action] for action in played]
-        table = np.array(features, dtype=object if self._reader.declared else float)
-        return read_log(table, taken, cost=costs, propensity=law, actions=self._names)
+        return read_log(self._reader.table(features), taken, cost=costs, propensity=law, actions=self._names)

@@ -7,12 +7,15 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
 from typing import Any, cast
 
+import numpy as np
+
 from milpcb.core.checks import LARGEST
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
+from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
 from milpcb.named_constraints import NamedRows
 from milpcb.protocols import PolicyClass
@@ -73,6 +76,10 @@ class ContextReader:
         if hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset)) or not isinstance(table, Iterable):
             raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
         return [self.read(context) for context in table]
+
+    def table(self, rows: Sequence[Sequence[Value]]) -> Any:
+        """Return the features of contexts as a data frame; as an array (n, d) where they have no names."""
+        return frame_of(self._features, rows) if self._features else np.array(rows, dtype=float)
 
     def show(self, policy: Any) -> Any:
         """Return a policy as one that reads tables as they come, strings and missing values included."""

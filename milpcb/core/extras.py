@@ -17,7 +17,7 @@ MODULES = {
         "click", "filelock", "jinja2", "matplotlib", "polars", "pydantic", "rich", "sklearn", "threadpoolctl",
         "tomli_w",
     },
-    "learn": {"narwhals", "sklearn"},
+    "learn": {"narwhals", "polars", "sklearn"},
     "vw": {"vowpalwabbit"},
     "coba": {"coba"},
     "contextualbandits": {"contextualbandits"},

@@ -155,6 +155,23 @@ Indicator = Membership | Reached  # the number is ``inside`` where a condition h
 Column = Number | Indicator
 
 
+def alphabet(column: Values) -> dict[Value, float] | None:
+    """Return the numbers that stand for the values of a column of objects, by their alphabet; None for numbers."""
+    if column.dtype != object:
+        return None
+    return {value: float(i) for i, value in enumerate(sorted({v for v in column.tolist() if v is not None}, key=str))}
+
+
+def as_numbers(columns: Iterable[Values]) -> Floats:
+    """Return columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
+    return np.column_stack([_coded(column) for column in columns])
+
+
+def _coded(column: Values) -> Floats:
+    codes = alphabet(column)
+    return column if codes is None else np.array([codes.get(value, np.nan) for value in column.tolist()])
+
+
 def encoded(columns: Sequence[Column], values: Mapping[str, Values], read: Iterable[int]) -> Floats:
     """Return the numbers (n, columns) that a policy reads: those of ``read`` from ``values``, the others 0."""
     table = np.zeros((len(next(iter(values.values()))), len(columns)))

@@ -17,7 +17,9 @@ import numpy as np
 from milpcb.core.checks import check_file
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
+from milpcb.data.columns import Value
 from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces
+from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
 
@@ -127,6 +129,15 @@ def read_parquet(path: Path) -> pl.DataFrame:
 
     with _whole(path):
         return pl.read_parquet(path)
+
+
+def frame_of(fields: Sequence[Field], rows: Sequence[Sequence[Value]]) -> pl.DataFrame:
+    """Return rows of plain values as a data frame with a column for each field."""
+    with needs("learn", "a table whose columns have names"):
+        import polars as pl
+
+    columns = zip(fields, zip(*rows, strict=True), strict=True)
+    return pl.DataFrame([pl.Series(field.name, list(values), strict=False) for field, values in columns])
 
 
 def parquet_rows(path: Path) -> tuple[int, tuple[str, ...]]:

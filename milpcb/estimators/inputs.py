@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.utils.validation import validate_data
 
-from milpcb.data.columns import Value, Values
+from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import table_names
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
@@ -38,7 +37,7 @@ class Features:
 
     def numbers(self) -> Floats:
         """Return all columns as numbers (n, d), for models: strings by their place in the alphabet, NaN for missing."""
-        return np.column_stack([_codes(column) for column in self.values.values()])
+        return as_numbers(self.values.values())
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
@@ -62,15 +61,3 @@ def read_features(estimator: Any, X: Any) -> Features:
     given = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(estimator.n_features_in_)])
     schema = Schema.infer(X, list(given))
     return Features(schema.read(X), schema)
-
-
-def alphabet(column: Values) -> dict[Value, float] | None:
-    """Return the numbers that stand for the values of a column of objects, by their alphabet; None for numbers."""
-    if column.dtype != object:
-        return None
-    return {value: float(i) for i, value in enumerate(sorted({v for v in column.tolist() if v is not None}, key=str))}
-
-
-def _codes(column: Values) -> Floats:
-    codes = alphabet(column)
-    return column if codes is None else np.array([codes.get(value, np.nan) for value in column.tolist()])

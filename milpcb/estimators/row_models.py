@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.data.columns import Value
-from milpcb.estimators.inputs import Features, alphabet
+from milpcb.data.columns import Value, alphabet
+from milpcb.estimators.inputs import Features
 from milpcb.estimators.layout import Read
 from milpcb.offline.log import Log
 from milpcb.offline.sampled_models import SampledModels, fit_to_sample

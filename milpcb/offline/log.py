@@ -93,8 +93,8 @@ def read_log(
 
     Parameters
     ----------
-    features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take numbers
-        and NaN
+    features : (n, d) array or data frame, whatever the models of ``scores`` can read; the default models take
+        numbers, strings by their place in the alphabet, and missing ones
     action : (n,) what was done: names or numbers, see milpcb.data.actions
     reward, cost : (n,) what came of it; give one of the two, in any unit
     propensity : with which probability it was done. None: estimated from the log. "randomised": the same for every

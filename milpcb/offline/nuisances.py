@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from milpcb.core.extras import needs
+from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError, clipped
 from milpcb.offline.log import Log, take_rows
+from milpcb.offline.overlap import table_of
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
 
@@ -108,7 +110,8 @@ def fit_outcomes(log: Log, model: Any, seed: int, rows: Ints) -> OutcomeFit:
 
 def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
     """Return what fits a copy of ``model`` to the rows of each action, and predicts every row by each of them."""
-    return lambda train, rows: fit_outcomes(log, model, seed, train).predict(take_rows(log.features, rows))
+    read = log if model is not None else _numbered(log)
+    return lambda train, rows: fit_outcomes(read, model, seed, train).predict(take_rows(read.features, rows))
 
 
 def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
@@ -116,14 +119,27 @@ def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
     with needs("learn", "a model of propensities"):
         from sklearn.base import clone
     template = _default_propensity(seed) if model is None else model
+    read = log if model is not None else _numbered(log)
 
     def fitted(train: Ints, rows: Ints) -> Floats:
-        known, empty = _known(log, model is None and template, train)
-        asked = _asked(take_rows(log.features, rows), empty)
+        known, empty = _known(read, model is None and template, train)
+        asked = _asked(take_rows(read.features, rows), empty)
         with _named("model_propensity", template):
             return np.asarray(clone(template).fit(known, log.action[train]).predict_proba(asked), dtype=float)
 
     return fitted
+
+
+def _numbered(log: Log) -> Log:
+    """Return a log with its features as the numbers that default models read; as they are where nobody can read them.
+
+    The codes of strings are those of the whole log: a fold of it may lack some.
+    """
+    try:
+        return replace(log, features=np.asarray(log.features, dtype=float))
+    except (TypeError, ValueError):
+        columns = table_of(log.features) if log.values is None else log.values
+        return replace(log, features=as_numbers(columns.values())) if columns else log
 
 
 def _known(log: Log, default: Any, train: Ints) -> tuple[Any, Bools | None]:
@@ -154,8 +170,8 @@ def _as_numbers(features: Any) -> Floats:
         return np.array(features, dtype=float)
     except (TypeError, ValueError) as error:
         raise InputError(
-            "the default models read numbers and NaN, and some feature holds strings or other objects; turn them into "
-            "numbers, or give models that read them"
+            "the default models read numbers, strings, booleans and what is missing, and some feature holds other "
+            "objects; turn them into numbers, or give models that read them"
         ) from error
 
 

@@ -342,7 +342,8 @@ class Schedule:
     def compare_log(self) -> None:
         """Compare each line of the log with the decision that its cost was handed in for."""
         log, owner = self.bandit.log(), {cost: name for name, cost in self.now.learnt.items()}
-        for features, action, cost, law in zip(log.features, log.action, log.outcome, log.propensity, strict=True):
+        rows = log.features.rows()
+        for features, action, cost, law in zip(rows, log.action, log.outcome, log.propensity, strict=True):
             decision, context = self.made[owner.pop(float(cost))]
             if (list(features), log.actions[action], tuple(law)) != (context, decision.action, decision.probabilities):
                 self.wrong = f"cost {cost} was credited to another decision"

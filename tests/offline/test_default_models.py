@@ -23,10 +23,22 @@ def test_a_column_that_is_missing_in_a_whole_fold_is_no_error():
     assert np.array_equal(scores(log_of(np.column_stack([x, np.full(N, np.nan)])), "dr").table, alone)
 
 
-def test_texts_are_named_in_our_words():
-    """The default models take numbers; models of one's own may take what they like."""
-    with pytest.raises(InputError, match="the default models read numbers and NaN, and some feature holds strings"):
-        scores(log_of(np.array([["a"], ["b"]] * (N // 2), dtype=object)), "dr", cv=2)
+@pytest.mark.parametrize("known", [{"propensity": [0.5, 0.5]}, {}], ids=["outcomes", "and propensities"])
+def test_strings_are_read_by_their_place_in_the_alphabet(known):
+    """Also where a fold lacks one of them, and where one is missing."""
+    texts = ["b", None, "c", "a"] * (N // 4 - 1) + ["b", None, "c", "d"]
+    codes = [{"a": 0.0, "b": 1.0, "c": 2.0, "d": 3.0}.get(text, np.nan) for text in texts]
+    asked = np.array(texts, dtype=object)[:, None]
+    table = scores(log_of(asked, **known), "dr").table
+    assert np.array_equal(table, scores(log_of(np.array(codes)[:, None], **known), "dr").table)
+
+
+def test_objects_are_named_in_our_words():
+    """The default models take numbers and strings; models of one's own may take what they like."""
+    asked = np.empty((N, 1), dtype=object)
+    asked[:, 0] = [(0, 1)] * N
+    with pytest.raises(InputError, match="the default models read numbers, strings, booleans and what is missing"):
+        scores(log_of(asked), "dr", cv=2)
 
 
 def test_a_table_in_another_encoding_is_named_in_our_words(tmp_path):

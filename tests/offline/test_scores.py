@@ -223,7 +223,7 @@ def test_take_keeps_rows_together():
     assert found.logged.tolist() == drawn()[2][[5, 2]].tolist()
 
 
-TEXTS = pd.DataFrame({"x": ["a", "b"] * 30})
+DATES = pd.DataFrame({"x": pd.date_range("2026-01-01", periods=60)}, dtype=object)
 WRONG = {
     "method": (log_of(), {"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
     "cv": (log_of(), {"cv": 1}, "cv must be an integer of at least 2"),
@@ -238,10 +238,10 @@ WRONG = {
     "no weight": (log_of(), {"sample_weight": drawn()[1] > 0}, "all rows with action '0' have a sample_weight of 0"),
     "one fold": (log_of(), {"cv": (drawn()[1] > 0).astype(int)}, "all rows with action '0' are in one fold of cv"),
     "treatment_cost": (log_of(), {"treatment_cost": [1.0, 2.0]}, "treatment_cost must be finite numbers"),
-    "texts": (
-        read_log(TEXTS, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
+    "dates": (
+        read_log(DATES, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
         {},
-        "the default models read numbers and NaN, and some feature holds strings",
+        "the default models read numbers, strings, booleans and what is missing, and some feature holds other objects",
     ),
     "missing": (
         read_log(np.full((60, 1), np.nan), drawn()[1], reward=drawn()[2]),
