@@ -123,5 +123,37 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(InputError, match="every round must offer the same 2"):
         learner.predict([0, 0], ["r", "l"])
     action, _ = learner.predict([0, 0], ["l", "r"])
-    with pytest.raises(InputError, match="reward must be"):
-        learner.learn([0, 0], action, 1.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("reward", "message"),
+    [(1.5, "reward must be in the range 0 to 1 .*reward_range="), ("much", "reward must be a number, got 'much'")],
+)
+def test_a_reward_that_is_no_cost_is_refused_in_one_line(reward, message):
+    """It names the range, and how another is given; what was played can still be learnt."""
+    learner = CobaLearner(TREES, "uniform")
+    action, _ = learner.predict([0, 0], ["l", "r"])
+    with pytest.raises(InputError, match=message):
+        learner.learn([0, 0], action, reward, 0.5)
+    learner.learn([0, 0], action, 0.25, 0.5)
+    assert learner.bandit.certificate() == 0.75
+
+
+@pytest.mark.filterwarnings("default")  # those of coba are its own
+@pytest.mark.parametrize("size", [1, 3])
+def test_wide_rewards_are_played_as_those_of_the_range(size):
+    """The same actions as by rewards of 0 and 1, one by one and in batches."""
+    coba = pytest.importorskip("coba", reason="the package coba is not installed")
+    played = []
+    for rewards, given in ((reward, (0.0, 1.0)), (wide, (-3.0, 7.0))):
+        worlds = coba.Environments.from_lambda(60, context, actions, rewards, seed=1).batch(size)
+        learner = CobaLearner(TREES, "exp4", rate="certified", seed=3, reward_range=given)
+        found = coba.Experiment(worlds, [learner]).run(quiet=True).interactions
+        played.append([row[list(found.columns).index("action")] for row in found])
+    assert len(played[0]) == 60
+    assert played[0] == played[1]
+
+
+def wide(t, context, action, rng):
+    """Return the reward on a scale from -3 to 7."""
+    return 10 * reward(t, context, action, rng) - 3

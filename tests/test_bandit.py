@@ -270,7 +270,7 @@ def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
         ({"cost": 0.5, "reward": 1}, "give either cost"),
         ({"cost": 1.5}, r"costs must be numbers in \[0, 1\]"),
         ({"cost": float("nan")}, r"costs must be numbers in \[0, 1\]"),
-        ({"reward": 11}, "reward must be in the range 0 to 10, got 11"),
+        ({"reward": 11}, "reward must be in the range 0 to 10 .*reward_range=.*, got 11"),
         ({"reward": "much"}, "reward must be a number, got 'much'"),
     ],
 )

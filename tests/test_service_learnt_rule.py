@@ -82,7 +82,7 @@ def test_a_reward_above_1_asks_for_the_range() -> None:
     """It is refused, and the decision stays open."""
     bandit = Bandit(TREES, seed=0, values=VALUES)
     decision = bandit.act({"age": 50, "region": "north"})
-    with pytest.raises(InputError, match=r"range 0 to 1 \(for another give it, as in Bandit\(.*reward_range.*got 7"):
+    with pytest.raises(InputError, match=r"range 0 to 1 \(for another give it from the start, as in reward_range.*7"):
         bandit.learn(decision, reward=7)
     bandit.learn(decision, cost=0.5)
 

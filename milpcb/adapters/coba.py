@@ -25,7 +25,7 @@ class CobaLearner:
     policies : the policy class, with explicit cut points; its ``n_actions`` is the number that coba offers
     learner : a registered learner; ``options`` are its own
     seed : of everything that is drawn
-    reward_range : least and greatest reward
+    reward_range : least and greatest reward; one beyond them is refused
     horizon : number of rounds, for learners that need to know it
     oracle : kind of the oracle, or its options, as for Bandit
 
@@ -87,7 +87,7 @@ class CobaLearner:
         self._open.append((shown_as, action, decision))
         return action, decision.probability
 
-    def learn(self, context: Any, action: Any, reward: float, probability: float) -> None:
+    def learn(self, context: Any, action: Any, reward: Any, probability: float) -> None:
         """Take in the reward of an action that ``predict`` returned for this context."""
         del probability
         self._learns = True
@@ -96,7 +96,9 @@ class CobaLearner:
             raise InputError(
                 "learn needs the predict of the same round: this learner learns from what it played itself"
             )
-        self.bandit.learn(self._open.pop(played.index(asked))[-1], reward=float(reward))
+        place = played.index(asked)
+        self.bandit.learn(self._open[place][-1], reward=reward)
+        del self._open[place]
 
     def _made(self) -> Bandit:
         return Bandit(self._policies, self._name, **self._settings, **self._options)

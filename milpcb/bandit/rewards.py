@@ -20,8 +20,7 @@ def cost_of(cost: Any, reward: Any, rewards: Sequence[float] | None) -> float:
     if reward is None:
         return cost if type(cost) is float and 0.0 <= cost <= 1.0 else unit_cost("the cost", _number("cost", cost))
     least, most = rewards or UNIT
-    hint = "" if rewards else " (for another give it, as in Bandit(..., reward_range=(0, 10)))"
-    wanted = f"in the range {least:g} to {most:g}{hint}"
+    wanted = f"in the range {least:g} to {most:g} (for another give it from the start, as in reward_range=(0, 10))"
     earned = real("reward", _number("reward", reward), wanted, lambda number: least <= number <= most)
     return (most - earned) / (most - least)
 
