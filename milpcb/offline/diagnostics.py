@@ -90,8 +90,12 @@ class Diagnostics:
         return not (self.given and (self._off > CERTAIN).any())
 
     def words(self) -> list[str]:
-        """Return the warnings that follow, a sentence or two each; none where all is well."""
-        found = list(self.unseen)
+        """Return the warnings that follow, a sentence or two each; none where all is well.
+
+        Propensities that cannot be right come first: the others rest on them.
+        """
+        wrong = self._uncalibrated()
+        found = [*([] if self.fits else wrong), *self.unseen]
         if not self.enough_events:
             found.append(
                 f"A few rare, large outcomes carry the noise: differences between actions are as skew as if about "
@@ -111,7 +115,7 @@ class Diagnostics:
                 f"{self.clipped} propensities below {self.min_propensity:g} were raised to it: the values of policies "
                 "that act there are biased (--min-propensity sets the limit)."
             )
-        found += [*self._by_action(), *self._uncalibrated()]
+        found += [*self._by_action(), *(wrong if self.fits else [])]
         if self.regression_only:
             found.append("Intervals of method 'dm' leave out the error of the regression: they are too narrow.")
         return found
@@ -155,10 +159,12 @@ class Diagnostics:
         known = np.isfinite(self.calibrated[worst]) and fitting != own
         worth = f" With propensities that fit, always '{self.actions[worst]}' would be worth {fitting}, not {own}."
         also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
+        mend = " Give the probability of what was done, or a column for each action, in their order."
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
             f"{self.calibration[worst]:.2f} times the number of rows where it may be done (standard error "
             f"{self.calibration_error[worst]:.2g}), which should be 1.{worth if known else ''}{also}"
+            f"{'' if self.fits else mend}"
         )
         return [found]
 

@@ -22,6 +22,22 @@ def test_many_actions_in_trouble_are_one_line_each_kind():
     scores(log, "snips")
 
 
+def test_propensities_that_cannot_be_right_come_first():
+    """Those of one action, given for all rows: a line that names the mend, which others by chance do not."""
+    draw = np.random.default_rng(2)
+    X = draw.normal(size=(2000, 2))
+    chance = 1 / (1 + np.exp(-2 * X[:, 0]))
+    done = np.where(draw.random(2000) < chance, "t", "c")
+    given = {True: chance, False: np.where(done == "t", chance, 1 - chance)}
+    mends = {}
+    for wrong, propensity in given.items():
+        words = scores(read_log(X, done, reward=X[:, 1], propensity=propensity), "ips").diagnostics.words()
+        assert len(words) > 2
+        assert not any("\n" in line for line in words)
+        mends[wrong] = [place for place, line in enumerate(words) if "Give the probability of what was done" in line]
+    assert mends == {True: [0], False: []}
+
+
 def test_a_log_without_trouble_has_no_line():
     """Two actions by lot, a thousand rows."""
     draw = np.random.default_rng(1)
