@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import out
+from milpcb.commands.console import err, out
 from milpcb.core.checks import check_confidence
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
@@ -63,11 +63,14 @@ def certify(
     cost (0 or more) and probability (with which the action was drawn). Further options are those of the policy class,
     e.g. --depth 2.
     """
+    from milpcb.data.tables import separators
     from milpcb.oracles import open_oracle
 
     check_confidence(confidence)
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
+    for note in separators(log):
+        err.print(f"note: {note}")
     found = _actions(log, played.labels, actions)
     given = {
         "n_actions": found.n_actions,

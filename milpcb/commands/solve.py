@@ -9,7 +9,7 @@ import click
 
 from milpcb.commands import near as near_best
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import out
+from milpcb.commands.console import err, out
 from milpcb.core.checks import real
 from milpcb.errors import InputError
 from milpcb.plugins import injection, local_classes, registry
@@ -48,7 +48,7 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.data.tables import read_table
+    from milpcb.data.tables import read_table, separators
     from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
     from milpcb.solvers import solver_name
@@ -62,6 +62,8 @@ def solve(
         real("--near", near, "finite and not negative", lambda slack: slack >= 0)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
+    for note in separators(contexts, costs):
+        err.print(f"note: {note}")
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}

@@ -89,6 +89,12 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
             tick(done, size)
 
 
+def separated(path: Path, separator: bytes) -> Iterator[str]:
+    """Yield by which sign the values of a file are read as separated, where that is no comma."""
+    if separator != b",":
+        yield f"{path.name} is read as separated by {SEPARATORS[separator]}."
+
+
 def _separator(content: bytes, path: Path) -> bytes:
     """Return the sign between the values of the first rows; raises InputError where two signs cut them all alike."""
     widths = {sign: _Scan(content, path, 1, sign).widths() for sign in SEPARATORS}

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from milpcb.core.checks import check_file
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value
-from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces
+from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces, separated
 from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.types import Floats
@@ -96,6 +97,12 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     check_table(path)
     names, numbers = _numbers_of_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
     return _checked(path, names), numbers
+
+
+def separators(*paths: Path) -> list[str]:
+    """Return a line for each of some files that could be read whose values are separated by no comma."""
+    texts = (path for path in paths if path.suffix != ".parquet")
+    return [line for path in texts for piece in islice(pieces(path), 1) for line in separated(path, piece.separator)]
 
 
 def read_labelled(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:

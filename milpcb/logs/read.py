@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from milpcb.data.csv_pieces import MARK, SEPARATORS, Piece, Tick, pieces
+from milpcb.data.csv_pieces import MARK, Piece, Tick, pieces, separated
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.data.tables import check_table, read_parquet
@@ -65,7 +65,7 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
         header = not names
         if header:
             names = _names(path, piece)
-            notes = [f"{path.name} is read as separated by {SEPARATORS[piece.separator]}."] * (piece.separator != b",")
+            notes = [*separated(path, piece.separator)]
         parts.append(_texts(path, piece, names, header=header))
     if not parts:
         raise InputError(f"{path} is empty; write a header and then a line for each decision")

@@ -83,6 +83,20 @@ def test_what_cannot_be_asked_is_one_line(text, options, fragment, milpcb_, writ
     assert fragment in done.stderr
 
 
+def test_a_file_without_commas_is_said_to_be_read_so(milpcb_, write, tmp_path):
+    """By ``certify`` and ``solve``, on standard error, with the answers of the same files with commas."""
+    log, costs = "\n".join(GOOD) + "\n", "a,b\n0,1\n1,0\n"
+    write(tmp_path, {"log.csv": log, "tabs.csv": log.replace(",", "\t")})
+    write(tmp_path, {"x.csv": "u,v\n0,1\n1,1\n", "c.csv": costs, "semicolons.csv": costs.replace(",", ";")})
+    own = ("--depth", "1")
+    plain, tabs = (milpcb_(tmp_path, "certify", name, *own) for name in ("log.csv", "tabs.csv"))
+    assert (plain.stderr, tabs.stderr) == ("", "note: tabs.csv is read as separated by tabs.\n")
+    assert (tabs.returncode, tabs.stdout) == (0, plain.stdout)
+    done = milpcb_(tmp_path, "solve", "x.csv", "semicolons.csv", *own)
+    assert (done.returncode, done.stderr) == (0, "note: semicolons.csv is read as separated by ';'.\n")
+    assert "cost: 0 " in done.stdout
+
+
 def test_a_certificate_with_confidence_is_printed(logged, milpcb_, write, tmp_path):
     """It holds for this very run, at the level asked for, more at a higher one; with its meaning in words."""
     write(tmp_path, {"log.csv": logged[0]})
