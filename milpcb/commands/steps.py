@@ -54,10 +54,12 @@ class _Lines:
 
     def __init__(self, console: Console, what: str) -> None:
         self._console, self._what, self._began = console, what, monotonic()
-        self._far = (0, 0)
+        self._far, self._part = (0, 0), self._began
         self.over = Event()
 
     def tick(self, done: int, total: int) -> None:
+        if done < self._far[0]:  # another part, with a pace of its own
+            self._part = monotonic()
         self._far = (done, total)
 
     def write(self) -> None:
@@ -75,7 +77,7 @@ class _Lines:
 
     def _so_far(self) -> str:
         done, total = self._far
-        passed = monotonic() - self._began
         if not 0 < done < total:
-            return f"{span(passed)} so far"
+            return f"{span(monotonic() - self._began)} so far"
+        passed = monotonic() - self._part
         return f"{done:,} of {total:,}, {span(passed * (total - done) / done)} left"

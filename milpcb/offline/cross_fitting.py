@@ -27,7 +27,7 @@ import numpy as np
 from scipy.stats import norm
 
 from milpcb.errors import InputError, OracleInexact, shown
-from milpcb.offline.band import Claim
+from milpcb.offline.band import Claim, Progress
 from milpcb.offline.by_place import row_order
 from milpcb.offline.evaluate import held_out_actions
 from milpcb.offline.intervals import Mean, estimates
@@ -101,6 +101,7 @@ def cross_fitted_claim(
     draws: int,
     level: float,
     rng: np.random.Generator,
+    progress: Progress | None = None,
 ) -> Claim:
     """Return the claim on the gain of learning, from the rows that were not learnt from.
 
@@ -116,7 +117,10 @@ def cross_fitted_claim(
     worst = claim.p_value
     if worst < 0.5:
         t = float(norm.isf(worst))
-        shares = [_as_good(lottery, t, scores, fold, reference, sampled, draws, rng) for lottery in against(reference)]
+        shares = [
+            _as_good(lottery, t, scores, fold, reference, sampled, draws, rng, progress)
+            for lottery in against(reference)
+        ]
         worst = max(worst, *shares)
     return replace(claim, p_value=min(1.0, worst + reference.error))
 
@@ -162,6 +166,7 @@ def _as_good(
     sampled: Sampled,
     draws: int,
     rng: np.random.Generator,
+    progress: Progress | None,
 ) -> float:
     """Return how often learning with random signs gains ``t`` standard errors over a lottery."""
     gains, fold, members = scores.gains[sampled.rows], fold[sampled.rows], sampled.members
@@ -174,6 +179,8 @@ def _as_good(
         found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
         sums = found if members is None else np.bincount(members, found)
         reached += bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
+        if progress is not None:
+            progress(draw, draws)
         if reached == ENOUGH:
             return ENOUGH / draw
     return (1 + reached) / (1 + draws)

@@ -172,7 +172,8 @@ def inference(
     small : the gain that is not worth treating people differently for, in the unit of the outcome; None: a tenth of the
         standard deviation of the outcomes
     policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
-    progress : called as ``progress(done, total)`` after every draw
+    progress : called as ``progress(done, total)`` after every draw; those of the cross-fitted claim come after those of
+        the band, and are counted anew
 
     Raises
     ------
@@ -201,8 +202,9 @@ def inference(
     chosen = np.asarray(policy.predict(contexts))
     times = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
     bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)
+    signs = child(seed, "offline", "signs")
     crossed = cross_fitted_claim(
-        oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=child(seed, "offline", "signs")
+        oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=signs, progress=progress
     )
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(

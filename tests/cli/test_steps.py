@@ -45,6 +45,21 @@ def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
     assert turns.waits == [2.0, 10.0, 10.0]
 
 
+def test_a_count_that_begins_anew_has_its_own_pace(clock):
+    """A step of two parts: what is left of the second does not go by how fast the first was."""
+    console = Console(file=io.StringIO(), width=200)
+    lines = steps._Lines(console, "the band")
+    lines.tick(100, 100)
+    clock[0] = 2.0
+    lines.tick(1, 100)
+    lines.tick(20, 100)
+    clock[0] = 12.0
+    lines.over = _Turns(1)
+    lines.write()
+    lines.end()
+    assert console.file.getvalue().splitlines() == ["the band: 20 of 100, 40 s left", "the band: done in 12 s"]
+
+
 def test_what_is_said_beside_a_step_is_said_once(clock):
     """The time left is measured from what is done, and the option that leaves the step out is not repeated."""
     console = Console(file=io.StringIO(), width=200)
