@@ -78,7 +78,11 @@ def test_contexts_with_texts_may_be_known() -> None:
     [
         (
             lambda: Bandit(NUMBERS).act({"age": "old", "visits": 1}),
-            "feature 'age' is 'old', which is text, .*: declare its strings",
+            r"feature 'age' is 'old', .*: convert it, or declare its strings, with \[\] as its cut points",
+        ),
+        (
+            lambda: Bandit(NUMBERS).act({"age": "", "visits": 1}),
+            r"feature 'age' is '', which is text, .*: give None, and declare that it may be missing, .*\[None\]",
         ),
         (
             lambda: Bandit(NUMBERS).act({"age": 1, "visits": None}),
@@ -228,3 +232,13 @@ def test_doubling_can_be_asked() -> None:
     for _ in range(10):
         bandit.learn(bandit.act([20, 1]), cost=0.5)
     assert bandit._rounds.learner.played == 10
+
+
+def test_an_empty_string_is_missing_unless_it_was_declared() -> None:
+    """As in a CSV file: it is no further region."""
+    may_be = Bandit(TEXTS, values={"age": [None], "region": ["north", None]})
+    assert may_be.act({"age": 1, "region": ""}).context == (1, None)
+    of_its_own = Bandit(TEXTS, values={"age": [None], "region": ["north", ""]})
+    assert of_its_own.act({"age": 1, "region": ""}).context == (1, "")
+    with pytest.raises(InputError, match="feature 'region' is missing: fill it in, or declare"):
+        Bandit(TEXTS, values={"age": [None], "region": ["north"]}).act({"age": 1, "region": ""})

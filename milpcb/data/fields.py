@@ -148,12 +148,15 @@ class Field:
         return replace(self, values=values, missing=None in there)
 
     def one(self, value: Any, row: int | None = None) -> Value:
-        """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError."""
+        """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError.
+
+        Among strings an empty one is missing, as it is in a CSV file, unless it is one of ``values``.
+        """
         try:
             entry = plain(value)
         except (TypeError, ValueError, OverflowError):
             raise self._unfit(value, row, "which is no value", "give a number, a string, a boolean, or None") from None
-        if entry is None:
+        if entry is None or (entry == "" and self.texts and "" not in self.values):
             if not self.missing:
                 raise self._lost(row)
             return None

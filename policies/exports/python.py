@@ -15,7 +15,7 @@ from policies.names import Names
 
 HEAD = '''\
 def {name}(row):
-    """Return the action of one row, a mapping from names of columns to values; None, NaN and NA are missing.
+    """Return the action of one row, a mapping from names of columns to values; None, NaN, NA and "" are missing.
 
     Raises ValueError on what cannot be a value of its column, and where one is missing that never was.
     """
@@ -24,16 +24,16 @@ def {name}(row):
         value = row[column]
         lost = type(value).__name__ in {nothing}
         value = value.item() if hasattr(value, "item") and not lost else value
-        if lost or value is None or value != value:
+        if lost or value is None or value != value or (value == "" and kind == "text"):
             fits, value = missing, None
-        elif kind == "text":
+        elif kind in ("text", "any text"):
             fits = isinstance(value, str)
         else:
             fits = hasattr(value, "__float__") and (kind != "number" or not isinstance(value, bool))
             value = float(value) if fits else value
             fits = fits and (value in (0, 1) if kind == "truth" else abs(value) <= {largest})
         if not fits:
-            raise ValueError(f"column {{column!r}} is {{value!r}}, which is not what it was when the policy was learnt")
+            raise ValueError(f"column {{column!r}} is {{value!r}}, which is no {{kind}} as when the policy was learnt")
         return value
 
 '''
@@ -60,10 +60,12 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
 
 
 def _kind(field: Field) -> str:
-    """Return what the function takes for a column: "text", "truth", "number", or a number that truth may stand for."""
+    """Return what the function takes for a column; "text" is never empty, and truth may stand for a number."""
     if field.kind == "boolean":
         return "truth"
-    return "text" if field.texts else "number or truth" if field.takes_truth else "number"
+    if field.texts:
+        return "any text" if "" in field.values else "text"
+    return "number or truth" if field.takes_truth else "number"
 
 
 class _Writer:

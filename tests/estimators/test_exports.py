@@ -181,7 +181,7 @@ def test_a_number_that_never_was_missing(people, costs_of):
     assert [i for i, answer in enumerate(answers) if answer is None] == [3]
     scope = {}
     exec(estimator.to_python(), scope)  # noqa: S102 - ours
-    with pytest.raises(ValueError, match="column 'visits' is None, which is not what it was"):
+    with pytest.raises(ValueError, match="column 'visits' is None, which is no number as when the policy was learnt"):
         scope["decide"](rows.iloc[3].to_dict())
 
 
@@ -230,3 +230,21 @@ def test_other_values_of_actions_are_written_as_python_and_sql_have_them():
     for export in (rule.to_sql, rule.to_python):
         with pytest.raises(InputError, match="actions must be a value for each action, 0 to 1, got"):
             export(["no"])
+
+
+@pytest.mark.parametrize(("lost", "right"), [(None, ["B", "A"]), ("", ["B", "A"]), ("south", ["A", "B"])])
+def test_an_empty_string_is_missing_unless_it_was_learnt(lost, right):
+    """In predict and in the exported function alike, as rows of csv.DictReader give it."""
+    towns = pd.DataFrame({"town": pd.Series(["north", lost] * 20, dtype=object)})
+    tree = OptimalPolicyTree(max_depth=1).fit(towns, right[::-1] * 20)
+    decide = {}
+    exec(tree.to_python(), decide)  # noqa: S102 - the source of our own
+    asked = pd.DataFrame({"town": ["", "north"]})
+    if lost == "south":
+        with pytest.raises(InputError, match="column 'town' is missing"):
+            tree.predict(asked)
+        with pytest.raises(ValueError, match="column 'town' is None, which is no text"):
+            decide["decide"]({"town": ""})
+        return
+    assert tree.predict(asked).tolist() == right
+    assert [decide["decide"]({"town": town}) for town in asked["town"]] == right
