@@ -175,6 +175,8 @@ def test_actions_without_names_are_counted_on() -> None:
     [
         (lambda: Bandit(TREES).add_action("call"), "the name of an action that there is not yet, got 'call'"),
         (lambda: Bandit(TREES).add_action(True), "the name of an action that there is not yet, got True"),
+        (lambda: Bandit(TREES).add_action(5), "the actions of the class have names: give another one, and not 5"),
+        (lambda: Bandit(TREES).add_action(" "), "the actions of the class have names: give another one, and not ' '"),
         (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).add_action("x"), "the next is 2, got 'x'"),
         (lambda: Bandit(TREES, "epsilon_greedy").add_action("x"), "EpsilonGreedy cannot go on with another action"),
         (

@@ -87,6 +87,8 @@ def test_one_mask_holds_for_all_rows() -> None:
         (NAMED, [True, "a", "b"], "a list of actions or a mask of booleans"),
         (NAMED, [1, 0, 1], "lists 'b' twice"),
         (NAMED, np.array([1.0, 0.0, 1.0]), "lists 'b' twice"),
+        (TRUE_OR_FALSE, [1, 0], "may be a list or a mask"),
+        (TRUE_OR_FALSE, np.array([0, 1]), "may be a list or a mask"),
         (NAMED, {"a": 1, "b": 0, "c": 1}, "a list of actions or a mask of booleans"),
         (NAMED, {"a": True, "b": False}, "2 booleans for the 3 actions"),
         (NAMED, {"a": True, "b": False, "d": True}, "'d'"),

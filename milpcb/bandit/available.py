@@ -75,6 +75,8 @@ class Availability:
         labels, entries = _labelled(available)
         masks = [isinstance(entry, (bool, np.bool_)) for entry in entries]
         if labels is None and not any(masks):
+            if sorted(map(str, entries)) == ["0", "1"] == sorted(map(str, range(len(self._names)))) != self._names:
+                raise InputError(f"available {shown(available)} may be a list or a mask: give the names of the actions")
             return self._distinct(entries)
         if not all(masks):
             raise InputError(f"available must be a list of actions or a mask of booleans, got {shown(available)}")

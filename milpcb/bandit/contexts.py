@@ -156,8 +156,16 @@ class ContextReader:
             if error.missing:
                 fix = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
-                fix = f"declare its strings, as in Bandit(..., values={{'{example}': [{shown(value)}, ...]}})"
+                fix = _fix_of_text(value, example)
             raise UnfitError(field.name, error.what, fix, "feature") from error
+
+
+def _fix_of_text(text: str, example: str) -> str:
+    """Return what to do about a text that spells no number."""
+    if not text.strip():
+        return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
+    declared = f"Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
+    return f"convert it, or declare its strings, with [] as its cut points, as in {declared}"
 
 
 def _rows(context: Any) -> Sequence[Any]:

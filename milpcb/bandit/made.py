@@ -70,6 +70,8 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
         raise InputError(f"add_action takes the name of an action that there is not yet, got {shown(name)}")
     changed: Any = policies
     if getattr(policies, "action_names", None):
+        if not isinstance(name, str) or not name.strip():
+            raise InputError(f"the actions of the class have names: give another one, and not {shown(name)}")
         return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, action_names=[*names, str(name)]))
     if str(name) != str(len(names)):
         raise InputError(f"the actions of the class have no names: the next is {len(names)}, got {shown(name)}")

@@ -56,7 +56,7 @@ def verdict(found: Findings) -> str:
     """Return what is known in a sentence or two, for somebody who decides."""
     claims, alike = found.inference, other(found)
     if claims is None:
-        return f"whether a rule is better than {alike} was not asked (--draws 0)."
+        return f"whether a rule is better than {alike} (--draws 0)."
     if not found.sound:
         return (
             f"the propensities do not fit the log, so whether any rule is better than {alike} does not follow from "
