@@ -69,9 +69,10 @@ class BistroPlus(Learner):
         added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error
     future : "fresh" draws a future in each round, as published; "once" draws it before the first round and takes it
         away round by round. Expected regret is the same, and so is the guarantee, but a policy is asked for only where
-        a change of the totals may have unseated the one before: about 1 + 5 T / L times at most. One rule is in force
-        at any time, ``rule()``. Given the draw nothing is bounded, so regret varies more from run to run; and where
-        costs react to the play there is no guarantee (milpcb/theory/one_draw.md)
+        a change of the totals may have unseated the one before: about 1 + 5 T / L times at most (counted in
+        ``one_draw``). Of equally cheap policies a program that branches follows any, every other oracle the first in an
+        order that is drawn. One rule is in force at any time, ``rule()``. Given the draw nothing is bounded, so regret
+        varies more from run to run; where costs react to the play nothing is promised (milpcb/theory/one_draw.md)
     futures : with "once", how many futures are drawn, of which each round takes one at random: regret varies less
     redraw : with "once", all futures are drawn anew after every so many rounds
 
@@ -123,13 +124,13 @@ class BistroPlus(Learner):
         self._future_rng = rng.child(seed, "learner", "future")
         self._estimate_rng = rng.child(seed, "learner", "estimate")
         self._everyone = np.full(K, 1.0 / K)
-        self._once: OneDraw | None = None
+        self.one_draw: OneDraw | None = None
         if once:
             self._check_once()
             law = FutureLaw(pool, self.relaxation, horizon, self.scale, seed)
-            self._once = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
+            self.one_draw = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
             self._make_room()
-            self._once.begin(self._past)
+            self.one_draw.begin(self._past)
             self._mixed = [mix(one, self.scale) for one in np.eye(K)]
         elif whole("futures", futures, 1) != 1 or redraw is not None:
             raise InputError('futures and redraw are for one draw: set future = "once" too')
@@ -141,36 +142,36 @@ class BistroPlus(Learner):
 
     def totals(self) -> Floats:
         """Return past estimates plus the last drawn future (m, K), in the relaxation's units."""
-        return self._costs.copy() if self._once is None else self._once.left()
+        return self._costs.copy() if self.one_draw is None else self.one_draw.left()
 
     @property
     def queries(self) -> int:
         """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
-        if self._once is not None:
-            return self._once.queries
+        if self.one_draw is not None:
+            return self.one_draw.queries
         return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
         """How many rules have followed another one; None with fresh futures, where no rule is in force."""
-        return None if self._once is None else self._once.changes
+        return None if self.one_draw is None else self.one_draw.changes
 
     @property
     def rule_number(self) -> int | None:
         """The number of the rule in force; None where there is none."""
-        return None if self._once is None else self._once.number
+        return None if self.one_draw is None else self.one_draw.number
 
     def rule(self) -> CurrentRule:
         """Return the rule in force; raises InputError with fresh futures and where several rules take turns."""
-        if self._once is None:
+        if self.one_draw is None:
             raise InputError('a rule is in force with one draw only: set future = "once"')
-        return self._once.rule(1 / self.scale)
+        return self.one_draw.rule(1 / self.scale)
 
     def _act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
         self._pool.observe(self.played, row)
-        if self._once is not None:
-            return self._act_on(self._once, row)
+        if self.one_draw is not None:
+            return self._act_on(self.one_draw, row)
         replies = [self._play(row) for _ in range(self._draws)]
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
         if self._anytime:
@@ -187,8 +188,8 @@ class BistroPlus(Learner):
             if row >= len(self._past):
                 self._make_room()
             self._past[row, action] += units
-            if self._once is not None:
-                self._once.count(row, action, units)
+            if self.one_draw is not None:
+                self.one_draw.count(row, action, units)
 
     def guarantee(self) -> float:
         """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
@@ -206,7 +207,7 @@ class BistroPlus(Learner):
 
     def _state(self) -> dict[str, Any]:
         """Return estimates, what the pool has seen, and generators."""
-        once = {} if self._once is None else {"once": self._once.state()}
+        once = {} if self.one_draw is None else {"once": self.one_draw.state()}
         return {**super()._state(), "past": self._past.tolist(), **once}
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -216,9 +217,9 @@ class BistroPlus(Learner):
         if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
             raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
         self._past, self._costs = past, np.empty_like(past)
-        if self._once is not None:
+        if self.one_draw is not None:
             self._make_room()
-            self._once.restore(state["once"], self._past)
+            self.one_draw.restore(state["once"], self._past)
 
     def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
         """Return the leftover rule; raises InputError where the choices do not go together."""

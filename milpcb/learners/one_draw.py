@@ -61,7 +61,8 @@ class Future:
     def begin(self, past: Floats) -> None:
         """Take the past estimates (m, K), of which all rows are known."""
         law, ties = self._law, self._law.relaxation.even_ties
-        order = None if ties else partial(_order, law.seed, past.shape[1])
+        any_of_equals = ties or not getattr(self._oracle, "settles_ties", True)
+        order = None if any_of_equals else partial(_order, law.seed, past.shape[1])
         self._parts = len(past) + 1.0 if ties else 1.0
         self.kept = KeptMinimiser(self._oracle, self._totals(past), order, unproved=self._unproved)
 
@@ -213,6 +214,11 @@ class OneDraw:
     def queries(self) -> int:
         """How many queries were asked."""
         return sum(future.kept.queries for future in self._futures)
+
+    @property
+    def ties(self) -> int:
+        """How many of them were about which of equally cheap policies comes first."""
+        return sum(future.kept.ties for future in self._futures)
 
     @property
     def harms(self) -> int:

@@ -36,6 +36,7 @@ class Oracle(Capable, ABC):
     """
 
     capabilities: frozenset[str] = frozenset({"value", "minimise", "profile"})
+    settles_ties: bool = True  # whether queries are quick enough for a few more to choose between cheapest policies
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False

@@ -146,6 +146,11 @@ class GrowingOracle:
         return self._oracle().capabilities - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
 
     @property
+    def settles_ties(self) -> bool:
+        """See Oracle."""
+        return self._options["kind"] != "milp" or self._oracle().settles_ties
+
+    @property
     def calls(self) -> int:
         """Queries asked so far."""
         return self._calls + (self._opened.calls if self._opened else 0)

@@ -13,10 +13,13 @@ some other entry of the row) asks again. So a query first raises the leader's ow
 is expected there in some time to come, the *allowance* (m,). If the leader is a cheapest policy of the raised table, it
 stays one until the harm at some row exceeds its allowance. How far ahead a query may look is decided by the policies
 found so far: their totals are kept exactly, and as soon as one of them would overtake the leader, less is allowed.
+Such a query may fail, and is then followed by another one about the costs as they are. It is asked where harms that
+took no query pay for both: there are never more queries than harms, but the first and those about ties.
 
 The leader stays while it is a cheapest policy. Its successor is, of the cheapest policies, the one whose actions come
 first in a fixed order of contexts and actions, which is random. So the leaders depend on the costs alone: all exact
-oracles lead to the same ones.
+oracles lead to the same ones. That takes queries about ties. Without an order there are none: a policy known whose
+total is at most the bound succeeds without a query, else the one that the oracle finds.
 """
 
 from __future__ import annotations
@@ -33,7 +36,6 @@ from milpcb.types import Answer, Floats, FoundPolicy, Ints, Policy
 MOST_KEPT = 24  # policies whose totals are kept
 FARTHEST = 2**40  # how far ahead a query may look
 NEAREST = 64
-TRIES = 2  # raised tables that one change may ask about
 
 Foreseen = Callable[[Ints, int], Floats]
 
@@ -73,7 +75,8 @@ class KeptMinimiser:
     number : 1 for the first leader, and 1 more for each successor
     total, bound : the leader's total cost, and what no policy is below. The leader is a cheapest policy for certain
         where the total is at most the bound
-    queries, harms : how many queries were asked, and how many changes harmed the leader of their time
+    queries, ties : how many queries were asked, and how many of them were about which of equals comes first
+    harms : how many changes harmed the leader of their time
 
     """
 
@@ -81,7 +84,7 @@ class KeptMinimiser:
         self, oracle: MinimisingOracle, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
     ) -> None:
         self._oracle, self._order, self._unproved = oracle, order, unproved
-        self.number = self.queries = self.harms = 0
+        self.number = self.queries = self.ties = self.harms = 0
         self._reach = NEAREST
         self._labels: Ints = np.zeros((len(costs), 0), dtype=np.int64)  # (m, n), a column for each policy found
         self.actions: list[int] = []
@@ -126,7 +129,9 @@ class KeptMinimiser:
         each row within some time, 0 or more; what is expected in a shorter time is no more.
         """
         self.grow()
-        if not (self.number and self._proves(foreseen)):
+        if self._order is None and self.number and self._totals.min(initial=np.inf) <= self.bound:
+            self._follow(int(self._totals.argmin()))
+        elif not (self.number and self._proves(foreseen)):
             self._ask_now()
 
     def leads_alone(self, row: int) -> bool:
@@ -143,41 +148,44 @@ class KeptMinimiser:
             return int(order[0])
         table = len(order) * self.costs
         table[row, order] += np.arange(len(order))
-        found = self._ask(table)[1]
+        found = self._ask_about_ties(table)
         return self.actions[row] if found is None else int(found[row])
 
     # ----------------------------------------------------------------- queries
 
     def _proves(self, foreseen: Foreseen) -> bool:
         """Return whether a raised table has proved the leader, for as long ahead as the policies known allow."""
+        if self.queries - self.ties >= self.harms:  # as many as there may be, with the one about the costs as they are
+            return False
         reach, leader = min(4 * self._reach, FARTHEST), np.array(self.actions)
-        for _ in range(TRIES):
-            gaps, differ = self._totals - self.total, self._labels != leader[:, None]
-            allowance = foreseen(leader, reach)
-            while reach and not (allowance @ differ <= gaps).all():
-                reach = reach // 2 if gaps.min() >= 0.0 else 0
-                allowance = foreseen(leader, reach)
-            if not allowance.any() or not (allowance @ differ <= gaps).all():
-                break
-            raised = self.costs.copy()
-            raised[self._rows, leader] += allowance
-            if self._asks_about(raised):
-                self._reach = max(NEAREST, reach)
-                return True
+        gaps, differ = self._totals - self.total, self._labels != leader[:, None]
+        if gaps.min(initial=0.0) < 0.0:
+            return False
+        allowance = foreseen(leader, reach)
+        while reach and not (allowance @ differ <= gaps).all():
             reach //= 2
-            self._reach = max(NEAREST, reach)
-        return False
+            allowance = foreseen(leader, reach)
+        if not (allowance.any() and (allowance @ differ <= gaps).all()):
+            return False
+        raised = self.costs.copy()
+        raised[self._rows, leader] += allowance
+        proved = self._asks_about(raised)
+        self._reach = max(NEAREST, reach if proved else reach // 4)
+        return proved
 
     def _ask_now(self) -> None:
         """Ask about the costs as they are; the cheapest policy leads from now on, but the leader if it is as cheap."""
         proved = self._asks_about(self.costs)
         if len(self._totals) and self._totals.min() < self.total:
-            best = int(self._totals.argmin())
-            self.total, self.number = float(self._totals[best]), self.number + 1
-            self.actions = self._labels[:, best].tolist()
+            self._follow(int(self._totals.argmin()))
             if self._order is not None and (proved or self.total <= self.bound):
                 self.actions = self._first_of_equals(self._order(len(self.costs))).tolist()
         self._doubt = max(0.0, self.total - self.bound)
+
+    def _follow(self, known: int) -> None:
+        """Let one of the policies known lead."""
+        self.total, self.number = float(self._totals[known]), self.number + 1
+        self.actions = self._labels[:, known].tolist()
 
     def _asks_about(self, table: Floats) -> bool:
         """Ask about a table; return whether that proves the leader, there and so at the costs as they are."""
@@ -199,6 +207,11 @@ class KeptMinimiser:
         labels = np.asarray(answer.policy.predict(self._oracle.contexts), dtype=np.int64)
         self._keep(labels)
         return lower, labels
+
+    def _ask_about_ties(self, table: Floats) -> Ints | None:
+        """Return the labels (m,) of the best policy found, if any."""
+        self.ties += 1
+        return self._ask(table)[1]
 
     def _keep(self, labels: Ints) -> None:
         """Keep a policy that is new; of too many the one of largest total goes."""
@@ -227,7 +240,7 @@ class KeptMinimiser:
             weights = float(n_actions) ** np.arange(len(chunk))[::-1]
             asked = table * n_actions ** len(chunk)
             asked[chunk] += weights[:, None] * ranks[chunk]
-            found = self._ask(asked)[1]
+            found = self._ask_about_ties(asked)
             if found is None or self._total_of(found) > self.total:  # beyond what solvers separate, or can do in time
                 break
             labels, left = found, left[len(chunk) :]
@@ -242,7 +255,7 @@ class KeptMinimiser:
         """
         asked = table * (len(left) + 1.0)
         asked[left, labels[left]] += 1.0
-        found = self._ask(asked)[1]
+        found = self._ask_about_ties(asked)
         return found is not None and bool((found != labels).any())
 
     # ----------------------------------------------------------------- totals, rows, state
@@ -274,7 +287,7 @@ class KeptMinimiser:
             ranks = np.zeros((old + new, 1 + n_actions)) if self._order is None else self._order(old + new)
             table[old:] = ranks[old:, 1:].argsort(axis=1, kind="stable").argsort(axis=1)
             answer = self._oracle.minimise(table)
-            self.queries += 1
+            self.queries, self.ties = self.queries + 1, self.ties + 1
             self.actions = np.asarray(cast("Policy", answer.policy).predict(self._oracle.contexts)).tolist()
             self._keep(np.array(self.actions))
 
@@ -292,14 +305,14 @@ class KeptMinimiser:
             "over": self._over.tolist(),
             "bound": self.bound if np.isfinite(self.bound) else None,
             "doubt": self._doubt,
-            "counts": [self.number, self.queries, self.harms, self._reach],
+            "counts": [self.number, self.queries, self.ties, self.harms, self._reach],
         }
 
     def restore(self, state: dict[str, Any], costs: Floats) -> None:
         """Go on from a saved state, at the costs (m, K) of that moment."""
         self._labels = np.array(state["known"], dtype=np.int64).reshape(-1, len(costs)).T
         self.actions = [index("action", action, costs.shape[1]) for action in state["actions"]]
-        self.number, self.queries, self.harms, self._reach = state["counts"]
+        self.number, self.queries, self.ties, self.harms, self._reach = state["counts"]
         self.replace(costs)
         self._over[:] = state["over"]
         self._least = self._over.min(axis=1)

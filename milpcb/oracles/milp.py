@@ -97,6 +97,11 @@ class MilpOracle(Oracle):
         start = "the last answer" if self._starts is None else "the policy that the class's own search finds"
         return [*lines, f"start: {start}, where the solver can use it"]
 
+    @property
+    def settles_ties(self) -> bool:
+        """See Oracle; a program that branches much has no time for it."""
+        return self.program.integral or self.program.nearly_integral
+
     def close(self) -> None:
         """Free the solver's model; see Oracle.close."""
         super().close()

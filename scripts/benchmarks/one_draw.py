@@ -2,8 +2,11 @@
 
 200 contexts, 12 binary features, K = 3, depth-2 trees, half noise, a planted tree. A run with fresh draws is measured
 over a few rounds, K + 1 values or one minimiser each, and multiplied: at T = 1e6 a solver would take an hour and more.
+Harms are what a query at each of them would take; then come queries without a look ahead, those of a run, and how many
+of these were about ties. --spread measures means and standard deviations of regret over seeds, by number of futures.
 
     python scripts/benchmarks/one_draw.py [--horizons 10000 100000] [--oracles search highs] [--fresh 200] [--json FILE]
+        [--spread 20]
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import os
 from pathlib import Path
 from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
@@ -25,10 +29,23 @@ from rich.table import Table  # noqa: E402 - see above
 from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
+from milpcb.oracles import kept  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
 
 QUIET = 20_000  # calls of act and learn
-COLUMNS = ("queries", "rule changes", "regret", "guarantee", "seconds", "of oracle", "fresh argmin", "fresh K + 1")
+SPREAD = 20_000  # rounds
+COLUMNS = (
+    "harms",
+    "no look ahead",
+    "queries",
+    "of ties",
+    "rule changes",
+    "regret",
+    "guarantee",
+    "seconds",
+    "of oracle",
+)
+FRESH = ("fresh argmin", "fresh K + 1")
 
 
 class Run:
@@ -73,10 +90,16 @@ class Run:
 def measured(horizon: int, kind: str, fresh: int) -> dict[str, float]:
     """Return the figures of one run; of fresh draws seconds for the whole horizon."""
     run = Run(horizon, kind, 0)
-    learner, before = run.learner(future="once"), run.oracle.seconds
+    learner = run.learner(future="once")
     seconds, regret = run.play(learner, horizon)
-    found = {"queries": learner.queries, "rule changes": learner.rule_changes or 0, "regret": regret}
-    found |= {"guarantee": learner.guarantee(), "seconds": seconds, "of oracle": run.oracle.seconds - before}
+    found: dict[str, float] = {"queries": learner.queries, "rule changes": learner.rule_changes or 0, "regret": regret}
+    found |= {"guarantee": learner.guarantee(), "seconds": seconds}
+    if learner.one_draw is not None:
+        found |= {"harms": learner.one_draw.harms, "of ties": learner.one_draw.ties}
+    with patch.object(kept, "FARTHEST", 0):
+        near = run.learner(future="once")
+        run.play(near, horizon)
+    found["no look ahead"] = near.queries
     for name, queries in (("fresh argmin", "argmin"), ("fresh K + 1", "all")):
         found[name] = run.play(run.learner(queries=queries), fresh)[0] / fresh * horizon
     return found
@@ -95,6 +118,23 @@ def quiet() -> dict[str, float]:
     }
 
 
+def spread(seeds: int) -> Table:
+    """Return regret over seeds with fresh draws and with 1, 4 and 16 futures."""
+    table = Table("futures", "mean", "sd", "queries", "rule changes", title=f"regret, T = {SPREAD:,}, {seeds} seeds")
+    runs = [Run(SPREAD, "search", seed) for seed in range(seeds)]
+    for futures in (None, 1, 4, 16):
+        options = {"queries": "argmin"} if futures is None else {"future": "once", "futures": futures}
+        regrets, queries, changes = [], [], []
+        for run in runs:
+            learner = run.learner(**options)
+            regrets.append(run.play(learner, SPREAD)[1])
+            queries.append(learner.queries)
+            changes.append(learner.rule_changes or 0)
+        figures = (np.mean(regrets), np.std(regrets, ddof=1), np.mean(queries), np.mean(changes))
+        table.add_row(str(futures or "fresh"), *(f"{figure:,.0f}" for figure in figures))
+    return table
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -102,12 +142,16 @@ def main() -> None:
     parser.add_argument("--oracles", nargs="+", default=["search", "highs"])
     parser.add_argument("--fresh", type=int, default=200)
     parser.add_argument("--json", type=Path)
+    parser.add_argument("--spread", type=int, help="seeds")
     options = parser.parse_args()
-    table, found = Table("T", "oracle", *COLUMNS, title="half noise, one draw"), {}
+    if options.spread:
+        Console().print(spread(options.spread))
+        return
+    table, found = Table("T", "oracle", *COLUMNS, *FRESH, title="half noise, one draw"), {}
     for horizon in options.horizons:
         for kind in options.oracles:
             row = found[f"{kind}, {horizon}"] = measured(horizon, kind, options.fresh)
-            table.add_row(f"{horizon:,}", kind, *(f"{row[name]:,.4g}" for name in COLUMNS))
+            table.add_row(f"{horizon:,}", kind, *(f"{row[name]:,.4g}" for name in (*COLUMNS, *FRESH)))
     found["a quiet round"] = quiet()
     console = Console()
     console.print(table)
