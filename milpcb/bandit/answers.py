@@ -86,8 +86,8 @@ class BanditAnswers(BanditParts):
 
         What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
         would have paid, or why that is not known yet and when it may be; with a baseline the promise that is kept, and
-        what the baseline would have cost at least; decisions that are open or were given up. Rewards are stated as
-        rewards. Raises what ``certificate`` raises.
+        what the baseline would have cost at least; decisions that are open or were given up; the rule in force. Rewards
+        are stated as rewards. Raises what ``certificate`` raises.
         """
         confidence = check_confidence(confidence)
         with self.lock:
@@ -101,7 +101,8 @@ class BanditAnswers(BanditParts):
                 len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated
             )
             self._stated = (learner.played, learner.ledger.cost)
-            return sentences(learner, most, covered, confidence, self._settings, compared, counted)
+            stated = sentences(learner, most, covered, confidence, self._settings, compared, counted)
+            return "\n".join([stated, *self._rounds.log.sentences()])
 
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.

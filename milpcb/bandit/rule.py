@@ -114,6 +114,16 @@ class RuleLog:
         policy = show(self._policy_of(change))
         return RuleInForce(change.number, change.since, date, 1 / self._learner.scale, policy, names)
 
+    def sentences(self) -> list[str]:
+        """Return one sentence on the rule in force, none where there is none."""
+        if not self._changes:
+            return []
+        last, other = self._changes[-1], 1 / self._learner.scale
+        own = 1 - (self._oracle.n_actions - 1) * other
+        since = f"{last.since:,}".replace(",", " ")
+        words = f"its action is taken with probability {own:.3g}, each other one with {other:.3g}"
+        return [f"Rule {last.number} is in force since decision {since}: {words}."]
+
     def state(self) -> list[dict[str, Any]]:
         """Return the log as plain data."""
         return [asdict(change) for change in self._changes]
