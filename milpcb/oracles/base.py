@@ -36,7 +36,6 @@ class Oracle(Capable, ABC):
     """
 
     capabilities: frozenset[str] = frozenset({"value", "minimise", "profile"})
-    settles_ties: bool = True  # whether queries are quick enough for a few more to choose between cheapest policies
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
@@ -87,6 +86,11 @@ class Oracle(Capable, ABC):
     @abstractmethod
     def route(self) -> list[str]:
         """Return the lines of ``explain`` on what this kind does with a query."""
+
+    @property
+    def settles_ties(self) -> bool:
+        """Whether queries are quick enough for a few more to choose between equally cheap policies."""
+        return True
 
     def close(self) -> None:
         """Free what a solver holds. Every query after this raises InputError; closing again does nothing."""
