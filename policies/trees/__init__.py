@@ -1,6 +1,6 @@
 """Decision trees of small depth.
 
-Read rule, geometry, limits, program; sets, totals, recursion, tracing, states, search; routes; root_tables,
+Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes; root_tables,
 root_frontier, root_cuts, root_search, every_cut; options, folds, near_trees, terms; constrained, side_states,
 side_arrays, side_kernels; policy_class.
 """

@@ -8,7 +8,8 @@ import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
 from policies.semirings import Array, Soft
-from policies.trees.recursion import BIG, TreeQuestion, ask
+from policies.trees.leaves import BIG, TreeQuestion
+from policies.trees.recursion import ask
 from policies.trees.sets import layout
 from policies.trees.totals import Codes, ContextCosts, Products
 from policies.trees.tracing import trace

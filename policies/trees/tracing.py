@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from policies.semirings import Array
-from policies.trees.recursion import BIG, TreeQuestion
+from policies.trees.leaves import BIG, TreeQuestion
 
 
 @compiled()

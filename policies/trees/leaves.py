@@ -1,0 +1,168 @@
+"""Compiled: the states of sets of literals, by inclusion and exclusion, and the leaves there: T_0 of recursion.py.
+
+Here too are the arrays that the recursion works in, and the question that it is asked.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.core.kernels import compiled, lower
+from policies.semirings import NO_NAN, Array, Soft, exponentials
+
+BIG = 1e300  # stands for infinity: differences of two are numbers
+
+
+class TreeQuestion(NamedTuple):
+    """A question: where ``near``, the answers by action at a context x where the literals ``sides`` (p,) hold.
+
+    every : all heights at all sizes; shift : 1 where leaves count, else 0; least (C,), the counts of a leaf; empty (D,
+    leaves), how many trees of each height there are on no contexts
+    """
+
+    near: bool
+    every: bool
+    shift: int
+    n_actions: int
+    sides: Array
+    least: Array
+    empty: Array
+
+
+class StateRoom(NamedTuple):
+    """Where answers are (sets.StateLayout), the numbers T and masses M, (0,) if there are none, and working space.
+
+    In front of T are the leaves of a row (2^k, n), at ``own`` those at x (K, n), and at ``other`` one more row.
+    """
+
+    start: Array
+    first: Array
+    leaves: Array
+    cells: Array
+    owns: Array
+    own: int
+    other: int
+    T: Array
+    M: Array
+    terms: Array
+    work: Array
+    ranks: Array
+    chosen: Array
+
+
+class SetRow(NamedTuple):
+    """The sets u + g of size k for all n literals g above ``last``, the highest of u; u's outcome at x; rank."""
+
+    k: int
+    n: int
+    last: int
+    outcome: int
+    rank: int
+
+
+@compiled(NO_NAN)
+def leaf_cost(soft: Soft, totals: Array, asked: TreeQuestion, a: int) -> float:
+    """Return what one leaf costs everywhere, with the action a where that is asked for, else with any."""
+    n, cost = asked.n_actions - 1, 0.0 if a == 0 else totals[a - 1, 0]
+    for c in range(len(asked.least)):
+        if totals[n + c, 0] < asked.least[c]:
+            return BIG
+    if asked.near:
+        return float(cost)
+    for b in range(n):
+        cost = min(cost, totals[b, 0])
+    if soft is None:
+        return float(cost)
+    mass = np.exp(max(cost, -700.0))
+    for b in range(n):
+        mass += np.exp(max(cost - totals[b, 0], -700.0))
+    return float(cost - np.log(mass))
+
+
+@compiled(NO_NAN)
+def fill_outcomes(totals: Array, row: SetRow, room: StateRoom) -> None:
+    """Fill work[c, o (n + 1) + j]: the totals of the states (u, o) where the j-th literal above holds; at n all."""
+    m, n, start, ranks, work = row.k - 1, row.n, room.start, room.ranks, room.work
+    for c in range(len(totals)):
+        plane, out = totals[c], work[c]
+        for o in range(1 << m):
+            source, to = plane[start[ranks[o]] + row.last + 1 :], out[o * (n + 1) :]
+            for j in range(n):
+                to[j] = source[j]
+            to[n] = plane[ranks[o]]
+        for i in range(m):
+            width = (n + 1) << i
+            for begin in range(0, (n + 1) << m, 2 * width):
+                without, both = out[begin : begin + width], out[begin + width : begin + 2 * width]
+                for j in range(width):
+                    without[j] -= both[j]
+
+
+@compiled(NO_NAN)
+def fill_leaves(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (2^k, n) in front with the least totals of the states of the sets u + g."""
+    n, half, T, work = row.n, row.n << (row.k - 1), room.T, room.work
+    for o in range(1 << (row.k - 1)):
+        fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+        for j in range(n):
+            holds[j] = fails[j] = 0.0
+        for a in range(asked.n_actions - 1):
+            here, every = work[a, o * (n + 1) : o * (n + 1) + n], work[a, o * (n + 1) + n]
+            for j in range(n):
+                rest = every - here[j]
+                holds[j] = lower(here[j], holds[j])
+                fails[j] = lower(rest, fails[j])
+
+
+@compiled(NO_NAN)
+def sum_leaves(row: SetRow, n_differences: int, room: StateRoom) -> None:
+    """Fill M in front: the masses of the leaves, whose least totals are in T."""
+    n, half, terms, T, M, work = row.n, row.n << (row.k - 1), room.terms, room.T, room.M, room.work
+    M[: 2 * half] = 0.0
+    for a in range(-1, n_differences):
+        for o in range(1 << (row.k - 1)):
+            here, every = work[max(a, 0), o * (n + 1) :], work[max(a, 0), o * (n + 1) + n]
+            fails, holds, to, other = T[o * n :], T[half + o * n :], terms[0, o * n :], terms[0, half + o * n :]
+            for j in range(n):
+                to[j] = fails[j] - (every - here[j] if a >= 0 else 0.0)
+                other[j] = holds[j] - (here[j] if a >= 0 else 0.0)
+        exponentials(terms, 2 * half)
+        for i in range(2 * half):
+            M[i] += terms[0, i]
+
+
+@compiled(NO_NAN)
+def exclude_leaves(row: SetRow, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
+    """Set the leaves in front of T to infinity that are too small, or behind a test that is closed."""
+    n, half, T, work, n_differences = row.n, row.n << (row.k - 1), room.T, room.work, asked.n_actions - 1
+    for c in range(len(asked.least)):
+        least = asked.least[c]
+        for o in range(1 << (row.k - 1)):
+            fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+            here, every = work[n_differences + c, o * (n + 1) :], work[n_differences + c, o * (n + 1) + n]
+            for j in range(n):
+                holds[j] = BIG if here[j] < least else holds[j]
+                fails[j] = BIG if every - here[j] < least else fails[j]
+    for j in range(n):
+        if closed[row.last + 1 + j]:
+            for o in range(2 << (row.k - 1)):
+                T[o * n + j] = BIG
+
+
+@compiled(NO_NAN)
+def fill_own(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (K, n) at ``own`` with T_0 of the states of the sets u + g at x, by the action there."""
+    n, here, own, T, M, work = row.n, row.outcome * (row.n + 1), room.own, room.T, room.M, room.work
+    sides = asked.sides
+    for a in range(asked.n_actions):
+        for j in range(n):
+            holds = sides[row.last + 1 + j]
+            x, at = 0.0, (row.outcome + ((1 << (row.k - 1)) if holds else 0)) * n + j
+            if a:
+                x = work[a - 1, here + j]
+                x = x if holds else work[a - 1, here + n] - x
+            T[own + a * n + j] = BIG if T[at] >= BIG else x
+            if len(M):
+                M[own + a * n + j] = 1.0
