@@ -43,7 +43,6 @@ COLUMNS = (
     "regret",
     "guarantee",
     "seconds",
-    "of oracle",
 )
 FRESH = ("fresh argmin", "fresh K + 1")
 
