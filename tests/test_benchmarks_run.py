@@ -29,6 +29,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
+    "scoring_routes": (["--problems", "1"], {}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
     "trees": (
         [],

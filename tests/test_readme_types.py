@@ -87,6 +87,7 @@ def test_a_readable_policy_is_what_every_rule_is() -> None:
         "from_document",
         "n_features",
         "predict",
+        "schema",
         "with_columns",
     }
 

@@ -259,7 +259,7 @@ MISTAKES = [
     wrong_table("header only", "age,insured\n", COSTS, "x.csv", "a header but no rows"),
     wrong_table("text value", CONTEXTS, COSTS.replace("0,1\n1", "0,cheap\n1"), "c.csv, line 3", "column 2", "'cheap'"),
     wrong_table("text in the first row", "20,old\n30,1\n70,0\n80,1\n", COSTS, "x.csv, line 1", "column 2", "'old'"),
-    wrong_table("no commas", CONTEXTS.replace(",", ";"), COSTS, "x.csv, line 2", "'20;0'", "commas"),
+    wrong_table("blanks for commas", CONTEXTS.replace(",", " "), COSTS, "x.csv, line 2", "'20 0'", "commas"),
     wrong_table("not text", b"\xff\xfe", COSTS, "x.csv", "is in UTF-16; save it as UTF-8"),
     wrong_table("one cost column", CONTEXTS, "cost\n0\n0\n1\n1\n", "c.csv", "one column", "at least 2"),
     wrong_call("table missing", ("solve", "x.csv", "c.csv"), "cannot read x.csv", "No such file"),

@@ -75,7 +75,7 @@ def test_leaves_hold_what_they_must(people, costs_of):
     )
     assert np.bincount(free.apply(table)).min() < 45 <= np.bincount(tree.apply(table)).min()
     assert tree.optimal_
-    with pytest.raises(InputError, match="min_leaf_size = 500"):
+    with pytest.raises(InputError, match="min_samples_leaf = 500"):
         OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight)
 
 

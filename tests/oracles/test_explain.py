@@ -31,7 +31,7 @@ def lines(oracle: Any) -> dict[str, str]:
     ("policies", "way"),
     [
         (DecisionTrees(2, depth=2), "all trees of depth 2 by products of literals: the fewest steps for 2 tests"),
-        (DecisionTrees(2, depth=2, max_leaves=3), "all trees of depth 2 within the limits of size, by pairs of"),
+        (DecisionTrees(2, depth=2, max_leaves=3), "all trees of depth 2 within the limits of size, by products of"),
         (LinearRules(2), "support tables: 1 supports of 3 features"),
         (BoxRules(2), "the totals of all 3 boxes"),
         (ThresholdRules(2), "a dynamic program over the bins"),

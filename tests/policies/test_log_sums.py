@@ -16,7 +16,9 @@ LOGARITHMS = {"exp", "expm1", "log", "log1p", "logaddexp"}
 ELSEWHERE = {
     "linear.table_kernels._scaled": "prices within e^600 of each other, whose products need no logarithm",
     "linear.walks._walk": "totals less the least one, which is known",
-    "trees.states._empty": "how many derivations of no contexts there are",
+    "trees.leaves.leaf_cost": "one leaf with any of K actions",
+    "trees.recursion.add_row": "a total less the least one, which is known",
+    "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
 }
 RNG = np.random.default_rng(0)
 
