@@ -21,6 +21,6 @@ def test_attacks_do_no_harm_but_without_the_gate(arguments, harm, tmp_path, fork
         f"import runpy, sys; sys.path.insert(0, {str(SCRIPT.parent)!r}); sys.argv[1:] = {list(arguments)};"
         f"runpy.run_path({str(SCRIPT)!r}, run_name='__main__')"
     )
-    done = forks.run(tmp_path, (), {}, program=program, sketches=True)
+    done = forks.run(tmp_path, (), {}, program=program)  # pictures as they are: they are compared
     assert done.returncode == 0, done.stdout + done.stderr
     assert ("ran code of a file: 0" not in done.stdout) == harm, done.stdout

@@ -159,12 +159,12 @@ class Diagnostics:
         known = np.isfinite(self.calibrated[worst]) and fitting != own
         worth = f" With propensities that fit, always '{self.actions[worst]}' would be worth {fitting}, not {own}."
         also = f" Nor do those of {others} other actions; by chance one in twenty would not." if others else ""
-        mend = " Give the probability of what was done, or a column for each action, in their order."
+        fix = " Give the probability of what was done, or a column for each action, in their order."
         found = (
             f"The propensities of '{self.actions[worst]}' do not fit the log: 1 / propensity of its rows adds up to "
             f"{self.calibration[worst]:.2f} times the number of rows where it may be done (standard error "
             f"{self.calibration_error[worst]:.2g}), which should be 1.{worth if known else ''}{also}"
-            f"{'' if self.fits else mend}"
+            f"{'' if self.fits else fix}"
         )
         return [found]
 
