@@ -144,7 +144,7 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
     monkeypatch.setattr(trees_class, "route", lambda *_: Route.ROOTS)
     oracle = open_oracle(DecisionTrees(3, depth=depth, thresholds="all", **limits), contexts, "search")
     least, run, gaps, stops = oracle.value(costs), RootCuts.run, [], []
-    for work in range(*((24, 3) if depth == 2 else (720, 90))):  # of depth 3 they look up at depth 2 as well
+    for work in range(0, 24, 3) if depth == 2 else range(0, 720, 90):  # of depth 3 they look up at depth 2 as well
 
         def interrupted(search: RootCuts, look: Callable[[], None] | None = None, left: int = work) -> Any:
             def count() -> None:
