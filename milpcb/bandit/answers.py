@@ -1,4 +1,4 @@
-"""What can be asked of a bandit: its policy, what is certain of it, its log."""
+"""The questions that a bandit answers: its policy, its certificates and statement, its log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class BanditAnswers(BanditParts):
 
     @property
     def schema(self) -> Schema:
-        """What the bandit reads of a context, column by column: ``print`` it; see milpcb.data.schema."""
+        """The columns of a context that the bandit reads: ``print`` it; see milpcb.data.schema."""
         return self._reader.schema
 
     def policy(self) -> FoundPolicy:

@@ -1,4 +1,4 @@
-"""What a bandit consists of, and how it is kept: files, copies, forks."""
+"""The parts of a bandit, and how they are kept: files, copies, forks."""
 
 from __future__ import annotations
 

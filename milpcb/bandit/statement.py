@@ -18,7 +18,7 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 
 @dataclass(frozen=True)
 class DecisionCounts:
-    """What is counted of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
+    """The counts of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
 
     ``before`` is what was stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the
     decisions of the log that it began with.
@@ -33,7 +33,7 @@ class DecisionCounts:
 
     @property
     def unit(self) -> float:
-        """What a cost of 1 is in units of rewards."""
+        """A cost of 1 in units of rewards."""
         return 1.0 if self.rewards is None else self.rewards[1] - self.rewards[0]
 
     def total(self, n: int, paid: float) -> float:

@@ -31,7 +31,7 @@ class Rounds(NamedTuple):
 
 
 class Actions(NamedTuple):
-    """What was played (n,), as numbers 0..K-1, and the K names: () where the log has these numbers itself."""
+    """The actions played (n,), as numbers 0..K-1, and the K names: () where the log has these numbers itself."""
 
     played: list[int]
     n_actions: int
