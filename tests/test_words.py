@@ -236,4 +236,4 @@ def test_a_checkpoint_is_a_point_of_a_curve():
     found = {
         path for path in (ROOT / "milpcb").rglob("*.py") if "checkpoint" in path.read_text(encoding="utf-8").lower()
     }
-    assert {path.stem for path in found} == of_curves | {"config"}  # which reads the old key checkpoint_seconds
+    assert {path.stem for path in found} == of_curves

@@ -32,7 +32,6 @@ class Doubling(Learner):
     inner : registered name of a learner that takes a horizon and learns from played actions
     options : that learner's own options
     first : rounds of the first phase
-    learner : the former name of ``inner``, which goes on working in configs until the next version
 
     Raises
     ------
@@ -50,9 +49,7 @@ class Doubling(Learner):
         inner: str = "bistro_plus",
         options: dict[str, Any] | None = None,
         first: int = 1000,
-        learner: str | None = None,
     ) -> None:
-        inner = inner if learner is None else learner
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         self._first = whole("first", first, 1)

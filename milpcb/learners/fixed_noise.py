@@ -12,7 +12,6 @@ from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle
-from milpcb.protocols.capabilities import capabilities_of
 from milpcb.types import Floats, Ints
 
 
@@ -136,7 +135,7 @@ def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
         raise InputError(
             f"separator must list different row numbers of the {oracle.n_contexts} contexts, got {separator!r}"
         )
-    if "enumerate" in capabilities_of(oracle):
+    if "enumerate" in oracle.capabilities:
         _check_separates(np.unique(cast("Any", oracle).labelings, axis=0), rows)
     return rows
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -81,7 +80,6 @@ class ContextualFTPL(Learner):
 
     plays_policies = True
     hides_law = True
-    old_names = MappingProxyType({"noise": "noise_on"})
     oracle: ValueOracle
 
     def __init__(

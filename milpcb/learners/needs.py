@@ -7,7 +7,6 @@ from typing import Any, Protocol
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.protocols import Policy
-from milpcb.protocols.capabilities import capabilities_of
 from milpcb.types import Floats, Ints
 
 # What the runtime supplies to constructors that name it; every other argument is an option.
@@ -37,7 +36,7 @@ class EnumeratedOracle(Protocol):
 def require(learner: str, oracle: Any, *capabilities: str) -> None:
     """Raise InputError unless the oracle can do all of them."""
     for capability in capabilities:
-        if capability not in capabilities_of(oracle):
+        if capability not in oracle.capabilities:
             raise InputError(
                 f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {REMEDY[capability]}"
             )

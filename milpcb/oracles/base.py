@@ -18,7 +18,6 @@ from milpcb.oracles.near_best import Asking, NearBest
 from milpcb.oracles.totals import CostTable, normalised
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
-from milpcb.protocols.capabilities import Capable
 from milpcb.protocols.tables import NOISE, Table
 from milpcb.side_constraints import LabelConstraint, SideConstraint
 from milpcb.types import Answer, Floats, Ints
@@ -27,7 +26,7 @@ Answered = TypeVar("Answered")
 MOST_SCALED = 1e200  # rate times costs: at such rates all weight is on the least total cost
 
 
-class Oracle(Capable, ABC):
+class Oracle(ABC):
     """Answers "what is the least total cost of any policy?" on fixed contexts (paper, equation (1)).
 
     ``calls`` counts the queries (a profile is one query) and ``seconds`` the time spent on them.

@@ -18,7 +18,6 @@ import numpy as np
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, TermSearch, Within
-from milpcb.protocols.capabilities import Capabilities
 from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.types import Floats
 
@@ -49,7 +48,7 @@ class OpenedTerms(OnlySearched):
     """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
 
     reason = "a class that is known by its terms alone has no {}: open it on contexts, by open_oracle"
-    capabilities = Capabilities({"search", "action_weights", "totals", "constraints"})
+    capabilities = frozenset({"search", "action_weights", "totals", "constraints"})
 
     def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
         self.n_actions = terms.n_actions

@@ -7,7 +7,6 @@ from functools import lru_cache
 from inspect import Parameter, cleandoc, isfunction, signature
 from typing import Any, get_type_hints
 
-from milpcb.core.renamed import by_new_names
 from milpcb.core.text import listed
 from milpcb.errors import InputError, MilpcbError, cause, did_you_mean
 
@@ -75,19 +74,13 @@ def names(make: Callable[..., Any], argument: str) -> bool:
     return argument in signature(make).parameters
 
 
-def old_names(make: Any) -> Mapping[str, str]:
-    """Return the new name of each argument that has an old one, which works for one version more."""
-    found: Mapping[str, str] = getattr(make, "old_names", {})
-    return found
-
-
 def make(what: Callable[..., Any], supplied: Mapping[str, Any], settings: Mapping[str, Any] | None = None) -> Any:
     """Call ``what`` with everything of ``supplied`` that it names, and with ``settings``, all of which it must name.
 
     Raises InputError with the nearest name for a setting that it does not know, and with file and line for whatever it
     raises itself but MilpcbError and MemoryError.
     """
-    own, settings = options(what, supplied), by_new_names(settings or {}, old_names(what), _name(what))
+    own, settings = options(what, supplied), settings or {}
     for key in settings:
         if key not in own:
             raise InputError(f"{_name(what)} has no option '{key}'{did_you_mean(key, own)}")

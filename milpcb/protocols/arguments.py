@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from milpcb.core.checks import whole
-from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.rng import check_seed
 
@@ -29,7 +28,6 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(init)
     def checked(self: Any, *arguments: Any, **named: Any) -> None:
-        named = by_new_names(named, self.old_names, type(self).__name__)
         not_named = (
             [] if takes_any else [name for name in FOR_ALL if name in named and name not in signature.parameters]
         )
@@ -86,9 +84,7 @@ def _call(learner: str, parameters: list[inspect.Parameter]) -> str:
 
 
 def _check_oracle(oracle: Any) -> Any:
-    known = all(hasattr(oracle, name) for name in ("n_contexts", "n_actions")) and (
-        hasattr(oracle, "capabilities") or hasattr(oracle, "can")  # by its old name
-    )
+    known = all(hasattr(oracle, name) for name in ("n_contexts", "n_actions", "capabilities"))
     if isinstance(oracle, type) or not known:
         raise InputError(f"oracle must be what open_oracle(policies, contexts) returns, got {shown(oracle)}")
     return oracle

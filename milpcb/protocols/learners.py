@@ -45,7 +45,6 @@ class Learner(Certified, ABC):
     learnt later, in any order (``set_aside``, ``take_up``). What a learner plays that declares ``plays_policies`` is a
     mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. One that
     declares ``hides_law`` draws within ``_act``: its q is of what is left to draw, and nobody knows the law before.
-    ``old_names`` maps arguments by old names, which work for one version more, to their new names.
 
     The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
     ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become
@@ -65,7 +64,6 @@ class Learner(Certified, ABC):
     late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
     note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
     kept: ClassVar[tuple[str, ...] | None] = None
-    old_names: ClassVar[Mapping[str, str]] = MappingProxyType({})
     _aside: int = 0  # rounds put aside
     _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
     _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +13,6 @@ import numpy as np
 from milpcb.core.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
-from milpcb.protocols.capabilities import Capabilities, Capable
 from milpcb.protocols.listing import Listing, Within
 from milpcb.protocols.recursion import Search, Terms, TermSearch, not_given
 from milpcb.types import Floats, Ints, Policy
@@ -89,7 +89,7 @@ class InvertibleEncoding(Encoding):
         """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
 
 
-class Opened(Capable, ABC):
+class Opened(ABC):
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
 
     Attributes
@@ -111,7 +111,8 @@ class Opened(Capable, ABC):
     group: Ints
     contexts: Floats
     log_size: float
-    capabilities: frozenset[str] = Capabilities({"program", "policies"})
+    capabilities: frozenset[str] = frozenset({"program", "policies"})
+    unsupported: Mapping[str, str] = MappingProxyType({})
     class_name: str = ""
     settings: PolicyClass | None = None
 
@@ -255,7 +256,6 @@ def open_class(policies: PolicyClass, contexts: Any) -> Opened:
     opened = policies.on(contexts)
     if not isinstance(opened, Opened):
         raise InputError(f"{name}.on must return an Opened, got {shown(opened)}")
-    own = {"capabilities": Capabilities(opened.capabilities)} if "capabilities" in vars(opened) else {}
-    for attribute, value in {"class_name": name, "settings": policies, **own}.items():
+    for attribute, value in {"class_name": name, "settings": policies}.items():
         object.__setattr__(opened, attribute, value)  # it may be a frozen dataclass
     return opened

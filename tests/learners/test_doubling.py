@@ -221,8 +221,3 @@ def test_a_seed_that_is_none_is_refused() -> None:
     """Also where the learner inside draws nothing."""
     with pytest.raises(InputError, match="seed"):
         Doubling(oracle(), FinitePool(CONTEXTS), seed=-1, inner="exp4")
-
-
-def test_the_former_name_of_its_option_works() -> None:
-    """A config that names the learner inside by ``learner`` plays as one that names it by ``inner``."""
-    assert (played(doubling(learner="exp4"), 0, 30) == played(doubling(inner="exp4"), 0, 30)).all()

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Learner
@@ -51,7 +50,6 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
         cls, called, registered = registry.load("learner", name), name, name
     else:
         raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
-    table = by_new_names(table, injection.old_names(cls), f"learner '{called}'")
     known = injection.options(cls, registry.KINDS["learner"].supplied)
     for key in table:
         if key not in known:

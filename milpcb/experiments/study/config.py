@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from milpcb.core.checks import whole
 from milpcb.core.gate import named_classes
-from milpcb.core.renamed import by_new_names
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import check_options, check_plain, validate
@@ -31,8 +29,6 @@ SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "cons
 KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
 
 T = TypeVar("T")
-
-_log = logging.getLogger(__name__)
 
 
 def read_config(path: Path, *, trusted: bool = True) -> Config:
@@ -97,8 +93,6 @@ def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None) -
 
 
 # section -> old name of a key -> its name
-_NEW_NAMES = {"run": {"checkpoint_seconds": "save_seconds"}}
-
 # Options that the runtime knows, once the environment is there, where the config does not set them.
 _KNOWN_LATER = {"policies": ("n_actions",)}
 
@@ -118,18 +112,7 @@ class _Reader:
         with self._tables.placing(section, keys=table if isinstance(table, dict) else ()):
             if not isinstance(table, dict):
                 raise InputError(f"'{section}' must be a section [{section}]")
-            named = self._by_new_names(table, _NEW_NAMES.get(section, {}), section, f"[{section}]")
-            return validate(model, named, f"[{section}]")
-
-    def _by_new_names(
-        self, table: dict[str, Any], new: Mapping[str, str], section: str, heading: str, index: int = 0
-    ) -> dict[str, Any]:
-        """Return a table with the new names of its keys, each with a line; raises InputError where one has both."""
-
-        def remark(old: str, line: str) -> None:
-            _log.warning("%s%s: %s", self._tables.where, self._tables.line(section, old, index), line)
-
-        return by_new_names(table, new, heading, remark)
+            return validate(model, table, f"[{section}]")
 
     def component(self, section: str, index: int) -> Component:
         table = self._tables.of(section)[index]
@@ -214,7 +197,6 @@ class _Reader:
         fixed = registry.KINDS[kind].supplied
         unset = tuple(key for key in _KNOWN_LATER.get(kind, ()) if key not in options)
         with self._tables.placing(section, index, keys=options):
-            options = self._by_new_names(options, injection.old_names(cls), section, heading, index)
             checked = check_options(cls, options, heading, (*fixed, *unset))
             check_plain(checked, heading)
         return Component(name, checked, label or name)
