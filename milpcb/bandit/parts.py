@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Lock
-from typing import Any, Self
+from threading import Lock, RLock
+from typing import Any, Protocol, Self
+from weakref import WeakSet
 
 from milpcb.bandit import made, saved
 from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.events import Event
-from milpcb.bandit.locks import watch
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import Stated
 from milpcb.core import files, gate
@@ -21,10 +23,50 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
 
+class Locked(Protocol):
+    """An object with a lock, to be called after a fork in the child."""
+
+    lock: Any
+
+    def forked(self) -> None:
+        """Go on in a child process."""
+        ...
+
+
+_every: WeakSet[Any] = WeakSet()
+_held = ExitStack()
+
+
+def watch(owner: Locked) -> None:
+    """Give an object a lock, and see that forks wait for it: then no other thread is in the middle of anything."""
+    owner.lock = RLock()
+    _every.add(owner)
+
+
+def _before() -> None:
+    for owner in list(_every):
+        _held.enter_context(owner.lock)
+
+
+def _in_parent() -> None:
+    _held.close()
+
+
+def _in_child() -> None:
+    _held.pop_all()
+    for owner in list(_every):
+        owner.lock = RLock()
+        owner.forked()
+
+
+if hasattr(os, "register_at_fork"):  # not everywhere is there a fork
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+
+
 class BanditParts:
     """The parts of a bandit, under one lock, which a file or a copy holds."""
 
-    lock: Any  # of all that may change; see milpcb.bandit.locks
+    lock: Any  # of all that may change; see milpcb.bandit.parts
     _on_event: Callable[[Event], object] | None
     _rewards: Sequence[float] | None
 

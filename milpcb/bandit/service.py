@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
@@ -14,13 +16,40 @@ from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.made import constant, constants
 from milpcb.bandit.rewards import UNIT, cost_of
-from milpcb.bandit.warm_start import logged_rounds
+from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
 from milpcb.named_constraints import NamedConstraint, listed
 from milpcb.protocols import PolicyClass
 
 if TYPE_CHECKING:
     from milpcb.offline import Log
+
+Logged = tuple[int, float, list[float]]  # number of the action, cost, law (K,)
+
+
+def logged_rounds(log: Log, names: Sequence[Any], rewards: Sequence[float] | None) -> Iterator[Logged]:
+    """Yield the action, the cost and the law of each row of a log; actions are matched by name.
+
+    The chances of actions that are not known are 0 in a law: nothing is learnt of them. Raises InputError on a log
+    without chances that were given, on outcomes outside of their range, UnknownNameError on actions that are none.
+    """
+    if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
+        raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
+    if log.propensity is None or log.shares:
+        raise InputError(
+            "from_log needs the chances that actions were drawn with, as in read_log(..., propensity=...): what is "
+            "estimated from the log itself would make certificates wrong"
+        )
+    numbers = [place("action of the log", name, list(map(str, names))) for name in log.actions]
+    paid = "reward" if log.maximise else "cost"
+    for row, (action, outcome, chances) in enumerate(zip(log.action, log.outcome, log.propensity, strict=True)):
+        law = np.zeros(len(names))
+        law[numbers] = np.nan_to_num(chances)
+        try:
+            cost = cost_of(**{"cost": None, "reward": None, paid: float(outcome)}, rewards=rewards)
+        except InputError as error:
+            raise InputError(f"row {row} of the log: {error}") from error
+        yield numbers[action], cost, law.tolist()
 
 
 class Bandit(BanditAnswers):

@@ -14,8 +14,7 @@ from milpcb.experiments.results.confident import column_in, column_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.final_table import summary_table
-from milpcb.experiments.results.glossary import glossary
-from milpcb.experiments.results.report import report
+from milpcb.experiments.results.report import glossary, report
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import Exp4

@@ -19,8 +19,7 @@ from milpcb.theory.exact import ExactRun
 from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
 from milpcb.theory.player import Leftover, Player, Variant
-from milpcb.theory.sequences import Sequences, worst_plan
-from milpcb.theory.verdicts import Slacks, Verdict, judge, slacks, variants
+from milpcb.theory.verdicts import Sequences, Slacks, Verdict, judge, slacks, variants, worst_plan
 
 F = Fraction
 ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))

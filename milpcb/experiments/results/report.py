@@ -12,18 +12,57 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from milpcb.core.decimals import THIN
 from milpcb.core.files import own_contents
+from milpcb.experiments.results.confident import column_in, meaning, percent_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits, local_slopes
-from milpcb.experiments.results.figures.meaning import against_what, constraint_words, entries, unconstrained
+from milpcb.experiments.results.figures.meaning import (
+    against_what,
+    constraint_words,
+    entries,
+    unconstrained,
+    void_words,
+)
 from milpcb.experiments.results.figures.results import NARROW, Results, longest, read_results
-from milpcb.experiments.results.figures.words import FEW_PANELS, count, legible, verdict, with_separators
-from milpcb.experiments.results.glossary import glossary
+from milpcb.experiments.results.figures.words import CERTIFICATES, FEW_PANELS, count, legible, verdict, with_separators
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.records import read_record
 from milpcb.experiments.results.report_table import FREE, report_table
+
+
+def glossary(results: Results) -> list[tuple[str, str]]:
+    """Return terms and what they mean, in the order in which they are read."""
+    return list(_terms(results))
+
+
+def _terms(results: Results) -> Iterator[tuple[str, str]]:
+    finals, settings = results.finals, results.settings
+    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
+    if results.seeds > 1:
+        yield (
+            "\u00b1",
+            f"Half the 95{THIN}% interval of the mean over the seeds; of a certificate, two standard errors.",
+        )
+    if np.isfinite(finals["certificate"].to_numpy()).any():
+        yield "certificate", CERTIFICATES
+    confident = column_in(finals.columns)
+    if confident is not None:
+        yield f"{percent_of(confident)}{THIN}% certificate", meaning(confident)
+    if np.isfinite(finals["guarantee"].to_numpy()).any() or void_words(results.frame, settings):
+        void = void_words(results.frame, settings)
+        yield "guarantee", f"A bound on mean regret that was known before the start. {void}".rstrip()
+    if np.isfinite(finals["bound"].to_numpy()).any():
+        yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
+    yield (
+        "mean cost",
+        "Per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight.",
+    )
+    if unconstrained(results.frame, settings):
+        yield FREE, "Need not keep the side constraints, as it asks no oracle."
+
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.errors import InputError
-from milpcb.experiments.run import positions
+from milpcb.experiments.run import progress
 from milpcb.experiments.run import progress as module
 from milpcb.experiments.run.progress import Progress, Quiet, open_progress, span
 
@@ -45,7 +45,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the only clock that progress sees."""
     clock = Clock()
     monkeypatch.setattr(module, "monotonic", clock)
-    monkeypatch.setattr(positions, "time", clock)
+    monkeypatch.setattr(progress, "time", clock)
     return clock
 
 
@@ -168,8 +168,8 @@ def test_a_position_that_cannot_be_read_is_left_out(tmp_path: Path, text: str, p
     (tmp_path / "k0.json").write_text(text, encoding="latin-1")
     position("stranger", 50, started=0.0)
     position("k1", 50, started=0.0)
-    assert [found.task.key for found in positions.read_positions(tmp_path, cells(2))] == ["k1"]
-    assert positions.read_positions(tmp_path / "nowhere", cells(2)) == []
+    assert [found.task.key for found in progress.read_positions(tmp_path, cells(2))] == ["k1"]
+    assert progress.read_positions(tmp_path / "nowhere", cells(2)) == []
 
 
 def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, clock: Clock, position) -> None:

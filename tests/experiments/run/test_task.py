@@ -19,9 +19,7 @@ from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task as tasks
-from milpcb.experiments.run import task_files
-from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, compute
-from milpcb.experiments.run.task_files import Pace, TaskFiles
+from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, Pace, TaskFiles, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -168,9 +166,9 @@ def test_checkpoints_change_no_number(tiny, tmp_path, monkeypatch):
     """However often the state is saved and the clock is looked at, the record is the same."""
     cell = cell_of(tiny)
     whole = timeless(compute(cell, tmp_path / "never", 1e9).record)
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
     for slice_, every in ((1e-9, 0.0), (1e9, 0.0), (1e-9, 1e9)):
-        monkeypatch.setattr(task_files, "SLICE", slice_)
+        monkeypatch.setattr(tasks, "SLICE", slice_)
         assert timeless(compute(cell, tmp_path / f"{slice_} {every}", every).record) == whole
 
 
@@ -191,8 +189,8 @@ def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
 def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
     """With no time between them each is there at every cut, which says where the play is; the position ends with it."""
     cell, seen = cell_of(tiny), []
-    monkeypatch.setattr(task_files, "REPORT_EVERY", 0.0)
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(tasks, "REPORT_EVERY", 0.0)
+    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
 
     class Watched(Pace):
         def measure(self, rounds):
@@ -292,7 +290,7 @@ def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_i
 def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
     """A checkpoint that cannot be written is no failure of this cell: the run must end."""
     (tmp_path / "cells").write_text("in the way")
-    monkeypatch.setattr(task_files, "MOST_SAVING", np.inf)
+    monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
     with pytest.raises(RunError, match="cells"):
         compute(cell_of(tiny), tmp_path, 0.0)
 
@@ -331,7 +329,7 @@ def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
 def test_the_pace_follows_the_clock(monkeypatch):
     """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
     now, per_round = [0.0], [1e-5]
-    monkeypatch.setattr(task_files, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(tasks, "perf_counter", lambda: now[0])
     pace = Pace()
 
     def settled():
