@@ -1,8 +1,9 @@
 """Confidence bounds by betting: what the estimated costs of one run prove of the policies' true costs.
 
 In round s the learner was shown the cost c of its action y and formed e >= 0 so that, for every action a, the mean of
-e 1[y = a] given the past is at most the cost of a (milpcb.ledger). Costs may depend on the whole past. Somebody who
-bets the share lambda of what he holds that the estimates of policy pi exceed its costs holds, after round t,
+e 1[y = a] given the past is at most the cost of a (milpcb.ledger). Costs may depend on the whole past. A bettor
+who stakes a fraction lambda of their wealth on the estimates of policy pi exceeding its costs has, after round t, the
+wealth
 
     Z_t = prod over s <= t of (1 + lambda (e_s 1[y_s = pi(x_s)] - c_s(pi(x_s)))),    Z_0 = 1,
 
@@ -45,9 +46,9 @@ def price(stake: float, log_size: float, n_stakes: int, confidence: float) -> fl
 
 
 class Floor:
-    """What one policy has cost at least, at every moment at once, but with the chance 1 - ``confidence``.
+    """A lower confidence bound on the cumulative cost of one policy, valid at all times simultaneously.
 
-    That is statement 16 of milpcb/theory/confidence.md for a single policy, beside what was seen of its cost for
+    It is statement 16 of milpcb/theory/confidence.md for a single policy, beside what was seen of its cost for
     certain: the costs of the rounds in which its action was played.
     """
 

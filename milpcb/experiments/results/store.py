@@ -66,8 +66,8 @@ class Held:
 class RunDirectory:
     """One directory of results; a directory of something else, or of another format, is refused.
 
-    Refused is whatever exists and is neither empty nor a directory that milpcb made, which it recognises by config.toml
-    or, where that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
+    Raises RunError unless the path is new, empty, or a run directory of milpcb, recognised by config.toml or, where
+    that is damaged, by study.json. Files that only a killed run can have left there count as nothing.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a config implies for reading its numbers: side constraints, and guarantees that are void.
+"""What a config implies for reading its numbers: side constraints, and guarantees that do not apply.
 
 Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
 list of learners with the classes.
@@ -39,7 +39,7 @@ def registered(settings: Mapping[str, Any], section: str) -> dict[str, str]:
 
 
 def void(settings: Mapping[str, Any]) -> pl.Expr:
-    """Return the rows whose guarantee is void: it is for costs of one law, and those of the environment are not."""
+    """Return the rows whose guarantee does not apply: it assumes i.i.d. costs, and the environment's are not."""
     learners = [label for label, name in registered(settings, "learners").items() if name in FOR_ONE_LAW]
     worlds = [
         table["label"]
@@ -50,19 +50,19 @@ def void(settings: Mapping[str, Any]) -> pl.Expr:
 
 
 def without_void(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
-    """Return the rows with an infinite guarantee, which is none, where it is void."""
+    """Return the rows with an infinite guarantee, which is none, where it does not apply."""
     return frame.with_columns(guarantee=pl.when(void(settings)).then(float("inf")).otherwise("guarantee"))
 
 
 def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
-    """Return a sentence on the guarantees that are left out as void; "" where there are none."""
+    """Return a sentence on the guarantees that are omitted, as they do not apply; "" where there are none."""
     rows = frame.filter(void(settings))
     if rows.is_empty():
         return ""
     learners = rows["learner"].unique(maintain_order=True).to_list()
     several = frame["environment"].n_unique() > 1
     where = f" in {listed(rows['environment'].unique(maintain_order=True).to_list())}" if several else " here"
-    return f"The guarantees of {listed(learners)} are for costs of one law; they are void{where}, and left out."
+    return f"The guarantees of {listed(learners)} assume i.i.d. costs; they do not apply{where} and are omitted."
 
 
 def constraint_words(settings: Mapping[str, Any]) -> str:

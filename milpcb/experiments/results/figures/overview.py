@@ -37,7 +37,7 @@ NEAR, MINUS = "\u2248", "\u2212"
 class Square:
     """A learner in a panel: its mean regret, that as a share of random play's, and whether above its guarantee.
 
-    ``least`` is true of the least regret of those compared, ``near`` of those not distinguished from it.
+    ``least`` is true of the least regret of those compared, ``near`` of those not significantly above it.
     """
 
     regret: float
@@ -170,7 +170,7 @@ def _finding(results: Results, order: list[str], tables: Sequence[Table]) -> str
 
 
 def _caption(results: Results, *, above: bool) -> str:
-    near = f"; {NEAR} marks those not distinguished from it {PAIRED}" if results.seeds > 1 else ""
+    near = f"; {NEAR} marks those not significantly above it {PAIRED}" if results.seeds > 1 else ""
     return sentences(
         "Regret as a share of that of choosing at random, whose own is the row of numbers without colour.",
         "Below 0, in blue: less than the best policy in hindsight.",

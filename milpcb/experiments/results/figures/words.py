@@ -160,7 +160,7 @@ def finals_of(panel: Panel) -> dict[str, Final]:
 
 
 def _winner(results: Results, horizon: int, by_panel: Sequence[Sequence[Final]]) -> str:
-    """Return who has the least regret of each panel, ``by_panel`` in that order, where the seeds distinguish it."""
+    """Return who has the least regret of each panel, sorted by regret, where it is significant over the seeds."""
     rounds = f"After {with_separators(horizon)} rounds"
     if len(by_panel) == 1:
         return _only_winner(rounds, by_panel[0])
@@ -173,27 +173,25 @@ def _winner(results: Results, horizon: int, by_panel: Sequence[Sequence[Final]])
     clear = [panel[0].learner for panel in by_panel if len(panel) > 1 and not _rivals(panel)]
     if not clear:
         return (
-            f"{rounds} the least regret is not distinguished from the next in any of {len(by_panel)} panels {PAIRED}."
+            f"{rounds} the least regret is not significantly lower than the next in any of {len(by_panel)} panels "
+            f"{PAIRED}."
         )
     wins = Counter(clear)
-    shares = ", ".join(f"of {learner} in {n}" for learner, n in wins.most_common())
+    (first, most), *others = wins.most_common()
+    shares = ", ".join([f"{first} has the least regret in {most}", *(f"{learner} in {n}" for learner, n in others)])
     rest = len(by_panel) - len(clear)
-    unclear = f"; in {rest} it is not distinguished from the next" if rest else ""
-    return f"{rounds} the least regret of {len(by_panel)} panels is that {shares}{unclear} {PAIRED}."
+    unclear = f"; in {rest} the least is not significantly lower than the next" if rest else ""
+    return f"{rounds}, of {len(by_panel)} panels, {shares}{unclear} {PAIRED}."
 
 
 def _by_winner(by_panel: Sequence[Sequence[Final]]) -> Iterator[str]:
-    """Yield for each learner where it has the least regret, then where that is not distinguished and from whom."""
+    """Yield for each learner where it has the least regret, then where that is not significant, and against whom."""
     places: dict[tuple[str, str], list[str]] = {}
     for panel in by_panel:
         places.setdefault((panel[0].learner, _few(_rivals(panel))), []).append(panel[0].panel)
     for (learner, rivals), panels in sorted(places.items(), key=lambda place: place[0][1] != ""):
-        where = listed(panels)
-        yield (
-            f"the least regret in {where} is that of {learner}, not distinguished from {rivals}"
-            if rivals
-            else f"{learner} has the least regret in {where}"
-        )
+        doubt = f", not significantly less than {rivals}" if rivals else ""
+        yield f"{learner} has the least regret in {listed(panels)}{doubt}"
 
 
 def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
@@ -205,13 +203,13 @@ def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
     if len(best.by_seed) < 2:
         doubt = " One seed: no spread is known."
     else:
-        doubt = f" It is not distinguished from {_few(rivals)} {PAIRED}." if rivals else ""
+        doubt = f" It is not significantly less than {_few(rivals)} {PAIRED}." if rivals else ""
     least = f"{rounds} {best.learner} has the least regret, {number(best.regret)}{part}"
     return f"{least}; {most.learner} has the most, {number(most.regret)}.{doubt}"
 
 
 def _rivals(panel: Sequence[Final]) -> list[str]:
-    """Return the learners from which the first, that of the least mean, is not distinguished."""
+    """Return the learners whose mean is not significantly above that of the first, the least."""
     return [other.learner for other in panel[1:] if not distinguished(panel[0], other)]
 
 
