@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from milpcb.core.text import encodable, escaped
-
-if TYPE_CHECKING:
-    from milpcb.experiments.results.figures.results import Results
 
 LAYOUT = "\n\t"  # the control characters that our own output is made with
 
@@ -41,19 +37,6 @@ class PlainConsole(Console):
 # Names and paths may hold brackets, so there is no markup.
 out = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False)
 err = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
-
-
-def write_pictures(results: Results, names: Sequence[str], directory: Path) -> list[Path]:
-    """Write figures by their names as pictures and return their paths."""
-    from milpcb.core.files import write_file
-    from milpcb.experiments.results import figures
-    from milpcb.experiments.results.figures.drawing import render
-
-    return [
-        write_file(directory / f"{drawing.name}.{suffix}", content)
-        for drawing in figures.draw(results, names)
-        for suffix, content in render(drawing.figure).items()
-    ]
 
 
 def print_remarks(directory: Path) -> None:

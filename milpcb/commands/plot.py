@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb.commands.console import out, print_remarks, write_pictures
+from milpcb.commands.console import out, print_remarks
+from milpcb.core.files import write_file
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
+
+KINDS = ("png", "svg", "pdf")
+Picture = tuple[Path, bytes, str]  # path, bytes, caption
 
 
 @click.command()
@@ -21,18 +25,59 @@ if TYPE_CHECKING:
     "--loglog", is_flag=True, help="Both axes of the regret curves logarithmic: short for --figure regret_loglog."
 )
 @click.option("--figure", "figures", multiple=True, help="Its name, or all for those that apply [default: regret].")
-@click.option("--out", "target", type=click.Path(path_type=Path), help="Folder for the pictures [default: the first].")
-def plot(directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None) -> None:
+@click.option("--learners", help="Only these, by their labels, separated by commas.")
+@click.option("--format", "formats", multiple=True, type=click.Choice(KINDS), help="Of the files [default: png, svg].")
+@click.option("--width", type=click.FloatRange(2, 20), help="For a paper: so many inches wide, without a title.")
+@click.option("--font-size", type=click.FloatRange(6, 20), help="For a paper: of the smallest letters [default: 8].")
+@click.option("--xlabel", help="For a paper: label of the horizontal axes.")
+@click.option("--ylabel", help="For a paper: label of the vertical axes.")
+@click.option(
+    "--out",
+    "target",
+    type=click.Path(path_type=Path),
+    help="Folder for the pictures, or a file that ends in .png, .svg or .pdf [default: the first directory].",
+)
+def plot(
+    directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None, **form: Any
+) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
     There are regret, finals (regret at T), times, horizons (regret against T) and others: milpcb list figures shows
-    all.
+    all. With --width, --font-size or a label figures are drawn for a paper: 3.4 inches wide, letters as text in svg
+    and pdf, what lines and bands are on standard output for the caption.
     """
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:
         print_remarks(directory)
-    for picture in write_pictures(_read(directories), names, target or directories[0]):
-        out.print(f"picture: {picture}")
+    for path, content, caption in _pictures(_read(directories), names, target or directories[0], form):
+        out.print(f"picture: {write_file(path, content)}")
+        if caption:
+            out.print(f"caption: {caption}")
+
+
+def _pictures(results: Results, names: list[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
+    """Yield each picture: its path, its bytes, and the caption of a figure for a paper, with the first of its files.
+
+    Raises InputError where several pictures would go into one file.
+    """
+    from milpcb.experiments.results import figures
+    from milpcb.experiments.results.figures.drawing import FORMATS, render
+    from milpcb.experiments.results.figures.paper import LETTERS, WIDTH, Paper, draw_for, only
+
+    results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])
+    kinds, is_file = list(form["formats"]) or list(FORMATS), target.suffix[1:] in KINDS and not target.is_dir()
+    if is_file:
+        kinds = list(form["formats"]) or [target.suffix[1:]]
+    for_paper = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
+    paper = Paper(form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
+    drawings = list(draw_for(paper, results, names) if for_paper else figures.draw(results, names))
+    if is_file and (len(drawings) > 1 or kinds != [target.suffix[1:]]):
+        raise InputError(f"{target} is one file; name one figure and no other --format, or a folder as --out")
+    for drawing in drawings:
+        caption = drawing.caption if for_paper else ""
+        found = render(drawing.figure, kinds, caption=caption, dpi=600 if for_paper else 150, as_text=for_paper)
+        for number, (kind, content) in enumerate(found.items()):
+            yield target if is_file else target / f"{drawing.name}.{kind}", content, caption if number == 0 else ""
 
 
 def _read(directories: Sequence[Path]) -> Results:

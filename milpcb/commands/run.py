@@ -9,7 +9,7 @@ import click
 from rich.measure import Measurement
 from rich.table import Table
 
-from milpcb.commands.console import err, out, write_pictures
+from milpcb.commands.console import err, out
 from milpcb.errors import MilpcbError
 
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ def _interrupted(config: Config, path: Path) -> str:
 
 
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
+    from milpcb.core.files import write_file
     from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
+    from milpcb.experiments.results.figures import draw
+    from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
     from milpcb.experiments.results.final_table import summary_table
 
@@ -94,7 +97,11 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
             return
         raise
     results = read_results(path)
-    pictures = write_pictures(results, ["regret_loglog" if config.run.loglog else "regret"], path)
+    pictures = [
+        write_file(path / f"{drawing.name}.{suffix}", content)
+        for drawing in draw(results, ["regret_loglog" if config.run.loglog else "regret"])
+        for suffix, content in render(drawing.figure).items()
+    ]
     if quiet:
         return
     _print_whole(summary_table(results))

@@ -103,17 +103,15 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
 def test_pictures_have_a_line_of_their_own(run):
     """Diamonds are these certificates and nothing else; the legend and the caption name them."""
     results = read_results(run)
-    for name in ("regret", "regret_loglog"):
-        (drawing,) = draw(results, [name])
-        markers = [line.get_marker() for line in drawing.figure.axes[0].lines]
-        texts = [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
-        assert ("d" in markers) == any("90\u202f% certificate" in text for text in texts)
-        assert "diamonds are means of the 90\u202f% certificates" in drawing.caption
+    (drawing,) = draw(results, ["finals"])
+    markers = [line.get_marker() for line in drawing.figure.axes[0].lines]
+    texts = [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
+    assert ("d" in markers) == any("90\u202f% certificate" in text for text in texts)
     assert "at any of all rounds, is at most 10\u202f%" in dict(glossary(results))["90\u202f% certificate"]
 
 
 def test_near_certificates_are_drawn(make_frame):
-    """A line that ends near the regrets is drawn at the mean over the seeds, one far above them is not."""
+    """A diamond near the regrets is drawn at the mean over the seeds, one far above them is not."""
     import polars as pl
 
     from milpcb.experiments.results.figures.results import Results
@@ -122,13 +120,13 @@ def test_near_certificates_are_drawn(make_frame):
     frame = pl.concat([make_frame("exp4", seed, regrets) for seed in (0, 1)])
     for shift, wanted in ((8.0, True), (500.0, False)):
         asked = frame.with_columns(certificate_95=pl.col("regret") + shift + pl.col("seed"))
-        (drawing,) = draw(Results(asked, "t"), ["regret"])
+        (drawing,) = draw(Results(asked, "t"), ["finals"])
         axes = drawing.figure.axes[0]
         lines = [line for line in axes.lines if line.get_marker() == "d"]
         assert len(lines) == wanted
         if wanted:
-            assert lines[0].get_ydata()[-1] == 38.5
-            assert axes.get_ylim()[1] > 38.5
+            assert lines[0].get_xdata()[-1] == 38.5
+            assert axes.get_xlim()[1] > 38.5
 
 
 def test_tables_and_pages_have_the_column(run):

@@ -151,16 +151,33 @@ class Plays:
         source = f"data:image/svg+xml;base64,{picture}"
         return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="{source}">'
 
-    def plot(self, path: str | Path) -> Path:
-        """Draw regret against rounds with certificates at its right, in live play these alone, as a .png or .svg file.
+    def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw regret against rounds, in live play certificates, as a .png, .svg or .pdf file, or on axes of yours.
 
-        Raises ExtraMissingError without matplotlib, InputError on another ending.
+        Parameters
+        ----------
+        path : of the file
+        ax : axes of matplotlib, which keep their figure, style and size; in the place of ``path``
+
+        Returns
+        -------
+        the path as a Path, or ``ax``
+
+        Raises
+        ------
+        ExtraMissingError without matplotlib, InputError on another ending and where neither or both are given
+
         """
-        target = Path(path)
-        if target.suffix not in {".png", ".svg"}:
-            raise InputError(f"plot writes .png and .svg files, got {target.name}")
+        if (path is None) == (ax is None):
+            raise InputError("plot takes the path of a file, or ax=, the axes to draw on: one of the two")
+        target = Path("" if path is None else path)
+        if ax is None and target.suffix not in {".png", ".svg", ".pdf"}:
+            raise InputError(f"plot writes .png, .svg and .pdf files, got {target.name}")
         with needs("studies", "plot()"):
-            from milpcb.experiments.results.figures.play_results import draw_plays
+            from milpcb.experiments.results.figures.play_results import draw_plays, draw_plays_on
+        if ax is not None:
+            draw_plays_on(ax, self.frame(), self.names, live=self.live)
+            return ax
         try:
             target.write_bytes(draw_plays(self.frame(), self.names, live=self.live, suffix=target.suffix[1:]))
         except OSError as error:

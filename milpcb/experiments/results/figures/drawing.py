@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
@@ -120,13 +121,18 @@ def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str)
     It comes after what is drawn, as that decides the scale.
     """
     for axes in every[-every[0].get_gridspec().ncols :]:
-        room = min(5.0, figure.get_figwidth() - 1.5)
-        axes.set_xlabel(fitted(below + _scale_of(axes.get_xscale()), room, MEDIUM), fontsize=MEDIUM)
+        room, scale = min(5.0, figure.get_figwidth() - 1.5), _scale_of(axes.get_xscale())
+        text = below + scale if width(below + scale, MEDIUM) <= room else _briefly(below) + scale
+        axes.set_xlabel(fitted(text, room, MEDIUM), fontsize=MEDIUM)
     scale = _scale_of(every[0].get_yscale())
     if len(every) == 1 and figure.get_figwidth() >= WIDE:
         every[0].set_ylabel(beside + scale, fontsize=MEDIUM)
     elif beside:
-        figure.supylabel(beside.split(" against ", maxsplit=1)[0] + scale, fontsize=MEDIUM)  # short: a grid may be low
+        figure.supylabel(_briefly(beside) + scale, fontsize=MEDIUM)  # a grid may be low
+
+
+def _briefly(label: str) -> str:
+    return label.split(" against ", maxsplit=1)[0]
 
 
 def _scale_of(scale: str) -> str:
@@ -140,7 +146,9 @@ def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
     """
     if not np.isfinite(values).all():
         return
-    narrow = axis.axis_name == "x" and (axis.axes.get_gridspec().ncols > 1 or axis.axes.figure.get_figwidth() < WIDE)
+    grid = axis.axes.get_gridspec()  # None of axes that somebody placed by hand
+    several = grid is not None and grid.ncols > 1
+    narrow = axis.axis_name == "x" and (several or axis.axes.figure.get_figwidth() < WIDE)
     if not log:
         axis.set_major_locator(MaxNLocator(4 if narrow else 8, steps=[1, 2, 5, 10]))
         axis.set_major_formatter(FuncFormatter(_short))
@@ -217,17 +225,31 @@ def texts_of(artist: Any) -> Iterator[Text]:
         yield from texts_of(child)
 
 
-def render(figure: Figure, formats: Sequence[str] = FORMATS) -> dict[str, bytes]:
-    """Return the figure as png and svg bytes, places to a hundredth of a point; the same figure, the same bytes."""
+def render(
+    figure: Figure, formats: Sequence[str] = FORMATS, *, caption: str = "", dpi: int = 150, as_text: bool = False
+) -> dict[str, bytes]:
+    """Return the figure as png, svg or pdf bytes by format; the same figure, the same bytes.
+
+    Places in an svg are rounded to a hundredth of a point. ``caption`` is kept in the file, where the format has a
+    place for it; ``as_text`` keeps letters as text, which can be searched and edited, in the place of outlines.
+    """
     pictures = {}
-    with plain(), warnings.catch_warnings():
+    letters = {"svg.fonttype": "none", "pdf.fonttype": 42} if as_text else {}
+    with plain(), mpl.rc_context(letters), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # of a name in a script it has not
         for suffix in formats:
             buffer = io.BytesIO()
-            metadata = {"Date": None} if suffix == "svg" else None
-            figure.savefig(buffer, format=suffix, dpi=150, metadata=metadata)
+            figure.savefig(buffer, format=suffix, dpi=dpi, metadata=_metadata(suffix, caption))
             pictures[suffix] = _PLACES.sub(_rounded, buffer.getvalue()) if suffix == "svg" else buffer.getvalue()
     return pictures
+
+
+def _metadata(suffix: str, caption: str) -> dict[str, Any]:
+    """Return what a file holds besides the picture: no date, which would change its bytes, and the caption."""
+    if suffix == "pdf":
+        return {"CreationDate": None, **({"Subject": caption} if caption else {})}
+    date: dict[str, Any] = {"Date": None} if suffix == "svg" else {}
+    return {**date, **({"Description": caption} if caption else {})}
 
 
 _PLACES = re.compile(rb' (?:d|x|y)="[^"]*"')  # where an SVG has the places of lines and marks

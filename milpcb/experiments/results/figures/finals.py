@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import number
+from milpcb.core.decimals import THIN, number
+from milpcb.experiments.results.confident import column_in, percent_of
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     SMALL,
@@ -25,7 +26,16 @@ from milpcb.experiments.results.figures.drawing import (
 from milpcb.experiments.results.figures.fitting import width
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.meaning import against_what, void_words
-from milpcb.experiments.results.figures.results import Panel, Results, guarantee, longest, most_rounds, regrets, spread
+from milpcb.experiments.results.figures.results import (
+    MANY_SEEDS,
+    Panel,
+    Results,
+    guarantee,
+    longest,
+    most_rounds,
+    regrets,
+    spread,
+)
 from milpcb.experiments.results.figures.words import (
     against_guarantees,
     at_their_longest,
@@ -37,6 +47,7 @@ from milpcb.experiments.results.figures.words import (
 
 FAR = 1.3  # a certificate so many times above all regrets is not drawn
 TICK: dict[str, Any] = {"marker": "|", "markersize": 10, "markeredgewidth": 2}
+DIAMOND: dict[str, Any] = {"marker": "d", "markersize": 6, "markerfacecolor": "white"}
 ABOVE, VOID = "above T", "A guarantee above T, the largest regret there can be, is void."
 SPOKEN = 24  # so many regrets are written into the alternative text
 GAP = 0.12  # inches between the numbers of two columns
@@ -44,12 +55,16 @@ GAP = 0.12  # inches between the numbers of two columns
 
 @dataclass(frozen=True)
 class Row:
-    """The mean regret of a learner in a panel, the ends of its spread, its mean certificate, its guarantee as text."""
+    """The mean regret of a learner in a panel, the ends of its spread, its mean certificates, its guarantee as text.
+
+    ``sure`` is the certificate with confidence; NaN where the study has none.
+    """
 
     mean: float
     low: float
     high: float
     certificate: float
+    sure: float
     guarantee: str
 
     def texts(self) -> tuple[str, str]:
@@ -70,7 +85,7 @@ def finals(results: Results) -> list[Drawing]:
         scale_axis(axes.xaxis, np.array([low, high]), log=False)
         name_panel(axes, panel.name, _write_numbers(axes, table, order))
     label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
-    legend(figure, _entries(tables, high), below=True)
+    legend(figure, _entries(results, tables, high), below=True)
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "Right of each row: its mean regret, and in grey its guarantee, known before the start."
     above = any(row.guarantee == ABOVE for table in tables for row in table.values())
@@ -90,10 +105,13 @@ def rows(panel: Panel) -> dict[str, Row]:
         values = regrets(panel.frame, learner)
         low, high = (float(end[0]) for end in spread(values[:, None]))
         own = panel.frame.filter(pl.col("learner") == learner)
-        certificate = float(own["certificate"].cast(pl.Float64).to_numpy().mean())
+        certificate, sure = (
+            float(own[column].cast(pl.Float64).to_numpy().mean()) if column else np.nan
+            for column in ("certificate", column_in(own.columns))
+        )
         promised = guarantee(panel.frame, learner)
         text = number(promised) if promised < most_rounds(own) else ABOVE if np.isfinite(promised) else ""
-        found[learner] = Row(float(values.mean()), low, high, certificate, text)
+        found[learner] = Row(float(values.mean()), low, high, certificate, sure, text)
     return found
 
 
@@ -111,7 +129,7 @@ def _range(tables: Sequence[Mapping[str, Row]]) -> tuple[float, float]:
     """Return the ends of the axis of all panels: 0, all regrets, and the certificates that are near."""
     every = [row for table in tables for row in table.values()]
     high = max(0.0, *(row.high for row in every))
-    near = [row.certificate for row in every if row.certificate <= FAR * high]
+    near = [mark for row in every for mark in (row.certificate, row.sure) if mark <= FAR * high]
     low = min(0.0, *(row.low for row in every), *near)
     return low, max(high, *near, low + 1.0)
 
@@ -123,8 +141,9 @@ def _draw_rows(axes: Any, table: Mapping[str, Row], looks: Mapping[str, Look], o
         if row.high > row.low:
             axes.plot([row.low, row.high], [place, place], color=look.colour, linewidth=2.2)
         axes.plot(row.mean, place, **look.points())
-        if row.certificate <= high:
-            axes.plot(row.certificate, place, color=look.colour, **TICK, zorder=1.5)
+        for mark, style in ((row.certificate, TICK), (row.sure, DIAMOND)):
+            if mark <= high:
+                axes.plot(mark, place, color=look.colour, **style, zorder=1.5)
 
 
 def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> float:
@@ -143,13 +162,17 @@ def _write_numbers(axes: Any, table: Mapping[str, Row], order: list[str]) -> flo
     return right
 
 
-def _entries(tables: Sequence[Mapping[str, Row]], high: float) -> list[tuple[Any, str]]:
+def _entries(results: Results, tables: Sequence[Mapping[str, Row]], high: float) -> list[tuple[Any, str]]:
     every = [row for table in tables for row in table.values()]
     entries: list[tuple[Any, str]] = [(Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6), "mean")]
     if any(row.high > row.low for row in every):
-        entries.append((Line2D([], [], color=GREY, linewidth=2.2), "spread"))
+        reach = "range of the seeds" if results.seeds < MANY_SEEDS else f"95{THIN}% interval of the mean"
+        entries.append((Line2D([], [], color=GREY, linewidth=2.2), reach))
     if any(row.certificate <= high for row in every):
         entries.append((Line2D([], [], linestyle="", color=GREY, **TICK), "certificate"))
+    if any(row.sure <= high for row in every):
+        sure = percent_of(str(column_in(results.frame.columns)))
+        entries.append((Line2D([], [], linestyle="", color=GREY, **DIAMOND), f"{sure}{THIN}% certificate"))
     return entries
 
 

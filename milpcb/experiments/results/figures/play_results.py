@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,8 +19,8 @@ from milpcb.experiments.results.figures.drawing import (
     render,
     scale_axis,
 )
-from milpcb.experiments.results.figures.looks import looks
-from milpcb.experiments.results.figures.regret import regret_figure
+from milpcb.experiments.results.figures.looks import Look, looks
+from milpcb.experiments.results.figures.regret import draw_regret, regret_figure
 from milpcb.experiments.results.figures.results import curve
 from milpcb.experiments.results.figures.words import count
 
@@ -33,17 +34,37 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     return render(_certificates(frame, names) if live else _regrets(frame, names), [suffix])[suffix]
 
 
+def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
+    """Draw regret by round, in live play certificates, on somebody's axes, with labels and a legend."""
+    if live:
+        look = _draw_certificates(axes, frame, names)
+        axes.set(xlabel="round", ylabel="certificate")
+        axes.legend([line_handle(each) for each in look.values()], list(look), frameon=False)
+    else:
+        draw_regret(axes, _one_world(frame), names)
+
+
 def _regrets(frame: pl.DataFrame, names: Mapping[str, str]) -> Figure:
+    return regret_figure(_one_world(frame), "Regret", names)
+
+
+def _one_world(frame: pl.DataFrame) -> pl.DataFrame:
     alike = {name: pl.lit("") for name in ("environment", "policies", "oracle")}
-    return regret_figure(frame.with_columns(horizon=pl.col("round").max(), **alike), "Regret", names)
+    return frame.with_columns(horizon=pl.col("round").max(), **alike)
 
 
 def _certificates(frame: pl.DataFrame, names: Mapping[str, str]) -> Figure:
-    """Draw mean certificates, with two standard errors."""
-    learners = frame["learner"].unique(maintain_order=True).to_list()
-    look = looks(learners, names)
     figure, (axes,) = curve_grid(1, f"Certificates ({count(frame['seed'].n_unique(), 'seed')})")
-    for learner in learners:
+    look = _draw_certificates(axes, frame, names)
+    label_outside(figure, [axes], "round", "certificate: on average, regret is at most this")
+    legend(figure, [(line_handle(each), learner) for learner, each in look.items()], below=False)
+    return finish(figure)
+
+
+def _draw_certificates(axes: Any, frame: pl.DataFrame, names: Mapping[str, str]) -> dict[str, Look]:
+    """Draw mean certificates, with two standard errors; return the look of each learner."""
+    look = looks(frame["learner"].unique(maintain_order=True).to_list(), names)
+    for learner in look:
         rounds, values = curve(frame, learner, "certificate")
         errors = curve(frame, learner, "certificate_error")[1]
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
@@ -52,6 +73,4 @@ def _certificates(frame: pl.DataFrame, names: Mapping[str, str]) -> Figure:
     for axis, interval in ((axes.xaxis, axes.dataLim.intervalx), (axes.yaxis, axes.dataLim.intervaly)):
         scale_axis(axis, interval, log=False)
     axes.set_xlim(left=0)
-    label_outside(figure, [axes], "round", "certificate: on average, regret is at most this")
-    legend(figure, [(line_handle(look[learner]), learner) for learner in learners], below=False)
-    return finish(figure)
+    return look

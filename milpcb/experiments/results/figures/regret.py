@@ -10,8 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import THIN, number
-from milpcb.experiments.results.confident import column_in, percent_of
+from milpcb.core.decimals import number
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
@@ -26,18 +25,11 @@ from milpcb.experiments.results.figures.drawing import (
     scale_axis,
     shade,
 )
-from milpcb.experiments.results.figures.ends import (
-    MEAN,
-    SURE,
-    Mark,
-    can_be_named,
-    certificate_texts,
-    draw_marks,
-    name_lines,
-)
+from milpcb.experiments.results.figures.ends import can_be_named, certificate_texts, name_lines
 from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.meaning import against_what
 from milpcb.experiments.results.figures.results import (
+    NARROW,
     WIDE,
     Panel,
     Results,
@@ -61,7 +53,7 @@ FAR = 1.3  # what is so many times above all regrets is not drawn on a linear ax
 
 def regret(results: Results) -> list[Drawing]:
     """Draw the regret curves."""
-    caption = sentences(band(results), at_their_longest(results), _not_drawn(results), _certificates(results))
+    caption = sentences(band(results), at_their_longest(results), _not_drawn(results))
     alt = f"Curves of regret by rounds. {verdict(results)}"
     return [Drawing("regret", "Regret", _figure(results, loglog=False), alt, caption)]
 
@@ -74,8 +66,7 @@ def regret_loglog(results: Results) -> list[Drawing]:
     if len(results.horizons) > 1:
         over = "Markers are the mean final regrets at each horizon, thin lines the powers of T fitted to them."
         words = sentences(words, over, at_their_longest(results))
-    marks = _certificates(results) if len(results.horizons) == 1 else ""
-    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.", marks)
+    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.")
     alt = f"Curves of regret by rounds on logarithmic axes. {verdict(results)}"
     heading = "Regret on logarithmic axes"
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
@@ -87,27 +78,35 @@ def regret_figure(frame: pl.DataFrame, title: str, names: Mapping[str, str]) -> 
     return _figure(Results(frame, title, {"learners": learners}), loglog=False)
 
 
+def draw_regret(axes: Any, frame: pl.DataFrame, names: Mapping[str, str]) -> None:
+    """Draw these curves of one environment and class on somebody's axes, with labels and a legend."""
+    results = Results(frame, "", {"learners": [{"label": label, "name": name} for label, name in names.items()]})
+    (panel,) = results.longest_panels
+    _draw_curves(axes, panel, results, loglog=False, markers=True)
+    _scale(axes, loglog=False)
+    axes.set(xlabel="round", ylabel="regret")
+    axes.legend([line_handle(results.looks[name]) for name in panel.learners], panel.learners, frameon=False)
+
+
 def _figure(results: Results, *, loglog: bool) -> Figure:
     panels, finals = results.longest_panels, results.panels(results.finals)
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title, results.width)
-    with_fits, marked = loglog and len(results.horizons) > 1, dict[str, Mark]()
+    with_fits = loglog and len(results.horizons) > 1
     for axes, panel, ends in zip(every, panels, finals, strict=True):
         _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
         if with_fits:
             for learner, slope in fits(ends).items():
                 draw_fit(axes, ends, learner, slope, results.looks[learner])
         _scale(axes, loglog=loglog)
-        if not with_fits:
-            marked |= draw_marks(axes, panel, results.looks, _far(panel), loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name, 0.0 if results.width >= WIDE else SHORT_NAME)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
-    marks: list[tuple[Any, str]] = [(mark.handle(), name) for name, mark in marked.items()]
+    marks: list[tuple[Any, str]] = []
     if any(_near(panel, loglog=loglog) for panel in panels):
         marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
     texts = _texts(finals if with_fits else panels, with_fits=with_fits) if results.width >= WIDE else {}
-    direct = len(panels) == 1 or results.width < WIDE
+    direct = len(panels) == 1 if results.width >= WIDE else results.width >= NARROW
     if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
         for axes, panel in zip(every, panels, strict=True):
             name_lines(axes, panel, results.looks, texts)
@@ -155,15 +154,6 @@ def _scale(axes: Any, *, loglog: bool) -> None:
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
         if axes.dataLim.y0 < 0:
             axes.axhline(0.0, color="0.55", linewidth=0.9, zorder=0.5)
-
-
-def _certificates(results: Results) -> str:
-    """Return the sentences on the marks at the right; nothing where no certificate is known."""
-    if not np.isfinite(results.finals["certificate"].to_numpy()).any():
-        return ""
-    ends = f"Right of the curves, where they are near: {MEAN.words}, with two standard errors"
-    column = column_in(results.finals.columns)
-    return f"{ends}." if column is None else f"{ends}; {SURE.words} the {percent_of(column)}{THIN}% certificates."
 
 
 def _far(panel: Panel) -> float:

@@ -1,4 +1,4 @@
-"""What stands to the right of regret curves: marks at the certificates' heights, and names near the ends of lines."""
+"""What stands to the right of regret curves: names near the ends of lines, and certificates as numbers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from milpcb.core.decimals import number
@@ -17,40 +16,16 @@ from milpcb.experiments.results.figures.results import Results
 THREE = ["bistro_plus", "exp4", "uniform"]
 
 
-def marks(axes, marker):
-    """Return the heights of all marks of a kind that are no curves."""
-    return sorted(float(line.get_ydata()[0]) for line in axes.get_lines() if line.get_marker() == marker)
-
-
-def at_end(frame, column):
-    """Return the means of a column at T by learner, sorted."""
-    ends = frame.filter(pl.col("round") == 1000)
-    return sorted(ends.group_by("learner").agg(pl.col(column).mean())[column].to_list())
-
-
-def test_certificates_are_marks_at_their_heights(make_frame):
-    """A bar at each mean certificate and a diamond at each with confidence, between T and the right end of the axis."""
-    frame = make_frame(THREE).with_columns(certificate_95=pl.col("certificate") + 1.0)
+def test_certificates_are_numbers_beside_the_lines(make_frame):
+    """No mark stands behind the last round, and what is written beside each line has its certificates."""
+    frame = make_frame(THREE).with_columns(certificate=5000.0, certificate_95=6000.0)
     (drawing,) = regret(Results(frame, "t"))
     (axes,) = drawing.figure.axes
-    assert marks(axes, "_") == pytest.approx(at_end(frame, "certificate"))
-    assert marks(axes, "d") == pytest.approx(at_end(frame, "certificate_95"))
-    assert axes.get_xlim()[1] > 1000
-    assert [text.get_text() for text in drawing.figure.legends[0].get_texts()][:2] == [
-        "certificate",
-        "95\u202f% certificate",
-    ]
-    assert "diamonds" in drawing.caption.lower()
-
-
-def test_certificates_far_above_the_curves_are_numbers_only(make_frame):
-    """They would flatten the curves; what is written beside the lines has them all the same."""
-    frame = make_frame(THREE).with_columns(certificate=5000.0)
-    (drawing,) = regret(Results(frame, "t"))
-    (axes,) = drawing.figure.axes
-    assert marks(axes, "_") == []
+    assert {line.get_marker() for line in axes.get_lines()}.isdisjoint("_d|")
+    assert axes.dataLim.x1 == 1000
     assert axes.get_ylim()[1] < 5000
-    assert sum("certificate 5\u202f000" in text.get_text() for text in axes.texts) == 3
+    beside = [text.get_text() for text in axes.texts]
+    assert sum("certificate 5\u202f000" in text and "95\u202f% certificate 6\u202f000" in text for text in beside) == 3
 
 
 def test_certificates_are_those_of_the_longest_horizon(make_frame):
@@ -73,11 +48,11 @@ def test_lines_over_horizons_end_in_the_longest(make_frame):
         assert drawing.figure.axes[0].texts[-1].get_text().startswith(f"exp4: {number(mean)}\n")
 
 
-def test_without_certificates_nothing_is_marked(make_frame):
-    """The axis ends where the curves end, and nothing is written about certificates."""
+def test_without_certificates_nothing_is_written_of_them(make_frame):
+    """Neither beside the lines nor in the caption."""
     frame = make_frame(THREE).with_columns(certificate=np.nan, certificate_error=np.nan)
     (drawing,) = regret(Results(frame, "t"))
-    assert marks(drawing.figure.axes[0], "_") == []
+    assert not any("ertificate" in text.get_text() for text in drawing.figure.axes[0].texts)
     assert "ertificate" not in drawing.caption
 
 

@@ -1,0 +1,93 @@
+"""Figures for a paper: width, letters, text as text, the same bytes again; one file; on axes of somebody's."""
+
+from __future__ import annotations
+
+import re
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import milpcb
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.paper import Paper, draw_for, only
+from milpcb.experiments.results.figures.results import Results
+from policies import DecisionTrees
+
+THREE = ["bistro_plus", "exp4", "uniform"]
+
+
+def sizes(figure):
+    """Return the sizes of all letters that are drawn."""
+    texts = (text for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip())
+    return [float(text.get_fontsize()) for text in texts]
+
+
+@pytest.mark.parametrize("name", ["regret", "finals", "costs", "times"])
+@pytest.mark.parametrize(("width", "letters"), [(3.4, 8.0), (3.4, 6.0), (7.0, 9.0)])
+def test_a_figure_has_the_width_and_the_letters_that_were_asked_for(make_frame, name, width, letters):
+    """Also after it is drawn; no letter is smaller, and no title is there."""
+    (drawing,) = draw_for(Paper(width, letters), Results(make_frame(THREE), "a study"), [name])
+    render(drawing.figure, ["svg"])
+    assert drawing.figure.get_figwidth() == pytest.approx(width)
+    assert min(sizes(drawing.figure)) == pytest.approx(letters)
+    shown = [text.get_text() for text in drawing.figure.texts if text.get_visible()]
+    assert not any("seed" in text for text in shown)
+
+
+def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
+    """In svg and pdf words can be found; the caption is in the file; two drawings are one file."""
+    results = Results(make_frame(THREE), "a study")
+    first, second = (
+        render(drawing.figure, ["svg", "pdf", "png"], caption=drawing.caption, as_text=True)
+        for _ in range(2)
+        for drawing in draw_for(Paper(ylabel="excess cost"), results, ["regret"])
+    )
+    assert first == second
+    svg = first["svg"].decode()
+    assert re.search(r"<text[^>]*>excess cost</text>", svg)
+    assert re.search(r"<text[^>]*>bistro_plus</text>", svg)
+    assert "Means over 3 seeds" in svg
+    assert first["pdf"].startswith(b"%PDF")
+    assert b"/FontFile2" in first["pdf"]  # TrueType: text stays text
+
+
+def test_learners_that_are_named_are_drawn_alone(make_frame):
+    """In their own colours; a name that the study has not is refused."""
+    results = Results(make_frame(THREE), "a study")
+    (drawing,) = draw_for(Paper(), only(results, ["exp4", "uniform"]), ["regret"])
+    assert {text.get_text() for text in drawing.figure.legends[0].get_texts()} == {"exp4", "uniform"}
+    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
+        only(results, ["exp5"])
+
+
+@pytest.mark.parametrize("live", [False, True])
+def test_plays_are_drawn_on_axes_of_somebody(live):
+    """A curve for each learner, on axes of a grid and on axes placed by hand; the figure keeps its size."""
+
+    class World:
+        """Costs of 1 for action 0."""
+
+        def context(self):
+            """Return the one context."""
+            return [0.0]
+
+        def cost(self, action):
+            """Return whether action 0 was played."""
+            return float(action == 0)
+
+    trees = DecisionTrees(n_actions=3, depth=1, **({"thresholds": [[0.5]]} if live else {}))
+    world = {"contexts": np.array([[0.0], [1.0]])} if live else {}
+    plays = milpcb.play(World() if live else "planted", ["exp4", "uniform"], 30, policies=trees, **world)
+    figure, (axes, _) = plt.subplots(1, 2, figsize=(5, 2))
+    placed = plt.figure(figsize=(3, 2)).add_axes((0.2, 0.2, 0.7, 0.7))
+    for ax in (axes, placed):
+        assert plays.plot(ax=ax) is ax
+        assert {text.get_text() for text in ax.get_legend().get_texts()} == {"exp4", "uniform"}
+        assert ax.get_ylabel() == ("certificate" if live else "regret")
+    assert tuple(figure.get_size_inches()) == (5, 2)
+    plt.close("all")
+    with pytest.raises(InputError, match="one of the two"):
+        plays.plot()
