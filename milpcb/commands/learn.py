@@ -16,6 +16,7 @@ from milpcb.commands.console import err, out
 from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
+from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -188,7 +189,8 @@ def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own:
             raise InputError("--depth is short for --max-depth: give one of them")
         options["max_depth"] = given["depth"]
         if "max_depth" not in known:
-            raise InputError(f"--depth is of trees; {given['name']} have --{known[0]} and --{known[1]}")
+            sizes = listed([f"--{name.replace('_', '-')}" for name in known if name.startswith("max_")])
+            raise InputError(f"--depth is of trees; {given['name']} have {sizes}")
     costs = {action: _cost(cost, text, source) for text, action, cost in _split(given["treatment_cost"], "=", source)}
     rules = list(_constraints(given, source))
     order = dict(_ways(given["monotone"], source)) or None

@@ -17,10 +17,11 @@ from milpcb.logs.page import page, rule_pictures
 
 KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.kept_sums; it checks it itself
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
-POLICY, PAGE = "policy.json", "report.html"
+POLICY, PAGE, CARD = "policy.json", "report.html", "card.html"
 NAMES = {
     POLICY,
     PAGE,
+    CARD,
     *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py")),
 }  # whatever an index names
 
@@ -92,6 +93,8 @@ def policy_files(estimator: Any, kept: Origin, html: str, pictures: Mapping[str,
     files |= {f"policy.{suffix}": content for suffix, content in pictures.items()}
     if getattr(estimator.policy_, "decision", lambda: None)() is not None:
         files |= {"policy.sql": f"{estimator.to_sql()}\n".encode(), "policy.py": estimator.to_python().encode()}
+    if hasattr(estimator.policy_, "card") and estimator.policy_.decision() not in estimator.policy_.leaf_actions:
+        files |= {CARD: estimator.policy_.card().html(note=f"{estimator.policy_}").encode()}
     return files
 
 

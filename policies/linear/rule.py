@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
 
 from milpcb.core.decimals import written
+from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies.exports import Decision, Reaches, Term, chain_of
+from policies.linear.card import ScoreCard, card_of
 from policies.names import Names
 from policies.scores import ScoreRule, weighted_sum
 
@@ -50,6 +53,23 @@ class LinearRule(ScoreRule):
             return self.leaf_actions[0]
         reached = [Reaches(terms, cut) for cut in reversed(self.cuts)]
         return chain_of(reached, range(len(self.cuts), -1, -1))
+
+    def card(self, labels: Mapping[str, str] = MappingProxyType({}), whole: Collection[str] = ()) -> ScoreCard:
+        """Return the rule as a score card, which people add up on paper: ``print`` it, or write ``card.html()``.
+
+        Parameters
+        ----------
+        labels : what the card calls columns and actions, by their names; those that are not named keep their own
+        whole : columns that hold whole numbers only, so that the card has "30 or more" for a cut at 29.5
+
+        Raises
+        ------
+        InputError (a rule without any feature, numbers that are not whole), UnknownNameError
+
+        """
+        if not self._used:
+            raise InputError(f"the rule is a constant, '{self}': there is nothing to add up")
+        return card_of(self, labels, [whole] if isinstance(whole, str) else whole)
 
     def _points(self, contexts: Floats) -> Floats:
         return points_of(super()._points(contexts), self.steps)

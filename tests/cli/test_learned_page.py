@@ -173,3 +173,17 @@ def test_every_option_that_a_message_names_exists():
     own |= {f"--{name.replace('_', '-')}" for cls in classes for name in cls().get_params() if name not in HERE}
     texts = [re.sub(r"<style>.*?</style>", "", file.read_text(), flags=re.DOTALL) for file in files]
     assert {option for text in texts for option in re.findall(r"--[a-z][a-z-]+", text)} <= own
+
+
+def test_a_scoring_rule_has_a_card(said):
+    """It is written beside the page, with a box for each finding; a tree has none."""
+    folder = said("effect", EFFECT)[2]
+    options = ("--policies", "linear_rules", *QUICK[2:6], "--out", "scored")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        done = CliRunner().invoke(learn, ["log.csv", *TRIAL, *options], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    card = (folder / "scored/card.html").read_text()
+    assert "<h1>Score card</h1>" in card
+    assert {"call", "letter"} == set(re.findall(r"<td>([^<]*)</td></tr>", card))
+    assert not (folder / "found/card.html").exists()

@@ -1,0 +1,128 @@
+"""A score card: whoever adds up what is printed on it, and looks at nothing else, plays the action of the rule."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+from milpcb.data.columns import Membership, Number
+from milpcb.data.fields import Field
+from milpcb.errors import InputError, UnknownNameError
+from policies.linear.rule import LinearRule
+from policies.names import Names
+
+ROW = re.compile(r'<tr><td>([^<]*)</td><td class="points">([^<]*)</td><td class="box"></td></tr>')
+OUTCOME = re.compile(r"<tr><td>([^<]*)</td><td>([^<]*)</td></tr>")
+
+
+# How somebody who has the card alone reads a range, and a condition.
+READ = {
+    r"yes": bool,
+    r"below (\S+)": lambda value, end: value < float(end),
+    r"(\S+) to below (\S+)": lambda value, low, high: float(low) <= value < float(high),
+    r"(\S+) to (\S+)": lambda value, low, high: float(low) <= value <= float(high),
+    r"(\S+) or more": lambda value, end: value >= float(end),
+    r"(\S+) or less": lambda value, end: value <= float(end),
+    r"\w+ = (\S+)": lambda value, wanted: value == wanted,
+    r"\w+ is not (\S+)": lambda value, other: value != other,
+    r"(-?\d+)": lambda value, number: value == float(number),
+}
+
+
+def holds(words, value):
+    """Return whether a value is as a line of the card says."""
+    if value is None or words.endswith(" or missing"):
+        return words.endswith(" or missing") and (value is None or holds(words.removesuffix(" or missing"), value))
+    pattern, read = next((pattern, read) for pattern, read in READ.items() if re.fullmatch(pattern, words))
+    return read(value, *re.fullmatch(pattern, words).groups())
+
+
+def added_up(page, person):
+    """Return the action that the printed card leads to."""
+    total = 0
+    for text, points in ROW.findall(page):
+        heading, words = unescape(text).split(": ", 1)
+        value = person[heading]
+        if words == "the number itself":
+            total += value * int(points.removeprefix("\u00d7 "))
+        elif holds(words, value):
+            total += int(points)
+    (action,) = (to for where, to in OUTCOME.findall(page) if holds(unescape(where), total))
+    return unescape(action)
+
+
+def drawn(seed):
+    """Return a rule of drawn weights, steps and cuts over columns of every kind, its card, and 25 people."""
+    rng = np.random.default_rng(seed)
+    region = Membership("region", ("north",), inside=int(rng.integers(2)))
+    columns = (Number("age"), Number("dose", -1.0), Number("visits"), Number("member"), region)
+    fields = (
+        *(Field("age"), Field("dose", missing=True), Field("visits"), Field("member", "boolean")),
+        Field("region", "category", ("north", "south")),
+    )
+    names = Names(tuple(c.name for c in columns), ("wait", "write", "call"), columns, fields)
+    ages = tuple(sorted(rng.choice(np.arange(20, 80), rng.integers(1, 4), replace=False) - 0.5))
+    doses = tuple(sorted(set(np.round(rng.random(rng.integers(1, 4)), 2))))
+    steps = (tuple(map(float, ages)), tuple(map(float, doses)), None, None, None)
+    weights = tuple(int(w) for w in rng.choice([-3, -2, -1, 1, 2, 3], 5))
+    cuts = tuple(sorted(int(cut) for cut in rng.integers(-3, 8, rng.integers(1, 3))))
+    people = [
+        {
+            "age": int(rng.integers(15, 90)),
+            "dose": None if rng.random() < 0.2 else float(np.round(rng.random(), 2)),
+            "visits": int(rng.integers(0, 4)),
+            "member": bool(rng.integers(2)),
+            "region": str(rng.choice(["north", "south"])),
+        }
+        for _ in range(25)
+    ]
+    return LinearRule(weights, cuts, steps, names), people
+
+
+def test_a_card_alone_plays_the_rule():
+    """2 000 people, by 80 rules: cuts of whole and of real numbers, counts, yes and no, strings, missing numbers."""
+    played = 0
+    for seed in range(80):
+        rule, people = drawn(seed)
+        page = rule.card(whole=["age"]).html()
+        assert "age: " in page
+        assert not re.search(r"age: [^<]*\.", page)
+        for person, action in zip(people, rule.predict_names(people), strict=True):
+            assert added_up(page, person) == action, (str(rule), person)
+            played += 1
+    assert played == 2000
+
+
+def test_a_card_is_printed_with_labels():
+    """Columns and actions by the words of those who use it; boxes for points, and the sums from the greatest down."""
+    rule = LinearRule((2, 1), (2,), ((29.5, 44.5), None), Names(("age", "visits"), ("wait", "call")))
+    card = rule.card(labels={"age": "Age in years", "call": "Visit at home"}, whole="age")
+    assert str(card) == "\n".join(
+        [
+            "Age in years: 29 or less        0  ____",
+            "Age in years: 30 to 44          2  ____",
+            "Age in years: 45 or more        4  ____",
+            "visits: the number itself     \u00d7 1  ____",
+            "Sum                                ____",
+            "",
+            "2 or more: Visit at home",
+            "1 or less: wait",
+        ]
+    )
+    assert "<title>Who is visited</title>" in card.html("Who is visited")
+    assert "&lt;b&gt;" in rule.card(labels={"age": "<b>"}).html()
+
+
+def test_what_cannot_be_a_card_is_refused():
+    """A constant, a label of nothing, a column of parts of one that is called whole."""
+    names = Names(("age",), ("wait", "call"))
+    with pytest.raises(InputError, match="nothing to add up"):
+        LinearRule((0,), (1,), (None,), names).card()
+    rule = LinearRule((1,), (1,), ((0.2, 0.7),), names)
+    with pytest.raises(UnknownNameError, match="did you mean 'age'"):
+        rule.card(labels={"agee": "Age"})
+    with pytest.raises(InputError, match="not one of whole numbers"):
+        rule.card(whole=["age"])
