@@ -150,14 +150,14 @@ def test_what_needs_an_extra_says_so(without: dict[str, Ended]) -> None:
         extra = "learn" if what == "milpcb.estimators" else "studies"
         assert line.startswith("milpcb.errors.ExtraMissingError: ")
         assert what in line
-        assert line.endswith(f"needs the extra '{extra}': pip install 'milpcb[{extra}]'")
+        assert line.endswith(f"needs the extra '{extra}': pip install '.[{extra}]' in the clone")
     assert issubclass(extras.ExtraMissingError, ImportError)
 
 
 def test_the_command_line_says_so_in_one_line(without: dict[str, Ended]) -> None:
     """Without click there is one line, exit code 2 and no traceback."""
     done = without["commands"]
-    line = "milpcb: this command needs the extra 'studies': pip install 'milpcb[studies]'\n"
+    line = "milpcb: this command needs the extra 'studies': pip install '.[studies]' in the clone\n"
     assert (done.returncode, done.stdout, done.stderr) == (0, "2\n" * 4, line * 4)
 
 

@@ -105,6 +105,11 @@ def texts() -> dict[str, str]:
     }
 
 
+def test_extras_are_installed_from_the_clone():
+    """There is no release, so no page and no message may name one: all have the form that the first page has."""
+    assert not [place for place, text in texts().items() if re.search(r"pip install '?milpcb\b", text)]
+
+
 def test_no_two_public_classes_share_a_name():
     """A class name means one thing: no two public classes of milpcb and policies, at the top of a module, share one."""
     places: dict[str, list[str]] = {}

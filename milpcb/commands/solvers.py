@@ -34,7 +34,8 @@ def missing(known: list[SolverInfo]) -> Iterator[str]:
     """Yield a line for all missing solvers that extras install, and one for each other family with missing ones."""
     extras = [info.extra for info in known if info.missing and info.extra]
     if extras:
-        yield f"not here: {', '.join(extras)}; pip install 'milpcb[{','.join(extras)}]', or those of them you want"
+        install = f"pip install '.[{','.join(extras)}]' in the clone"
+        yield f"not here: {', '.join(extras)}; {install}, or those of them you want"
     families: dict[str, list[SolverInfo]] = {}
     for info in known:
         if info.missing and not info.extra:

@@ -37,4 +37,4 @@ def needs(extra: str, what: str) -> Iterator[None]:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in MODULES[extra]:
             raise
-        raise ExtraMissingError(f"{what} needs the extra '{extra}': pip install 'milpcb[{extra}]'") from error
+        raise ExtraMissingError(f"{what} needs the extra '{extra}': pip install '.[{extra}]' in the clone") from error

@@ -37,7 +37,7 @@ class NativeSolver(ABC):
             raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
         if find_spec(self.module) is None:
             raise SolverMissingError(
-                f"solver '{name}' needs {self.package}: pip install 'milpcb[{name}]', or use highs"
+                f"solver '{name}' needs {self.package}: pip install '.[{name}]' in the clone, or use highs"
             )
 
     @abstractmethod

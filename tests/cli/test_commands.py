@@ -157,7 +157,7 @@ def test_absent_solvers_of_extras_are_one_line_with_the_command():
         SolverInfo("xpress", "-", "LP, MIP", "needs xpress", "xpress"),
     ]
     assert list(missing(known)) == [
-        "not here: gurobi, xpress; pip install 'milpcb[gurobi,xpress]', or those of them you want",
+        "not here: gurobi, xpress; pip install '.[gurobi,xpress]' in the clone, or those of them you want",
         "not here: pulp:GLPK_CMD (not found by PuLP)",
     ]
 

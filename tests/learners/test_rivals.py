@@ -142,6 +142,6 @@ def test_an_absent_package_is_one_line(cls, extra, monkeypatch):
     for module in extras.MODULES[extra]:
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(
-        ExtraMissingError, match=rf"the learner '{extra}' needs the extra '{extra}': pip install 'milpcb\[{extra}\]'"
+        ExtraMissingError, match=rf"the learner '{extra}' needs the extra '{extra}': pip install '\.\[{extra}\]'"
     ):
         cls(CONTEXTS, 2)

@@ -464,7 +464,7 @@ def test_without_its_package_the_pip_line_is_given(solver: str, package: str, mo
     assert (info.missing, info.extra) == (f"needs {package}", solver)
     with pytest.raises(SolverMissingError) as caught:
         load_solver(solver)
-    assert f"needs {package}: pip install 'milpcb[{solver}]'" in str(caught.value)
+    assert f"needs {package}: pip install '.[{solver}]'" in str(caught.value)
 
 
 def test_every_solver_is_described_once() -> None:

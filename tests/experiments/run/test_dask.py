@@ -513,5 +513,5 @@ def test_mistakes_are_told_at_once(options: dict[str, Any], message: str) -> Non
 def test_without_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message is the command that installs it."""
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"dask backend needs distributed .*: pip install 'milpcb\[dask\]'"):
+    with pytest.raises(InputError, match=r"dask backend needs distributed .*: pip install '\.\[dask\]'"):
         Dask()

@@ -15,7 +15,7 @@ both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on 
 
 Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is
 started here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package
-cryptography, which ``pip install 'milpcb[dask]'`` brings; without it a line warns that every user of this machine can
+cryptography, which ``pip install '.[dask]'`` brings; without it a line warns that every user of this machine can
 connect). A scheduler with an address of tls:// is connected to with the key that Dask's own settings name
 (``distributed.comm.tls``); for one of tcp:// a line warns that whoever can reach it can run code as you.
 
@@ -81,7 +81,9 @@ class Dask:
         try:
             self._dask: Any = import_module("distributed")
         except ImportError as error:
-            raise InputError(f"the dask backend needs distributed ({error}): pip install 'milpcb[dask]'") from error
+            raise InputError(
+                f"the dask backend needs distributed ({error}): pip install '.[dask]' in the clone"
+            ) from error
         self._workers, self._scheduler = workers, scheduler
         if scheduler is not None:
             self._check_address(scheduler)
