@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -255,8 +255,9 @@ def _named(action: str, source: Source) -> str:
 
 
 def _number(text: str, whole: str) -> float:
+    """Return a share or a difference of shares, 0.3 or 30%."""
     try:
-        return float(text)
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
     except ValueError as error:
         raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
 
@@ -313,41 +314,37 @@ def _worth_table(found: Findings) -> Table:
     from milpcb.logs.unit import Unit
     from milpcb.logs.worth import worth
 
-    unit, lines = Unit.of(found), worth(found)
-    table = Table("", unit.words, f"{found.questions.level:.0%} interval", "")
-    for line in lines[:SHOWN]:
-        table.add_row(*line.cells(unit))
-    if len(lines) > SHOWN:
-        table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "", "")
-    return table
+    unit = Unit.of(found)
+    lines = [line.cells(unit) for line in worth(found)]
+    return _table(lines, "", unit.words, f"{found.questions.level:.0%} interval", "")
 
 
 def _price_table(found: Findings) -> Table:
     from milpcb.logs.unit import Unit
     from milpcb.logs.what_if import lines
 
-    unit = Unit.of(found)
-    table = Table("what if", f"price, {unit.words}", f"{found.questions.level:.0%} interval")
-    for line in lines(found.prices, unit.amount):
-        table.add_row(*line)
-    return table
+    columns = ("what if", f"price, {Unit.of(found).words}", f"{found.questions.level:.0%} interval")
+    return _table(lines(found.prices, Unit.of(found).amount), *columns, most=len(found.prices))
 
 
 def _front_table(found: Findings) -> Table:
     from milpcb.logs import front_words
     from milpcb.logs.unit import Unit
 
-    lines = front_words.front_table(found)
-    table = Table("two outcomes", Unit.of(found).words, front_words.second_unit(found).words)
-    for number, *values in lines[:SHOWN]:
-        table.add_row(f"rule {number}", *values)
-    if len(lines) > SHOWN:
-        table.add_row(f"and {len(lines) - SHOWN:,} more: see the page", "", "")
-    return table
+    lines = [(f"rule {number}", *values) for number, *values in front_words.front_table(found)]
+    return _table(lines, "two outcomes", Unit.of(found).words, front_words.second_unit(found).words)
 
 
 def _asked_table(found: Findings) -> Table:
-    table = Table("asked for", "the rule", "")
-    for kept in found.asked:
-        table.add_row(kept.asked, kept.does, kept.verdict)
+    lines = [(kept.asked, kept.does, kept.verdict) for kept in found.asked]
+    return _table(lines, "asked for", "the rule", "", most=len(lines))
+
+
+def _table(lines: Iterable[Sequence[str]], *columns: str, most: int = SHOWN) -> Table:
+    """Return a table of the first lines; how many more there are stands on the last one."""
+    every, table = list(lines), Table(*columns)
+    for line in every[:most]:
+        table.add_row(*line)
+    if len(every) > most:
+        table.add_row(f"and {len(every) - most:,} more: see the page", *[""] * (len(columns) - 1))
     return table

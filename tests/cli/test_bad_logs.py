@@ -117,6 +117,8 @@ BAD = [
     # constraints
     (nothing, (*TRIAL, "--at-most", "a"), "cannot read 'a'"),
     (nothing, (*TRIAL, "--at-most", "c=0.5"), "unknown action 'c'"),
+    (nothing, (*TRIAL, "--at-most", "a=half%"), "'half%' is no number"),
+    (nothing, (*TRIAL, "--at-most", "a=130%"), "share must be between 0 and 1, got 1.3"),
     (nothing, (*TRIAL, "--at-most", "a=half"), "'half' is no number"),
     (nothing, (*TRIAL, "--at-most", "a=1.5"), "share must be between 0 and 1"),
     (nothing, (*TRIAL, "--never", "a: agee = 1"), "agee"),
