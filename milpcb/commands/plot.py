@@ -62,14 +62,14 @@ def _pictures(results: Results, names: list[str], target: Path, form: Mapping[st
     """
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
-    from milpcb.experiments.results.figures.paper import LETTERS, WIDTH, Paper, draw_for, only
+    from milpcb.experiments.results.figures.paper import LETTERS, WIDTH, PaperForm, draw_for, only
 
     results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])
     kinds, is_file = list(form["formats"]) or list(FORMATS), target.suffix[1:] in KINDS and not target.is_dir()
     if is_file:
         kinds = list(form["formats"]) or [target.suffix[1:]]
     for_paper = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
-    paper = Paper(form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
+    paper = PaperForm(form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
     drawings = list(draw_for(paper, results, names) if for_paper else figures.draw(results, names))
     if is_file and (len(drawings) > 1 or kinds != [target.suffix[1:]]):
         raise InputError(f"{target} is one file; name one figure and no other --format, or a folder as --out")

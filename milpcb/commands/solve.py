@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
+from rich.table import Table
 
-from milpcb.commands import near as near_best
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import err, out
 from milpcb.core.checks import real
@@ -15,7 +17,10 @@ from milpcb.errors import InputError
 from milpcb.plugins import injection, local_classes, registry
 
 if TYPE_CHECKING:
-    from milpcb.types import Answer
+    from milpcb.oracles.near_best import NearBest
+    from milpcb.types import Answer, Floats
+
+SHOWN = 3  # near-best policies side by side
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
@@ -77,9 +82,9 @@ def solve(
     out.print(f"time: {1e3 * answer.seconds:.2f} ms with {_asked(kind, solver)}")
     if near is not None:
         found = oracle.near_best(matrix, near)
-        for line in near_best.lines(found):
+        for line in _near_lines(found):
             out.print(line)
-        out.print(near_best.beside(found, rows, matrix))
+        out.print(_near_table(found, rows, matrix))
     if explain:
         out.print(oracle.explain())
     if targets:
@@ -97,3 +102,36 @@ def _save(answer: Answer, targets: tuple[Path, ...]) -> None:
 
     for target in targets:
         out.print(f"written: {save_answer(answer, target)}")
+
+
+def _near_lines(found: NearBest) -> Iterator[str]:
+    """Yield how many policies there are, on how many contexts their actions differ, and which features they need."""
+    more = "" if found.exact else "more than "
+    are = "policy costs" if found.exact and found.count == 1 else "different policies cost"
+    yield f"near: {more}{found.count:,} {are} at most {found.slack:g} more than the least"
+    contested = int((~found.agreed).sum())
+    yield f"contested: on {contested:,} of {len(found.agreed):,} contexts they do not all play the same action"
+    yield f"needed: {_needed(found)}"
+
+
+def _needed(found: NearBest) -> str:
+    """Return which features all of them read, and how much dearer the best policy without each is."""
+    try:
+        prices = found.features
+    except InputError:
+        return "policies of a list read no features"
+    needed = [f"{name} ({_dearer(prices[name])} without it)" for name in found.needed]
+    return f"{', '.join(needed)}; no other feature is" if needed else "no feature; each of them can be left out"
+
+
+def _dearer(price: float) -> str:
+    return f"{price:g} more" if price < np.inf else "no policy"
+
+
+def _near_table(found: NearBest, contexts: Floats, costs: Floats) -> Table:
+    """Return the best policy and those that differ most from it, side by side."""
+    policies = found.different(SHOWN)
+    totals = [float(costs[np.arange(len(costs)), policy.predict(contexts)].sum()) for policy in policies]
+    table = Table(*(f"cost {total:.12g}" for total in totals))
+    table.add_row(*map(str, policies))
+    return table

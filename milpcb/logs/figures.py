@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from milpcb.core.surroundings import plain
-from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, grid
-from milpcb.experiments.results.figures.fitting import fitted
+from milpcb.experiments.results.figures.drawing import GREY, MEDIUM, SMALL, Drawing, fitted, grid
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.logs.budget import budget_limit
 from milpcb.logs.findings import Findings

@@ -190,7 +190,7 @@ def take_the_gate_out() -> None:
     from milpcb.core import gate
     from milpcb.data import tables
     from milpcb.experiments.results import layout, schemas
-    from milpcb.experiments.study import foreign
+    from milpcb.experiments.study import config
     from milpcb.plugins import local_classes, registry
 
     for name in ("run", "resume", "log", "learn", "evaluate", "report", "plot", "certify", "solve"):
@@ -225,7 +225,7 @@ def take_the_gate_out() -> None:
         gate.read_json: lambda text, **_: json.loads(text),
         local_classes.check: lambda *_: None,
         local_classes.open_folder: on_path,
-        foreign.asked_for: lambda _: [],
+        config.asked_for: lambda _: [],
         schemas.checked: lambda _, data: data or {}["nothing"],
         layout.file_of: file_of,
         tables.check_table: lambda _: None,

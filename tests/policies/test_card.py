@@ -124,5 +124,5 @@ def test_what_cannot_be_a_card_is_refused():
     rule = LinearRule((1,), (1,), ((0.2, 0.7),), names)
     with pytest.raises(UnknownNameError, match="did you mean 'age'"):
         rule.card(labels={"agee": "Age"})
-    with pytest.raises(InputError, match="not one of whole numbers"):
+    with pytest.raises(InputError, match="not one of integers"):
         rule.card(whole=["age"])

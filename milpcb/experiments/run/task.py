@@ -20,7 +20,7 @@ from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import SavedState, checked
-from milpcb.experiments.results.versions import describe, installed
+from milpcb.experiments.results.store import describe, installed
 from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.loop import checkpoints

@@ -19,9 +19,8 @@ from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
 from milpcb.experiments.results.layout import CONFIG
 from milpcb.experiments.results.store import check_config
-from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.config import asked_for, folder_of, read_config
 from milpcb.experiments.study.fingerprints import source_digest
-from milpcb.experiments.study.foreign import asked_for, folder_of
 from milpcb.experiments.study.options import validate
 from milpcb.experiments.study.sections import Config, RunSection
 from milpcb.experiments.study.toml_tables import read_tables

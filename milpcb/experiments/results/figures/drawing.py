@@ -12,23 +12,60 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from milpcb.core.decimals import THIN
 from milpcb.core.surroundings import plain
 from milpcb.core.text import escaped
-from milpcb.experiments.results.figures.fitting import fitted, width
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import WIDE
+from milpcb.experiments.results.figures.words import legible
 from milpcb.types import Floats
+
+LETTER = 0.45  # of the font's size: how wide a narrow letter is, about; where letters are wider, fewer are tried
+FEWEST = 6  # letters of a line, however narrow
+
+
+def fitted(name: str, inches: float, size: float, lines: int = 1, weight: str = "normal") -> str:
+    """Return a name in about so many lines, none wider than so many inches at this size in points.
+
+    Control characters are escaped. Lines are broken at spaces and underscores, and where there are none, anywhere; what
+    has no room is left out from the middle.
+    """
+    letters = max(FEWEST, int(72 * inches / (LETTER * size)))
+    while True:
+        broken = _break(legible(name, lines * letters), letters)
+        if letters <= FEWEST or all(width(line, size, weight) <= inches for line in broken):
+            return "\n".join(broken)
+        letters -= 1
+
+
+def width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a line of text in inches, at a size in points."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        return (
+            float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)[0])
+            / 72
+        )
+
+
+def _break(text: str, letters: int) -> list[str]:
+    if len(text) <= letters:
+        return [text]
+    return [line.replace("_ ", "_") for line in wrap(text.replace("_", "_ "), letters)] or [text]
+
 
 FORMATS = ("png", "svg")
 SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title

@@ -9,8 +9,7 @@ import numpy as np
 
 from milpcb.core.decimals import number
 from milpcb.experiments.results.confident import column_in, percent_of
-from milpcb.experiments.results.figures.drawing import BESIDE, LINE, SMALL, apart, name_room
-from milpcb.experiments.results.figures.fitting import fitted
+from milpcb.experiments.results.figures.drawing import BESIDE, LINE, SMALL, apart, fitted, name_room
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import Panel, curve
 

@@ -22,8 +22,8 @@ from milpcb.experiments.results.figures.drawing import (
     name_panel,
     row_grid,
     scale_axis,
+    width,
 )
-from milpcb.experiments.results.figures.fitting import width
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.meaning import against_what, void_words
 from milpcb.experiments.results.figures.results import (

@@ -14,8 +14,16 @@ from matplotlib.patches import Patch, Rectangle
 
 from milpcb.core.contrast import ink
 from milpcb.core.decimals import THIN, number
-from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, legend, name_room, write_title
-from milpcb.experiments.results.figures.fitting import fitted, width
+from milpcb.experiments.results.figures.drawing import (
+    SMALL,
+    Drawing,
+    finish,
+    fitted,
+    legend,
+    name_room,
+    width,
+    write_title,
+)
 from milpcb.experiments.results.figures.meaning import comparators, randoms
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, guarantee, longest, regrets
 from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, finals_of, sentences

@@ -22,7 +22,7 @@ WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 
 @dataclass(frozen=True)
-class Paper:
+class PaperForm:
     """The form of figures for print: width in inches, size of the smallest letters in points, labels of the axes.
 
     A label that is None stays as it is drawn.
@@ -48,7 +48,7 @@ def only(results: Results, learners: Sequence[str]) -> Results:
     return replace(results, frame=results.frame.filter(pl.col("learner").is_in(learners))) if learners else results
 
 
-def draw_for(paper: Paper, results: Results, names: Sequence[str]) -> Iterator[Drawing]:
+def draw_for(paper: PaperForm, results: Results, names: Sequence[str]) -> Iterator[Drawing]:
     """Yield the figures of these names as the paper wants them; the number of seeds goes from title to caption.
 
     Raises as ``draw`` does.
@@ -63,7 +63,7 @@ def draw_for(paper: Paper, results: Results, names: Sequence[str]) -> Iterator[D
         yield replace(drawing, caption=sentences(f"{drawing.heading}.", drawing.caption))
 
 
-def _label(figure: Figure, paper: Paper) -> None:
+def _label(figure: Figure, paper: PaperForm) -> None:
     """Write the labels of the paper in the place of those that are there."""
     for axes in figure.axes:
         if paper.xlabel is not None and axes.get_xlabel():

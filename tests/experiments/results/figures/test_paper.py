@@ -12,7 +12,7 @@ from matplotlib.text import Text
 import milpcb
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.drawing import render
-from milpcb.experiments.results.figures.paper import Paper, draw_for, only
+from milpcb.experiments.results.figures.paper import PaperForm, draw_for, only
 from milpcb.experiments.results.figures.results import Results
 from policies import DecisionTrees
 
@@ -29,7 +29,7 @@ def sizes(figure):
 @pytest.mark.parametrize(("width", "letters"), [(3.4, 8.0), (3.4, 6.0), (7.0, 9.0)])
 def test_a_figure_has_the_width_and_the_letters_that_were_asked_for(make_frame, name, width, letters):
     """Also after it is drawn; no letter is smaller, and no title is there."""
-    (drawing,) = draw_for(Paper(width, letters), Results(make_frame(THREE), "a study"), [name])
+    (drawing,) = draw_for(PaperForm(width, letters), Results(make_frame(THREE), "a study"), [name])
     render(drawing.figure, ["svg"])
     assert drawing.figure.get_figwidth() == pytest.approx(width)
     assert min(sizes(drawing.figure)) == pytest.approx(letters)
@@ -43,7 +43,7 @@ def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
     first, second = (
         render(drawing.figure, ["svg", "pdf", "png"], caption=drawing.caption, as_text=True)
         for _ in range(2)
-        for drawing in draw_for(Paper(ylabel="excess cost"), results, ["regret"])
+        for drawing in draw_for(PaperForm(ylabel="excess cost"), results, ["regret"])
     )
     assert first == second
     svg = first["svg"].decode()
@@ -57,7 +57,7 @@ def test_letters_are_text_and_bytes_are_the_same_again(make_frame):
 def test_learners_that_are_named_are_drawn_alone(make_frame):
     """In their own colours; a name that the study has not is refused."""
     results = Results(make_frame(THREE), "a study")
-    (drawing,) = draw_for(Paper(), only(results, ["exp4", "uniform"]), ["regret"])
+    (drawing,) = draw_for(PaperForm(), only(results, ["exp4", "uniform"]), ["regret"])
     assert {text.get_text() for text in drawing.figure.legends[0].get_texts()} == {"exp4", "uniform"}
     with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
         only(results, ["exp5"])
