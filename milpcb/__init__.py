@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from milpcb.bandit import Bandit, Decision
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, always, mean_at_most, never, parity, share_at_most
 from milpcb.contexts import Empirical, FinitePool, Sampler, Transductive
 from milpcb.core.extras import needs
 from milpcb.oracles import open_oracle
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from milpcb import policies
     from milpcb.experiments.results.curves import load
     from milpcb.experiments.run.play import play
-    from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
 
     __version__: str
 
@@ -36,11 +35,9 @@ __all__ = [
     "share_at_most",
 ]
 
-NAMED_CONSTRAINTS = ("always", "mean_at_most", "never", "parity", "share_at_most")
-
 
 def __getattr__(name: str) -> Any:
-    """Find what a service need not load when it is asked for: ``load``, ``play``, ``policies``, named constraints."""
+    """Find what a service need not load when it is asked for: ``load``, ``play``, ``policies``."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -58,10 +55,6 @@ def __getattr__(name: str) -> Any:
         from milpcb.experiments.run.play import play
 
         return play
-    if name in NAMED_CONSTRAINTS:
-        from milpcb import named_constraints
-
-        return getattr(named_constraints, name)
     raise AttributeError(f"module 'milpcb' has no attribute '{name}'")
 
 

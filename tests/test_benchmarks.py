@@ -58,7 +58,7 @@ def test_the_list_of_trees_has_the_constrained_optimum(kind, seed, oracles):
     n_actions, share = 2 + seed % 2, 0.1 * (1 + seed)
     contexts = (rng.random((20, 3)) < 0.3).astype(float)
     costs = rng.normal(size=(20, n_actions)) - (np.arange(n_actions) == n_actions - 1)
-    rule = share_at_most(n_actions - 1, share, n_contexts=20, n_actions=n_actions)
+    rule = share_at_most(n_actions - 1, share)
     oracle = open_oracle(DecisionTrees(n_actions, depth=2), contexts, kind=kind, constraints=[rule])
     most = round(share * 20)
     listed = oracles.cheapest_within(contexts, costs, most)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis.extra.numpy import arrays
 
 from milpcb import LabelConstraint, open_oracle
-from milpcb.constraints import mean_at_most, must_play, never_play, parity, share_at_most
+from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.errors import InfeasibleError, InputError
 from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
 
@@ -86,8 +86,7 @@ def test_constrained_classes_answer_as_the_definition(name, data, draw_costs):
 def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):
     """Where all costs of a context are alike up to their last digits, each action still has a policy, and its cost."""
     policies, contexts = INSTANCES[name]
-    size = {"n_contexts": 5, "n_actions": policies.n_actions}
-    rules = {"none": [], "share": [share_at_most(0, 0.8, **size)], "never": [never_play(1, [3], **size)]}[rule]
+    rules = {"none": [], "share": [share_at_most(0, 0.8)], "never": [never(1, rows=[3])]}[rule]
     costs = np.zeros((5, policies.n_actions))
     costs[2] = 10.0
     costs[2, 0] = np.nextafter(10.0, 0.0)
@@ -100,7 +99,7 @@ def test_a_forbidden_action_has_no_cost_where_totals_differ_by_roundings():
     """Penalties are larger than what is lost when many costs are added up."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (200, 4)).astype(float)
-    rule = never_play(1, [3], n_contexts=200, n_actions=3)
+    rule = never(1, rows=[3])
     oracle = open_oracle(ThresholdRules(3, max_cuts=1), contexts, kind="search", constraints=[rule])
     for _ in range(60):
         costs = rng.normal(size=(200, 1)) * 10 * (1 + rng.integers(-2, 3, (200, 3)) * 1.1e-16)
@@ -177,14 +176,14 @@ def test_the_unit_of_a_constraint_does_not_matter(kind, unit):
 def test_only_the_constraints_that_conflict_are_named(kind):
     """Of four rules the two that exclude each other are named, the others not."""
     rules = [
-        share_at_most(2, 0.8, n_contexts=5, n_actions=3),
-        must_play(1, [0, 1], n_contexts=5, n_actions=3),
-        never_play(2, [4], n_contexts=5, n_actions=3),
-        share_at_most(1, 0.2, n_contexts=5, n_actions=3),
+        share_at_most(2, 0.8),
+        always(1, rows=[0, 1]),
+        never(2, rows=[4]),
+        share_at_most(1, 0.2),
     ]
     with pytest.raises(InfeasibleError) as refusal:
         open_oracle(*INSTANCES["trees of depth 1"], kind=kind, constraints=rules)
-    assert "'action 1 on 2 rows', 'action 1 on at most 0.2 of the contexts' together" in str(refusal.value)
+    assert "'always action 1 on 2 rows', 'action 1 on at most 0.2 of the rows' together" in str(refusal.value)
     assert "action 2" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -239,9 +238,7 @@ def test_a_share_is_a_share_of_the_contexts(kind, seed):
     costs, labelings = rng.integers(-9, 10, (5, 3)).astype(float), LABELINGS["threshold rules"]
     weights = rng.random(5)
     for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
-        value, labels = best(
-            "threshold rules", costs, [share_at_most(2, 0.4, n_contexts=5, n_actions=3, weights=given_weights)], kind
-        )
+        value, labels = best("threshold rules", costs, [share_at_most(2, 0.4, weights=given_weights)], kind)
         share = ((labelings == 2) * counted).sum(axis=1) / counted.sum()
         assert value == totals(costs, labelings[share <= 0.4 + 1e-9]).min()
         assert ((labels == 2) * counted).sum() / counted.sum() <= 0.4 + 1e-9
@@ -255,7 +252,7 @@ def test_parity_bounds_the_difference_of_two_rates(kind, seed, delta):
     costs = np.random.default_rng(seed).integers(-9, 10, (5, 2)).astype(float)
     labelings, groups = LABELINGS["linear rules"], np.array([0, 1, 1, 0, 1])
     rates = [(labelings[:, groups == group] == 1).mean(axis=1) for group in (0, 1)]
-    value, labels = best("linear rules", costs, parity(1, delta, groups=groups, n_actions=2), kind)
+    value, labels = best("linear rules", costs, parity(1, groups, delta), kind)
     assert value == totals(costs, labelings[np.abs(rates[0] - rates[1]) <= delta + 1e-9]).min()
     assert abs((labels[groups == 0] == 1).mean() - (labels[groups == 1] == 1).mean()) <= delta + 1e-9
 
@@ -281,55 +278,80 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(kind, rows):
     """An action is played on all the rows where it must be, and on none where it may not be."""
     labelings = LABELINGS["trees of depth 1"]
     costs = np.tile([0.0, 5.0, 2.0], (5, 1))
-    value, labels = best("trees of depth 1", costs, [must_play(1, rows, n_contexts=5, n_actions=3)], kind)
+    value, labels = best("trees of depth 1", costs, [always(1, rows=rows)], kind)
     assert labels[[1, 3]].tolist() == [1, 1]
     assert value == totals(costs, labelings[(labelings[:, [1, 3]] == 1).all(axis=1)]).min()
-    value, labels = best("trees of depth 1", costs, [never_play(0, rows, n_contexts=5, n_actions=3)], kind)
+    value, labels = best("trees of depth 1", costs, [never(0, rows=rows)], kind)
     assert 0 not in labels[[1, 3]]
     assert value == totals(costs, labelings[(labelings[:, [1, 3]] != 0).all(axis=1)]).min()
 
 
 @pytest.mark.parametrize(
-    ("call", "fragment"),
+    ("make", "fragment"),
     [
-        (lambda: share_at_most(3, 0.5, n_contexts=5, n_actions=3), "action 3 is not one of the 3 actions 0..2"),
-        (lambda: share_at_most(-1, 0.5, n_contexts=5, n_actions=3), "action must be an integer"),
-        (lambda: share_at_most(0, 1.5, n_contexts=5, n_actions=3), "share must be between 0 and 1, got 1.5"),
-        (lambda: share_at_most(0, np.nan, n_contexts=5, n_actions=3), "share must be between"),
-        (lambda: share_at_most(0, 0.5, n_contexts=0, n_actions=3), "n_contexts must be"),
-        (
-            lambda: share_at_most(0, 0.5, n_contexts=5, n_actions=3, weights=[1, 2]),
-            r"weights have shape \(2,\); give one number per context: \(5,\)",
-        ),
-        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=[1, -2]), "not negative"),
-        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=[0, 0]), "not all zero"),
-        (lambda: share_at_most(0, 0.5, n_contexts=2, n_actions=3, weights=["a", "b"]), "must be numbers"),
-        (lambda: parity(0, 0.1, groups=[0, 1, 2], n_actions=2), "one 0 or 1 per context"),
-        (lambda: parity(0, 0.1, groups=[[0, 1]], n_actions=2), "one 0 or 1 per context"),
-        (lambda: parity(0, 0.1, groups=[0, 0], n_actions=2), "contexts of both groups"),
-        (lambda: parity(0, 0.1, groups=[1, 1], n_actions=2), "contexts of both groups"),
-        (lambda: parity(0, -0.1, groups=[0, 1], n_actions=2), "delta must be between"),
-        (lambda: mean_at_most([1, 2], 0.5), r"rows of equal length, got shape \(2,\)"),
-        (lambda: mean_at_most([[1, 2], [3]], 0.5), "rows of equal length"),
+        (lambda: share_at_most(0, 1.5), "share must be between 0 and 1, got 1.5"),
+        (lambda: share_at_most(0, np.nan), "share must be between"),
+        (lambda: share_at_most(0, 0.5, weights=[1, -2]), "not negative"),
+        (lambda: share_at_most(0, 0.5, weights=[0, 0]), "not all zero"),
+        (lambda: share_at_most(0, 0.5, weights=["a", "b"]), "must be numbers"),
+        (lambda: share_at_most(0, 0.5, weights=[[1, 2]]), "a finite number for each row, or the name of a column"),
+        (lambda: parity(0, [[0, 1]], 0.1), "group must be the name or number of a column, or a value for each row"),
+        (lambda: parity(0, None, 0.1), "group must be the name or number of a column"),
+        (lambda: parity(0, [0, 1], -0.1), "delta must be between"),
+        (lambda: mean_at_most([[1, 2], [3]], 0.5), "amounts of mean_at_most must be numbers in a rectangular table"),
+        (lambda: mean_at_most([[1, np.nan]], 0.5), "a table of finite numbers"),
         (lambda: mean_at_most([[1, 2]], np.inf), "bound on the mean must be finite"),
-        (lambda: must_play(0, [], n_contexts=5, n_actions=3), "rows names no context"),
-        (lambda: must_play(0, [5], n_contexts=5, n_actions=3), "row 5 is outside the 5 contexts"),
-        (lambda: must_play(0, [-1], n_contexts=5, n_actions=3), "row -1 is outside"),
-        (lambda: must_play(0, [0.5], n_contexts=5, n_actions=3), "row numbers"),
-        (lambda: must_play(0, [True, False], n_contexts=5, n_actions=3), "one per context"),
-        (lambda: parity(0, 0.1, n_actions=2), "either groups"),
-        (lambda: parity(0, 0.1, 0, groups=[0, 1], n_actions=2), "either groups"),
-        (lambda: parity(0, 0.1, 0, n_actions=2), "give contexts, or groups"),
-        (lambda: parity(0, 0.1, 2, contexts=[[0, 1]], n_actions=2), r"not one of the columns 0\.\.1"),
-        (lambda: mean_at_most([[1, 2]] * 2, 0.5, n_contexts=3, n_actions=2), "1 or 3 rows"),
-        (lambda: mean_at_most([[1, 2]], 0.5, n_contexts=3, n_actions=3), "3 numbers a row"),
-        (lambda: never_play(3, [0], n_contexts=5, n_actions=3), "action 3"),
+        (lambda: mean_at_most({0: [1, 2], 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
+        (lambda: always(0, rows=[]), "rows names no row"),
+        (lambda: always(0, rows=[False, False]), "rows names no row"),
+        (lambda: always(0, rows=[-1]), "row -1 is none; rows count from 0"),
+        (lambda: always(0, rows=[0.5]), "row numbers"),
+        (lambda: always(0, rows=[[1], [2, 3]]), "row numbers"),
+        (lambda: never(0), "never needs either a condition"),
+        (lambda: always(0, "x0 = 1", rows=[0]), "always needs either a condition"),
     ],
 )
-def test_a_wrong_argument_is_one_clear_line(call, fragment):
+def test_a_wrong_argument_is_one_clear_line(make, fragment):
     """Each mistake is named when the constraint is made."""
     with pytest.raises(InputError, match=fragment) as caught:
-        call()
+        make()
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rule", "fragment"),
+    [
+        (share_at_most(3, 0.5), "unknown action of a constraint '3'; known: 0, 1, 2"),
+        (share_at_most(-1, 0.5), "unknown action of a constraint '-1'"),
+        (never(3, rows=[0]), "unknown action of a constraint '3'"),
+        (
+            share_at_most(0, 0.5, weights=[1, 2]),
+            "the weights of share_at_most must have an entry for each of the 5 rows, got 2",
+        ),
+        (share_at_most(0, 0.5, weights="x9"), "unknown column of a constraint 'x9'"),
+        (share_at_most(0, 0.5, weights="x0"), "weights of share_at_most must not be negative: column 'x0'"),
+        (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
+        (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
+        (parity(0, 9, 0.1), "the column of a constraint must be"),
+        (mean_at_most([1, 2], 0.5), "need 3 numbers a row, one for each action, got 2; or map names of actions"),
+        (
+            mean_at_most([[1, 2, 3]] * 2, 0.5),
+            "the amounts of mean_at_most must have an entry for each of the 5 rows, got 2",
+        ),
+        (
+            mean_at_most({0: [1, 2]}, 0.5),
+            "the amounts of mean_at_most must have an entry for each of the 5 rows, got 2",
+        ),
+        (always(0, rows=[5]), "row 5 is outside the 5 rows; rows count from 0"),
+        (always(0, rows=[True, False]), "the booleans of rows must have an entry for each of the 5 rows, got 2"),
+    ],
+    ids=str,
+)
+def test_what_does_not_fit_the_rows_is_one_clear_line(rule, fragment):
+    """Actions, columns and entries by row are looked at when the oracle is opened."""
+    policies, contexts = INSTANCES["trees of depth 1"]
+    with pytest.raises(InputError, match=fragment) as caught:
+        open_oracle(policies, contexts - 10.0, constraints=[rule])
     assert "\n" not in str(caught.value)
 
 

@@ -175,11 +175,11 @@ FOREIGN = {
     ),
     "a solver": ("solver", "click:Command", "without describe, open"),
     "a backend": ("backend", "click:Command", "without map"),
-    "a class for a constraint": ("constraint", "click:Command", "is a class, and must be a function"),
+    "a class for a constraint": ("constraint", "click:Command", "does not inherit from milpcb.constraints:Constraint"),
     "a function for a constraint": (
         "constraint",
         "click:edit",
-        "not annotated to return milpcb.constraints:LabelConstraint",
+        "not annotated to return milpcb.constraints:Constraint",
     ),
     "a figure": ("figure", "click:edit", "not annotated to return"),
     "a command": ("command", "click:edit", "must be a click:Command"),

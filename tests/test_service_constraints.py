@@ -18,6 +18,7 @@ from policies import DecisionTrees, RuleLists
 NAMES = {"feature_names": ["age", "member"], "action_names": ["call", "write", "wait"]}
 TREES = DecisionTrees(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)
 CELLS = [(age, member) for age in (20, 45, 70) for member in (0, 1)]  # one context of each pattern
+AGES = np.array([age for age, _ in CELLS])
 
 
 def labelings() -> Any:
@@ -62,6 +63,14 @@ CASES = {
             sum(n[i] * (10 * CELLS[i][1] if labels[i] == 0 else 2 * (labels[i] == 1)) for i in range(6))
             <= 3.0 * n.sum() + 1e-6
         ),
+    ),
+    "weighted share": (
+        milpcb.share_at_most("call", 0.4, weights="age"),
+        lambda labels, n: (n * AGES)[labels == 0].sum() <= 0.4 * (n * AGES).sum() + 1e-6,
+    ),
+    "weighted mean": (
+        milpcb.mean_at_most([2, 1, 0], 0.8, weights="age"),
+        lambda labels, n: (n * AGES * (2 - labels)).sum() <= 0.8 * (n * AGES).sum() + 1e-6,
     ),
     "parity": (
         milpcb.parity("call", "member", 0.5),
@@ -127,12 +136,14 @@ def test_constraints_on_known_contexts_are_those_of_the_oracle() -> None:
     """By names, with a column that is no feature; then bound and guarantee are there, and files keep all of it."""
     people = pd.DataFrame(CELLS, columns=["age", "member"]).assign(price=[0, 10, 0, 10, 0, 10])
     rules = [milpcb.share_at_most("call", 0.34), milpcb.mean_at_most({"write": "price"}, 4)]
+    rules += [milpcb.never("call", rows=[5]), milpcb.mean_at_most({"wait": [9, 0, 0, 0, 0, 0]}, 1)]
     bandit = Bandit(TREES, horizon=500, contexts=people, constraints=rules)
     played(bandit, 60)
     for one in (bandit, copy.deepcopy(bandit)):
         labels = one.policy().predict(np.array(CELLS, dtype=float))
         assert (labels == 0).sum() <= 2
         assert people["price"][labels == 1].sum() / 6 <= 4
+        assert (labels[5] != 0, labels[0] != 2) == (True, True)
         assert one.guarantee() < 500
         assert one.certificate() <= one.bound()
 
@@ -169,6 +180,10 @@ def test_a_guard_rail_that_known_contexts_did_not_show_is_refused() -> None:
             "take 'exp4', or 'ftpl'",
         ),
         (lambda: Bandit(TREES, constraints="call"), "constraints must be a list of share_at_most"),
+        (lambda: Bandit(TREES, constraints=milpcb.never("call", rows=[0])), "rows of a constraint is by rows, and con"),
+        (lambda: Bandit(TREES, constraints=milpcb.parity("call", [0, 1], 0.1)), "group of a constraint is by rows"),
+        (lambda: Bandit(TREES, constraints=milpcb.mean_at_most({"call": [1]}, 1)), "amounts of a constraint is by"),
+        (lambda: Bandit(TREES, constraints=milpcb.mean_at_most([1, 2], 1)), "need 3 numbers a row"),
         (lambda: Bandit(TREES, constraints=milpcb.share_at_most("phone", 0.2)).act([20, 1]), "unknown action of a"),
         (lambda: Bandit(TREES, constraints=milpcb.share_at_most("call", 2)).act([20, 1]), "between 0 and 1"),
         (lambda: Bandit(TREES, constraints=milpcb.never("call", "size > 3")).act([20, 1]), "'size > 3'"),

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
+from milpcb.constraints.by_names import Never
 from milpcb.core.checks import whole
 from milpcb.data.columns import Value, Values
 from milpcb.errors import InputError
-from milpcb.named_constraints import NamedConstraint, NamedRows, Never, named_actions
 from milpcb.types import Bools, Floats
 
 GROWTH = 1.1  # constraints are bound anew when there are so many times the decisions of the last time
@@ -30,6 +30,7 @@ class ContextsSoFar:
 
     def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:
         self._constraints, self._n_actions = constraints, n_actions
+        self._by_row = [bool(each.by_row) for each in constraints]  # such need no look at single contexts
         self._sums: list[dict[str, dict[int, Floats]]] = [{} for _ in constraints]
         self._decisions = 0
         self._bound_at = 0  # decisions when the constraints were bound last
@@ -57,7 +58,10 @@ class ContextsSoFar:
         return found
 
     def _tables(self, rows: NamedRows) -> Tables:
-        return [{key: table[0] for key, table in rule.tables(rows).items()} for rule in self._constraints]
+        return [
+            {} if by_row else {key: table[0] for key, table in rule.tables(rows).items()}
+            for rule, by_row in zip(self._constraints, self._by_row, strict=True)
+        ]
 
     def forbidden(self, tables: Tables) -> Bools:
         """Return which actions (K,) guard-rails forbid at a context."""
@@ -103,7 +107,7 @@ class ContextsSoFar:
         made = ContextsSoFar(self._constraints, len(names))
         made._decisions, made._read = self._decisions, self._read
         for constraint, own, sums in zip(self._constraints, self._sums, made._sums, strict=True):
-            others = sorted(set(range(self._n_actions)) - named_actions(constraint, names))
+            others = sorted(set(range(self._n_actions)) - constraint.named(names))
             for key, by_row in own.items():
                 sums[key] = {row: _wider(total, others, len(names)) for row, total in by_row.items()}
         return made

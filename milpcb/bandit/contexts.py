@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
@@ -17,7 +18,6 @@ from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
-from milpcb.named_constraints import NamedRows
 from milpcb.protocols import PolicyClass
 
 

@@ -9,10 +9,9 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.bandit.contexts import ContextReader
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
 from milpcb.errors import InputError, shown
-from milpcb.named_constraints import NamedConstraint, bind_to
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import injection, registry

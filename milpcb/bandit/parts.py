@@ -15,10 +15,11 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.events import Event
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import Stated
+from milpcb.constraints.binding import check_actions
+from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import check_range, whole
 from milpcb.errors import InputError, MilpcbError
-from milpcb.named_constraints import NamedConstraint, as_documents, check_actions, of_document
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 

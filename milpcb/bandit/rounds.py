@@ -15,9 +15,9 @@ from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
 from milpcb.bandit.rule import RuleLog
+from milpcb.constraints import NamedConstraint
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, shown
-from milpcb.named_constraints import NamedConstraint
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
 

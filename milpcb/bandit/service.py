@@ -16,9 +16,10 @@ from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.made import constant, constants
 from milpcb.bandit.rewards import UNIT, cost_of
+from milpcb.constraints.binding import listed
+from milpcb.constraints.by_names import NamedConstraint
 from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
-from milpcb.named_constraints import NamedConstraint, listed
 from milpcb.protocols import PolicyClass
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ class Bandit(BanditAnswers):
         least). Where it is None rewards lie in [0, 1], and the first one that is learnt makes it (0, 1)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
     constraints : what policies must keep, by the names of actions and features: milpcb.share_at_most, mean_at_most,
-        parity, never, always. A context by names may have more than the features for them
+        parity, never, always, one of them or several. A context by names may have more than the features for them
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Rules then test each of them against all others; a string
         that is not among them is like any other. Numbers that are codes are declared as strings are; text is no
@@ -151,6 +152,12 @@ class Bandit(BanditAnswers):
         self._set_up(policies, settings, reward_range, values, listed(constraints))
         self._on_event = on_event
         if contexts is None:
+            for rule in self._constraints:
+                if rule.by_row:
+                    raise InputError(
+                        f"{rule.by_row} of a constraint is by rows, and contexts arrive one by one: "
+                        "name a condition or a column, or give Bandit the contexts that can occur"
+                    )
             self._begin((None, ()))
         else:
             self._begin(made.known(contexts, self._reader, self._constraints, self._names))

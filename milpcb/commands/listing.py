@@ -9,6 +9,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
 import click
+import numpy as np
 from rich.box import SIMPLE
 from rich.table import Table
 
@@ -113,7 +114,7 @@ def _type(hint: Any) -> str:
     if get_origin(hint) is Literal:
         return " | ".join(f'"{choice}"' for choice in get_args(hint))
     if get_origin(hint) in (Union, UnionType):
-        return " | ".join(map(_type, get_args(hint)))
+        return " | ".join(_type(each) for each in get_args(hint) if get_origin(each) is not np.ndarray)
     return hint.__name__ if type(hint) is type else re.sub(r"\b(?:[a-z_]+\.)+", "", str(hint))
 
 

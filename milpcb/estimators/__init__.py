@@ -6,6 +6,7 @@ with needs("learn", "milpcb.estimators"):
     import narwhals as _narwhals  # noqa: F401 - both are there, or one line names the extra
     import sklearn as _sklearn  # noqa: F401 - see above
 
+from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.estimators.budget import BudgetPoint, budget_curve
 from milpcb.estimators.costs import (
     OptimalPolicy,
@@ -22,7 +23,6 @@ from milpcb.estimators.logged import (
     LoggedThresholdRule,
 )
 from milpcb.estimators.saved import from_json
-from milpcb.named_constraints import always, mean_at_most, never, parity, share_at_most
 
 __all__ = [
     "BudgetPoint",

@@ -14,6 +14,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints import LabelConstraint
+from milpcb.constraints.binding import bind_all
+from milpcb.constraints.rows import FittedRows
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
@@ -28,7 +30,6 @@ from milpcb.estimators.rising import joints_of
 from milpcb.estimators.shown import html
 from milpcb.estimators.targets import read_weights
 from milpcb.estimators.totals import Rows, whole_counts
-from milpcb.named_constraints import FittedRows, bind_all
 from milpcb.offline.arguing.in_order import Ask, best_in_order
 from milpcb.offline.arguing.monotone import check_orderable, padded
 from milpcb.offline.arguing.order import ActionOrder, distinguished
@@ -214,7 +215,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
-        rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows))
+        rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows, kept=kept))
         self._search(policies, rows, costs, rules, features.schema, columns, actions, sign)
         return self
 

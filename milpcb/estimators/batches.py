@@ -9,6 +9,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from milpcb.constraints.binding import bind_all
+from milpcb.constraints.by_names import ShareAtMost
+from milpcb.constraints.rows import FittedRows
 from milpcb.core.checks import choice, real
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
@@ -21,7 +24,6 @@ from milpcb.estimators.row_counter import RowCounter
 from milpcb.estimators.row_models import MODEL_ROWS, fit_row_models
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
-from milpcb.named_constraints import FittedRows, ShareAtMost, bind_all
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.moments import Moments
@@ -223,5 +225,7 @@ class FromBatches(PolicyEstimator):
                 "themselves: leave them out, or learn from rows in memory"
             )
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
-        if not all(isinstance(rule, ShareAtMost) for rule in every):
-            raise InputError("of the constraints only share_at_most adds up over rows; learn from rows in memory")
+        if not all(isinstance(rule, ShareAtMost) and rule.weights is None for rule in every):
+            raise InputError(
+                "of the constraints only share_at_most, without weights, adds up over rows; learn from rows in memory"
+            )

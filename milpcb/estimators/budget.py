@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from milpcb.constraints import share_at_most
 from milpcb.core.checks import instance, several
 from milpcb.data.actions import action_name, place
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.targets import read_weights
-from milpcb.named_constraints import share_at_most
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from milpcb.constraints.by_names import NAMES, as_documents, of_document
 from milpcb.errors import UnknownNameError
-from milpcb.named_constraints import NAMES, as_documents, of_document
 from milpcb.plugins import registry
 
 FORMAT = 1

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
 from milpcb.core.decimals import fixed, number
 from milpcb.data.actions import places
 from milpcb.data.columns import Values
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
-from milpcb.named_constraints import Always, Never, RateParity, ShareAtMost, groups
 from milpcb.offline import NoWorseThan
 from milpcb.types import Bools, Floats
 
@@ -73,7 +73,9 @@ def _share(asked: ShareAtMost, played: _Played) -> Kept:
 
 
 def _parity(asked: RateParity, played: _Played) -> Kept:
-    every = {value: played.rate(asked.action, where) for value, where in groups(played.values[asked.group]).items()}
+    every = {
+        value: played.rate(asked.action, where) for value, where in groups(played.values[str(asked.group)]).items()
+    }
     rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
     apart = max(rates.values()) - min(rates.values())
     each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items())
@@ -86,7 +88,7 @@ def _parity(asked: RateParity, played: _Played) -> Kept:
 
 
 def _never(asked: Never, played: _Played) -> Kept:
-    where = holds(asked.where, played.values)
+    where = holds(str(asked.where), played.values)
     right = (played.names == asked.action) == asked.other
     broken, rows = int((where & ~right & (played.weight > 0)).sum()), int(where.sum())
     others = "others" if asked.other else "it"

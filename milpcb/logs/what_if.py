@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.constraints import NamedConstraint, always, never, parity
 from milpcb.data.actions import place
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.rising import joints_of
-from milpcb.named_constraints import NamedConstraint, always, never, parity
 from milpcb.offline import Scores
 from milpcb.offline.arguing import (
     First,

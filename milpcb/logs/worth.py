@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from milpcb.constraints.by_names import ShareAtMost
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed
 from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
 from milpcb.logs.words import alike, other
-from milpcb.named_constraints import ShareAtMost
 from milpcb.offline import IntervalEstimate, Reference, Scores
 from milpcb.offline.intervals import Mean, estimates
 

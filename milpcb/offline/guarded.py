@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -92,7 +92,7 @@ class NoWorseThan:
         self,
         policies: PolicyClass | Opened,
         contexts: Any,
-        constraints: Sequence[LabelConstraint] = (),
+        constraints: Sequence[Constraint] = (),
         kind: str = "search",
         actions: Sequence[str] = (),
     ) -> LabelConstraint:
@@ -267,7 +267,7 @@ class LowerEnds:
     contexts: Any
     scores: Scores
     reference: Reference
-    constraints: Sequence[LabelConstraint] = ()
+    constraints: Sequence[Constraint] = ()
     kind: str = "search"
     seed: int = 0
 

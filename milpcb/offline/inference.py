@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import ROUNDING, real, several, whole
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
 from milpcb.offline.band import Claim, Progress, band, check_same_rows
@@ -151,7 +151,7 @@ def inference(
     level: float = 0.95,
     seed: int = 0,
     kind: str = "search",
-    constraints: Sequence[LabelConstraint] = (),
+    constraints: Sequence[Constraint] = (),
     holdout: float = 0.0,
     small: float | None = None,
     policy: FoundPolicy | None = None,
@@ -183,9 +183,8 @@ def inference(
     check_scores(scores)
     scores = scores.by(own_names(policies))
     check_policy(policy)
-    rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
-    constraints = [*rules, *scores.support]
-    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+    rules = [*bind_for(constraints, policies, contexts), *scores.support]
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
     check_same_rows(oracle, scores)
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     least = ceil(share / (1 - share) - ROUNDING)
@@ -193,12 +192,12 @@ def inference(
     limit = _small(small, scores)
     part = real("holdout", holdout, "a share of the rows below 1; 0 for none", lambda value: 0 <= value < 1)
     aside = kept_aside(scores.log, part, seed) if part else None
-    reference = best_reference(scores, constraints)
+    reference = best_reference(scores, rules)
     if policy is None:
-        again = partial(_under, policies, contexts, kind, constraints)
+        again = partial(_under, policies, contexts, kind, rules)
         policy = _best_seen(oracle, again, contexts, scores, aside)
     rng = child(seed, "offline", "band")
-    sampled = sampled_rows(policies, contexts, oracle, constraints, kind, scores.log.group, rng)
+    sampled = sampled_rows(policies, contexts, oracle, rules, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
     times = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
     bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)

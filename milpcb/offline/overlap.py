@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from scipy.special import pdtr
 
-from milpcb.constraints import LabelConstraint, forbidden
+from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, written
 from milpcb.data.columns import Values, in_words, name_in_words
@@ -299,7 +299,7 @@ def table_of(features: Any) -> dict[str, Values]:
 
 def rules_on(cells: Bools | None) -> list[LabelConstraint]:
     """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
-    return [] if cells is None or not cells.any() else [forbidden(cells.astype(float), NAME)]
+    return [] if cells is None or not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
 
 
 class HasPolicy(Protocol):

@@ -24,12 +24,13 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from milpcb.core.checks import instance, several
+from milpcb.constraints import Constraint, LabelConstraint, bind_to
+from milpcb.constraints.linear import merged, reduced
+from milpcb.core.checks import instance
 from milpcb.data.actions import matched
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.scores import Scores, check_scores
-from milpcb.side_constraints import LabelConstraint, merged, reduced
 from milpcb.types import Bools, Floats, Ints
 
 MOST_BASES = 20_000  # that are gone through to list all vertices
@@ -294,7 +295,7 @@ def matching(reference: Any, scores: Scores) -> Reference:
     return found
 
 
-def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) -> Reference:
+def best_reference(scores: Scores, constraints: Sequence[Constraint] = ()) -> Reference:
     """Return the best allowed way that does not look at people.
 
     Parameters
@@ -308,9 +309,9 @@ def best_reference(scores: Scores, constraints: Sequence[LabelConstraint] = ()) 
 
     """
     check_scores(scores)
-    constraints = several("constraints", constraints, LabelConstraint, "LabelConstraint")
+    rules = bind_to(constraints, scores.log.features, (), scores.actions)
     n, K = scores.table.shape
-    ways = lotteries([*constraints, *scores.support], n, K)
+    ways = lotteries([*rules, *scores.support], n, K)
     weight = scores.weight / scores.weight.sum()
     values = ways.sums(weight[:, None] * scores.gains)
     lottery = ways.best(values)

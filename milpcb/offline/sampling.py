@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.offline.log import take_rows
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -53,7 +53,7 @@ def sampled_rows(
     policies: PolicyClass | Opened,
     contexts: Any,
     oracle: Oracle,
-    constraints: Sequence[LabelConstraint],
+    constraints: Sequence[Constraint],
     kind: str,
     group: Ints | None,
     rng: np.random.Generator,
@@ -65,7 +65,7 @@ def sampled_rows(
         return Sampled(np.arange(n), oracle, members, n)
     rows = _some(n, size, members, rng)
     own = None if members is None else np.unique(members[rows], return_inverse=True)[1]
-    kept = [_widened(rule, rows, n, oracle.n_actions) for rule in constraints]
+    kept = [_widened(rule, rows, n, oracle.n_actions) for rule in bind_for(constraints, policies, contexts)]
     return Sampled(rows, open_oracle(policies, take_rows(contexts, rows), kind=kind, constraints=kept), own, n)
 
 

@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import several, whole
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.core.checks import whole
 from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
@@ -78,7 +78,7 @@ def stability(
     resamples: int = 100,
     seed: int = 0,
     kind: str = "search",
-    constraints: Sequence[LabelConstraint] = (),
+    constraints: Sequence[Constraint] = (),
     policy: FoundPolicy | None = None,
     progress: Progress | None = None,
 ) -> Stability:
@@ -106,9 +106,8 @@ def stability(
     check_scores(scores)
     scores = scores.by(own_names(policies))
     check_policy(policy)
-    rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
-    constraints = [*rules, *scores.support]
-    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
+    rules = [*bind_for(constraints, policies, contexts), *scores.support]
+    oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
     costs, n = scores.costs, len(scores.table)
     policy = policy or best_policy(oracle, costs)
     played = np.asarray(policy.predict(contexts))
@@ -130,8 +129,8 @@ def stability(
         agreement=float(alike.mean()),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
-        near_best=_near_best(policies, contexts, scores, constraints),
-        by_depth=_by_depth(policies, contexts, scores, kind, constraints),
+        near_best=_near_best(policies, contexts, scores, rules),
+        by_depth=_by_depth(policies, contexts, scores, kind, rules),
         resamples=times,
     )
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import Constraint, bind_for
 from milpcb.core.checks import context_array
 from milpcb.errors import InputError, clipped, did_you_mean, shown
 from milpcb.oracles.base import Oracle
@@ -14,16 +14,13 @@ from milpcb.oracles.without import Opening
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 
-if TYPE_CHECKING:
-    from milpcb.named_constraints import NamedConstraint
-
 
 def open_oracle(
     policies: PolicyClass | Opened,
     contexts: Any,
     kind: str = "milp",
     solver: str | None = None,
-    constraints: Sequence[LabelConstraint | NamedConstraint] = (),
+    constraints: Constraint | Sequence[Constraint] = (),
     **options: Any,
 ) -> Oracle:
     """Open the optimisation oracle of a policy class on fixed contexts (paper, equation (1)).
@@ -37,9 +34,9 @@ def open_oracle(
         its answers re-proved by the solver) or ``"enumeration"`` (an explicit list of all policies)
     solver : for kinds ``"milp"`` and ``"audited"``: ``"highs"`` (None is that), ``"scip"``, ``"scipy"``, ``"gurobi"``,
         ``"cplex"``, ``"xpress"``, ``"copt"`` or ``"pulp:<PuLP solver name>"``
-    constraints : side constraints that every policy must satisfy, by names of actions and columns as in
-        ``milpcb.share_at_most``, or by row numbers (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold
-        them for classes with the capability "constraints", and guard-rails for all
+    constraints : side constraints that every policy must satisfy, such as ``milpcb.share_at_most`` or LabelConstraints
+        (see milpcb.constraints); kinds ``"search"`` and ``"audited"`` hold them for classes with the capability
+        "constraints", and guard-rails for all
     options : further ones of the kind, as its class states them: ``time_limit`` and ``gap`` (kind ``"milp"``),
         ``time_limit`` and ``audit`` (kind ``"audited"``). One that the kind does not know is an error
 
@@ -66,7 +63,7 @@ def open_oracle(
         raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=2), got {shown(policies)}")
     array = context_array(contexts) if isinstance(policies, Opened) else policies.read(contexts)
     opened = policies if isinstance(policies, Opened) else open_class(policies, contexts)
-    rules = _rules(constraints, opened, contexts)
+    rules = tuple(bind_for(constraints, opened, contexts))
     fixed = {"opened": opened, "contexts": array, "constraints": rules}
     oracle = cast("Oracle", injection.make(cls, fixed, given))
     again = partial(open_oracle, kind=kind, constraints=rules, **given)
@@ -82,24 +79,6 @@ def check_options(kind: str, given: Mapping[str, Any]) -> Any:
         if key not in own:
             raise InputError(unknown_option(kind, key))
     return cls
-
-
-def _rules(constraints: Any, opened: Opened, contexts: Any) -> tuple[LabelConstraint, ...]:
-    """Return the side constraints, those by names bound to the contexts; raises InputError unless it is a list."""
-    listed = constraints if isinstance(constraints, (list, tuple)) else [None]
-    if all(isinstance(rule, LabelConstraint) for rule in listed):
-        return tuple(listed)
-    from milpcb.named_constraints import NamedConstraint, bind_to  # only for those who have some
-
-    if not all(isinstance(rule, (LabelConstraint, NamedConstraint)) for rule in listed):
-        raise InputError(f"constraints must be a list of LabelConstraint, got {shown(constraints)}")
-    settings = opened.settings
-    names = getattr(settings, "feature_names", None) or ()
-    actions = getattr(settings, "action_names", None) or range(opened.n_actions)
-    found: list[LabelConstraint] = []
-    for rule in listed:
-        found += [rule] if isinstance(rule, LabelConstraint) else bind_to([rule], contexts, names, list(actions))
-    return tuple(found)
 
 
 def unknown_option(kind: str, key: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from milpcb.constraints import LabelConstraint, SideConstraint
 from milpcb.core.checks import choice, cost_array, index, real
 from milpcb.data.actions import by_action, own_names
 from milpcb.errors import InputError, OracleInexact
@@ -19,7 +20,6 @@ from milpcb.oracles.totals import CostTable, normalised
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.tables import NOISE, Table
-from milpcb.side_constraints import LabelConstraint, SideConstraint
 from milpcb.types import Answer, Floats, Ints
 
 Answered = TypeVar("Answered")

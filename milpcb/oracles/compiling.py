@@ -68,7 +68,7 @@ def queries(job: str, order: Literal["C", "F"] = "C") -> Iterator[Callable[[], A
     rng, n_actions = np.random.default_rng(0), 2 if name == "linear_rules" else 3
     contexts = np.array(rng.integers(0, n_values, (n_rows, n_features)), dtype=float, order=order)
     costs = np.array(rng.integers(-9, 10, (n_rows, n_actions)), dtype=float, order=order)
-    half = share_at_most(0, 0.5, n_contexts=n_rows, n_actions=n_actions)
+    half = share_at_most(0, 0.5)
     for thresholds in (1, "all") if "thresholds" not in options else (options["thresholds"],):
         policies = registry.load("policies", name)(n_actions, **{**options, "thresholds": thresholds})
         for constraints in ((), (half,)) if "constraints" in policies.on(contexts).capabilities else ((),):

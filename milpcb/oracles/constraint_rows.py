@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from milpcb.constraints import SideConstraint
 from milpcb.program import Program
 from milpcb.protocols import Encoding, Objective
-from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints, Policy
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint, conflict
+from milpcb.constraints import LabelConstraint, SideConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
@@ -20,7 +20,6 @@ from milpcb.oracles.starts import Start, open_starts
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
 from milpcb.protocols import Opened, Policy, Table
-from milpcb.side_constraints import SideConstraint
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop

@@ -15,10 +15,10 @@ from typing import ClassVar, cast
 
 import numpy as np
 
+from milpcb.constraints.linear import SideConstraint, merged, reduced
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.oracles.forbidden import AvoidingSearch, AvoidingTerms
 from milpcb.protocols import Encoding, Listing, Opened, Policy, PolicyClass, Search, Terms, TermSearch, Within
-from milpcb.side_constraints import SideConstraint, merged, reduced
 from milpcb.types import Floats
 
 _NO_TIME_LIMIT = "under side constraints the search does not end at a time_limit; leave it out, or use kind 'milp'"

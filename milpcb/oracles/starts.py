@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
+from milpcb.constraints import SideConstraint
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.oracles.opened import OpenedUnder
 from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search
-from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints
 
 # Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. This

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from inspect import isabstract, signature
 from types import FunctionType
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from milpcb.errors import cause
 
@@ -17,7 +18,8 @@ class Kind:
     """What all entries of a kind are: what messages call one, and the interface that each must fit.
 
     ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
-    "function" is annotated to return it, or a collection of it; a "value" is an instance of it. ``supplied`` are the
+    "function" is annotated to return it, or a collection of it, or is a class that inherits from it; a "value" is an
+    instance of it. Where it is a union, any part of it will do. ``supplied`` are the
     arguments that the runtime gives to constructors and functions that name them; all their other arguments are
     options.
     """
@@ -36,7 +38,8 @@ def mismatch(wanted: Kind, entry: Any) -> str:
     if wanted.form == "value":
         return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
     if wanted.form == "function":
-        return _not_returning(entry, interface, wanted)
+        is_class = isinstance(entry, type)
+        return _lacking(entry, interface, wanted.interface) if is_class else _not_returning(entry, interface, wanted)
     if not isinstance(entry, type):
         return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
     return _lacking(entry, interface, wanted.interface)
@@ -89,11 +92,18 @@ def _takes(entry: type, interface: Any) -> bool:
 
 def _not_returning(entry: Any, interface: Any, wanted: Kind) -> str:
     if not isinstance(entry, FunctionType):
-        return f"is {'a class' if isinstance(entry, type) else _described(entry)}, and must be a function"
+        return f"is {_described(entry)}, and must be a function, or a class that inherits from {wanted.interface}"
     try:
         returned = get_type_hints(entry).get("return")
     except Exception as error:  # noqa: BLE001 - annotations are expressions, and may raise anything
         return f"has annotations that cannot be read: {cause(error)}"
-    if returned is interface or interface in getattr(returned, "__args__", ()):
+    if any(isinstance(part, type) and issubclass(part, interface) for part in _parts(returned)):
         return ""
     return f"is a function that is not annotated to return {wanted.interface}, or a list of them"
+
+
+def _parts(hint: Any) -> Iterator[Any]:
+    """Yield the types that an annotation is put together of: of ``list[A | B]`` the list, A and B."""
+    yield get_origin(hint) or hint
+    for part in get_args(hint):
+        yield from _parts(part)

@@ -36,9 +36,9 @@ KINDS: dict[str, Kind] = {
     "environment": Kind("environment", "milpcb.protocols:Environment"),
     "constraint": Kind(
         "constraint",
-        "milpcb.constraints:LabelConstraint",
+        "milpcb.constraints:Constraint",
         form="function",
-        supplied=("contexts", "n_contexts", "n_actions", "feature_names", "groups", "weights"),
+        supplied=("contexts", "n_contexts", "n_actions", "feature_names"),
     ),
     "backend": Kind("backend", "milpcb.experiments.run.backends:Backend", supplied=("workers", "scheduler")),
     "figure": Kind(
@@ -129,10 +129,10 @@ BUILTIN: dict[str, dict[str, str]] = {
     },
     "constraint": {
         "share_at_most": "milpcb.constraints:share_at_most",
-        "never_play": "milpcb.constraints:never_play",
-        "must_play": "milpcb.constraints:must_play",
         "parity": "milpcb.constraints:parity",
         "mean_at_most": "milpcb.constraints:mean_at_most",
+        "never": "milpcb.constraints:never",
+        "always": "milpcb.constraints:always",
     },
     "backend": {
         "serial": "milpcb.experiments.run.backends.serial:Serial",

@@ -5,6 +5,7 @@ wanted and is cheap; opening it on data (contexts, a program, a seed) gives the 
 times.
 """
 
+from milpcb.constraints import SideConstraint
 from milpcb.protocols.contexts import ContextModel
 from milpcb.protocols.environments import Cache, Environment, Stream
 from milpcb.protocols.learners import Learner
@@ -24,7 +25,6 @@ from milpcb.protocols.policies import (
 from milpcb.protocols.recursion import Recursion, RestrictedTerms, Search, Terms, TermSearch
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
 from milpcb.protocols.tables import Table
-from milpcb.side_constraints import SideConstraint
 from milpcb.types import FoundPolicy, Policy
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from milpcb.side_constraints import SideConstraint
+from milpcb.constraints import SideConstraint
 from milpcb.types import Floats, Policy
 
 

@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from milpcb.constraints import SideConstraint
 from milpcb.errors import InputError
 from milpcb.protocols.listing import Listing, Within
-from milpcb.side_constraints import SideConstraint
 from milpcb.types import Floats, Ints, Policy, Stop
 
 Place = TypeVar("Place")  # a context, as the recursion knows it

@@ -38,7 +38,7 @@ import numpy as np
 from trees import MILLISECONDS, compete, show
 
 from milpcb import open_oracle
-from milpcb.constraints import LabelConstraint, parity, share_at_most
+from milpcb.constraints import Constraint, parity, share_at_most
 from milpcb.learners import Exp4
 from milpcb.oracles import starts
 from milpcb.oracles.base import Oracle
@@ -99,8 +99,8 @@ class Problem:
         self._rng = np.random.default_rng(0)
         self.contexts = (self._rng.random((m, p)) < self._rng.uniform(0.1, 0.9, p)).astype(float)
         self.group = self.contexts[:, 0]
-        self.budget = [share_at_most(N_ACTIONS - 1, SHARE, n_contexts=m, n_actions=N_ACTIONS)]
-        self.parity = list(parity(0, DELTA, groups=self.group, n_actions=N_ACTIONS))
+        self.budget = [share_at_most(N_ACTIONS - 1, SHARE)]
+        self.parity = [parity(0, self.group, DELTA)]
 
     @property
     def size(self) -> dict[str, str]:
@@ -114,9 +114,7 @@ class Problem:
         costs[self.group == 1, 0] -= 2.0
         return np.asarray(costs)
 
-    def oracle(
-        self, rules: Sequence[LabelConstraint] = (), kind: str = "search", depth: int = 2, **options: Any
-    ) -> Oracle:
+    def oracle(self, rules: Sequence[Constraint] = (), kind: str = "search", depth: int = 2, **options: Any) -> Oracle:
         """Return an oracle under ``rules``."""
         return open_oracle(TREES[depth], self.contexts, kind=kind, constraints=rules, **options)
 
@@ -234,7 +232,7 @@ def exp4(horizon: int) -> dict[str, Any]:
     """Return one row: microseconds of a round, and the regret of a run, against the best tree that keeps the budget."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (200, 12)).astype(float)
-    rule = share_at_most(N_ACTIONS - 1, SHARE, n_contexts=200, n_actions=N_ACTIONS)
+    rule = share_at_most(N_ACTIONS - 1, SHARE)
     oracle = open_oracle(TREES[2], contexts, kind="search", constraints=[rule])
     # The planted tree plays the last action on a quarter of the contexts: the budget binds.
     best = np.where(contexts[:, 0] == 1, np.where(contexts[:, 1] == 1, 2, 0), np.where(contexts[:, 2] == 1, 0, 1))

@@ -307,7 +307,7 @@ def budget(problem: Problem, *, hard: bool) -> list[Line]:
     contexts = problem.contexts(rng, rare=hard)
     last = np.arange(problem.n_actions) == problem.n_actions - 1
     matrices = [problem.noise(rng) - 2.0 * hard * last for _ in range(WARM_UP + BUDGET_QUERIES)]
-    rule = share_at_most(problem.n_actions - 1, SHARE, n_contexts=problem.m, n_actions=problem.n_actions)
+    rule = share_at_most(problem.n_actions - 1, SHARE)
     with patch.object(starts, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
         asked = {ROW: open_oracle(problem.trees, contexts, constraints=[rule]).value}
     asked[STARTED] = open_oracle(problem.trees, contexts, constraints=[rule]).value

@@ -28,7 +28,7 @@ import numpy as np
 from known_truths import EVERYONE, FEATURES, check_parts
 
 from milpcb import open_oracle
-from milpcb.constraints import LabelConstraint, never_play, parity, share_at_most
+from milpcb.constraints import Constraint, never, parity, share_at_most
 from milpcb.offline import (
     Diagnostics,
     Inference,
@@ -51,27 +51,23 @@ from policies import DecisionTrees
 EVIDENCE = 0.06  # at most, where there is nothing to find
 HOLDS = 0.94  # at least
 LOSS = 50.0  # standard deviations of all other noise
-Rules = Callable[[Floats], list[LabelConstraint]]  # contexts (n, 8) -> constraints on them
+Rules = Callable[[Floats], list[Constraint]]  # contexts (n, 8) -> constraints on them
 
 
-def _budget(X: Floats) -> list[LabelConstraint]:
-    return [share_at_most(1, 0.3, n_contexts=len(X), n_actions=2)]
+def _guard_rail(X: Floats) -> list[Constraint]:
+    return [never(1, rows=X[:, 3] == 1)]
 
 
-def _guard_rail(X: Floats) -> list[LabelConstraint]:
-    return [never_play(1, X[:, 3] == 1, n_contexts=len(X), n_actions=2)]
-
-
-def _parity(X: Floats) -> list[LabelConstraint]:
-    return list(parity(1, 0.1, n_actions=2, groups=X[:, 4]))
+def _parity(X: Floats) -> list[Constraint]:
+    return [parity(1, X[:, 4], 0.1)]
 
 
 RULES: dict[str, Rules] = {
     "none": lambda _X: [],
-    "a budget": _budget,
+    "a budget": lambda _X: [share_at_most(1, 0.3)],
     "a guard-rail": _guard_rail,
     "parity": _parity,
-    "all three": lambda X: [*_budget(X), *_guard_rail(X), *_parity(X)],
+    "all three": lambda X: [share_at_most(1, 0.3), *_guard_rail(X), *_parity(X)],
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint, mean_at_most, must_play, never_play, parity, share_at_most
+from milpcb.constraints import Constraint, LabelConstraint, always, bind_to, mean_at_most, never, parity, share_at_most
 from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
 from policies import (
@@ -48,7 +48,8 @@ def draw_case(name: str, rng: np.random.Generator) -> Case:
     for _ in range(n_rows):
         constraints += CONSTRAINTS[rng.integers(len(CONSTRAINTS))](labels, shape, rng)
     costs = rng.integers(-9, 10, shape).astype(float) if rng.random() < 0.5 else rng.normal(size=shape)
-    return Case(policies, contexts, constraints, costs, int(rng.integers(len(contexts))))
+    rules = bind_to(constraints, contexts, (), range(n_actions))
+    return Case(policies, contexts, rules, costs, int(rng.integers(len(contexts))))
 
 
 # ------------------------------------------------------------------------------------------------ classes
@@ -131,29 +132,29 @@ CLASSES: dict[str, Callable[[int, np.random.Generator], tuple[PolicyClass, Float
 # by any policy after ``_tight``.
 
 
-def _budget(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[LabelConstraint]:
+def _budget(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[Constraint]:
     action = int(rng.integers(shape[1]))
-    return [share_at_most(action, float(np.mean(labels == action)), n_contexts=shape[0], n_actions=shape[1])]
+    return [share_at_most(action, float(np.mean(labels == action)))]
 
 
-def _parity(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[LabelConstraint]:
+def _parity(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[Constraint]:
     groups = rng.permutation(np.arange(shape[0]) % 2)
     action = int(rng.integers(shape[1]))
     rates = [float(np.mean(labels[groups == side] == action)) for side in (0, 1)]
-    return parity(action, abs(rates[0] - rates[1]), groups=groups, n_actions=shape[1])
+    return [parity(action, groups, abs(rates[0] - rates[1]))]
 
 
-def _mean(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[LabelConstraint]:
+def _mean(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[Constraint]:
     outcome = rng.normal(size=shape)
     return [mean_at_most(outcome, float(outcome[np.arange(shape[0]), labels].mean()))]
 
 
-def _guard_rails(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[LabelConstraint]:
+def _guard_rails(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[Constraint]:
     row = int(rng.integers(shape[0]))
     if rng.random() < 0.5:
-        return [must_play(int(labels[row]), [row], n_contexts=shape[0], n_actions=shape[1])]
-    never = int((labels[row] + rng.integers(1, shape[1])) % shape[1])
-    return [never_play(never, [row], n_contexts=shape[0], n_actions=shape[1])]
+        return [always(int(labels[row]), rows=[row])]
+    action = int((labels[row] + rng.integers(1, shape[1])) % shape[1])
+    return [never(action, rows=[row])]
 
 
 def _weights(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Sequence[LabelConstraint]:
@@ -172,7 +173,7 @@ def _tight(labels: Ints, shape: tuple[int, int], rng: np.random.Generator) -> Se
     return [LabelConstraint(weights, float(rng.integers(least, most + 1)), "tight")]
 
 
-CONSTRAINTS: list[Callable[..., Sequence[LabelConstraint]]] = [
+CONSTRAINTS: list[Callable[..., Sequence[Constraint]]] = [
     _budget, _parity, _mean, _guard_rails, _weights, _weights, _tight,
 ]  # fmt: skip
 

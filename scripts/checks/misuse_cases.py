@@ -355,53 +355,36 @@ def environments() -> Iterator[Case]:
 
 def side_constraints() -> Iterator[Case]:
     """Yield side constraints that say nothing, by their functions and as tables of weights."""
-    right: dict[str, Any] = {
-        "action": 1,
-        "share": 0.5,
-        "n_contexts": 4,
-        "n_actions": K,
-        "groups": [0, 1, 0, 1],
-        "delta": 0.1,
-        "costs": np.ones((4, K)),
-        "bound": 0.5,
-        "rows": [0, 1],
-    }
-    numbers = {
-        "action": [*WHOLE, *wrong(past=K)],
-        "n_contexts": WHOLE,
-        "n_actions": WHOLE,
-        "bound": [v for v in REAL if v.name != "negative"],
+    right: dict[str, dict[str, Any]] = {
+        "share_at_most": {"action": 1, "share": 0.5, "weights": [1, 2, 1, 1]},
+        "parity": {"action": 1, "group": [0, 1, 0, 1], "delta": 0.1},
+        "mean_at_most": {"amounts": np.ones((4, K)), "bound": 1.0, "weights": [1, 2, 1, 1]},
+        "never": {"action": 1, "rows": [0, 1]},
+        "always": {"action": 1, "rows": [0, 1]},
     }
     between = [*REAL, *wrong(more=1.5)]
     tables = [value for value in TABLE if value.name not in ("beyond", "a_set", "huge")]
     tables += wrong(nans=np.full((4, K), np.nan), one_inf=np.where(np.eye(4, K) > 0, np.inf, 0.0))
-    rows = wrong(
-        none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few_flags=[True, False]
-    )
-    values = numbers | {
+    values = {
+        "action": wrong(past=K, negative=-1, half=0.5, text="abc", none=None, a_list=[1]),
+        "bound": [value for value in REAL if value.name != "negative"],
         "share": between,
         "delta": between,
-        "costs": tables,
-        "rows": rows,
-        "groups": [
-            *wrong(none=None, text="abcd"),
-            *wrong(
-                one_group=[0, 0, 0, 0],
-                other=[0, 2, 0, 1],
-                nan=[0, np.nan, 0, 1],
-                table=[[0, 1]],
-                words=["a", "b", "c", "d"],
-            ),
-        ],
+        "amounts": tables,
+        "weights": wrong(text="abc", few=[1, 2], negative=[1, -1, 1, 1], zeros=[0] * 4, nan=[1, np.nan, 1, 1]),
+        "rows": wrong(
+            none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few=[True, False]
+        ),
+        "group": wrong(
+            none=None, text="abcd", past=9, one_group=[0, 0, 0, 0], few=[0, 1], table=[[0, 1]], half=0.5, lists=[[0], 1]
+        ),
     }
-    for name in ("share_at_most", "parity", "mean_at_most", "must_play", "never_play"):
-        make = getattr(constraints, name)
-        asked = [key for key in inspect.signature(make).parameters if key in right]
-        given = {key: right[key] for key in asked}
-        for key in asked:
-            optional = inspect.signature(make).parameters[key].default is None
-            for value in (value for value in values[key] if not (optional and value.value is None)):
-                yield Case("constraints", f"{name}({key} = {value.name})", partial(make, **given | {key: value.value}))
+    for name, given in right.items():
+        made = partial(_kept, getattr(constraints, name))
+        for argument in given:
+            for value in values[argument]:
+                call = partial(made, **given | {argument: value.value})
+                yield Case("constraints", f"{name}({argument} = {value.name})", call)
     for table in [*TABLE, *wrong(turned=np.ones((K, 4)))]:
         yield Case("constraints", f"LabelConstraint(weights = {table.name})", partial(_constrained, table.value, 1.0))
     for value in REAL:
@@ -411,6 +394,10 @@ def side_constraints() -> Iterator[Case]:
                 f"LabelConstraint(upper = {value.name})",
                 partial(_constrained, np.ones((4, K)), value.value),
             )
+
+
+def _kept(make: Callable[..., Any], **given: Any) -> None:
+    open_oracle(FiniteClass(LABELINGS, K), CONTEXTS, constraints=[make(**given)])
 
 
 def _constrained(weights: Any, upper: Any) -> None:

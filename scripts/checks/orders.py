@@ -117,7 +117,7 @@ def searched(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
 
 def gained(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
     """Return the gain of what was done over the best lottery that gives one action to few."""
-    limit = share_at_most(orders(1).index(drawn.names[-1]), 0.3, n_contexts=ROWS, n_actions=len(drawn.names))
+    limit = share_at_most(drawn.names[-1], 0.3)
     reference = best_reference(drawn.scores(orders(1)), [limit])
     found = evaluate(drawn.scores(orders(2)), drawn.given, reference=reference)
     return [

@@ -50,7 +50,7 @@ def further() -> Iterator[Query]:
     """
     rng, m = np.random.default_rng(0), 40
     contexts, costs = rng.integers(0, 5, (m, 3)).astype(float), rng.integers(-9, 10, (m, 4)).astype(float)
-    halves = tuple(share_at_most(a, 0.5, n_contexts=m, n_actions=3) for a in range(2))
+    halves = tuple(share_at_most(a, 0.5) for a in range(2))
 
     def trees(n_actions: int = 3, constraints: Any = (), **options: Any) -> Any:
         policies = DecisionTrees(n_actions, thresholds=2, **options)

@@ -19,7 +19,7 @@ rng = np.random.default_rng(0)
 contexts = rng.integers(0, 2, (120, 6)).astype(float)
 costs = rng.integers(0, 100, (120, 3)).astype(float)
 trees = DecisionTrees(n_actions=3, depth=2)
-budget = share_at_most(0, 0.2, n_contexts=120, n_actions=3)
+budget = share_at_most(0, 0.2)
 
 # %%
 # The exact search of the class, and three ways to ask a solver. ``milpcb solvers`` lists those that run here; Gurobi,

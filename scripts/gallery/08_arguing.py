@@ -45,7 +45,7 @@ wishes = [
     Option({"max_leaves": 2}, "two leaves only"),
     Monotone({0: 1}, "older people get no lower action"),
     keep(last_year, member == 1, 2, "members as last year"),
-    Under(parity(1, 0.02, n_actions=2, groups=member), "alike rates for members and others"),
+    Under(parity(1, member, 0.02), "alike rates for members and others"),
 ]
 for price in prices(Question(trees, people), costs, wishes):
     print(f"{price.name:40s} {price.price / n:.4f}")

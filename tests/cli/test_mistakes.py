@@ -72,7 +72,7 @@ def wrong_call(case, arguments, *fragments, files=None):
     return pytest.param({"ok.toml": CONFIG, **(files or {})}, arguments, fragments, id=case)
 
 
-NEVER = '[[constraints]]\nname = "never_play"\naction = {action}\nrows = [0]\n'
+NEVER = '[[constraints]]\nname = "never"\naction = {action}\nrows = [0]\n'
 NO_LEARNER = CONFIG[: CONFIG.index("[[learners]]")]
 OLD = '[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n'
 
@@ -160,14 +160,14 @@ MISTAKES = [
     pytest.param(
         {"bad.toml": CONFIG + '[[constraints]]\nname = "share_at_most"\naction = 7\nshare = 0.1\n'},
         ("run", "bad.toml", "--out", "out"),
-        ("action 7", "3 actions"),
+        ("action of a constraint '7'", "0, 1, 2"),
         id="constraint on an action that is not there",
     ),
     pytest.param(
-        {"bad.toml": CONFIG + '[[constraints]]\nname = "parity"\naction = 0\nfeature = "age"\ndelta = 0.1\n'},
+        {"bad.toml": CONFIG + '[[constraints]]\nname = "parity"\naction = 0\ngroup = "age"\ndelta = 0.1\n'},
         ("run", "bad.toml", "--out", "out"),
-        ("feature 'age'", "0 to 2"),
-        id="parity of a feature that is not there",
+        ("column of a constraint 'age'", "x0, x1, x2"),
+        id="parity by a column that is not there",
     ),
     pytest.param(
         {"bad.toml": CONFIG + "".join(NEVER.format(action=action) for action in range(3))},

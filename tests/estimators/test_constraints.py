@@ -118,6 +118,34 @@ def every_rule(estimator, X, weight):
         yield policy.with_columns(features.schema, columns, estimator.policy_.names.actions)
 
 
+def test_what_is_given_for_each_row_goes_with_the_rows_that_count():
+    """Rows of weight 0 are left out of a fit, and what was given for them too; the optimum is that of conditions."""
+    X, costs, weight = table(150, 1)
+    f, price = (X["sex"] == "f").to_numpy(), X["price"].to_numpy()
+    by_rows = [
+        never("drug B", rows=f),
+        always("drug A", rows=np.flatnonzero(X["age"] > 60)),
+        parity("drug A", f, 0.01),
+        mean_at_most({"wait": price}, 2.0, weights=price),
+        share_at_most("wait", 0.3, weights=price),
+    ]
+    by_names = [
+        never("drug B", where="sex = f"),
+        always("drug A", where="age > 60"),
+        parity("drug A", "sex", 0.01),
+        mean_at_most({"wait": "price"}, 2.0, weights="price"),
+        share_at_most("wait", 0.3, weights="price"),
+    ]
+    assert (weight == 0).any()
+    free = OptimalThresholdRule(thresholds=5, max_cuts=2).fit(X, costs, weight).policy_value_
+    for one, other in zip(by_rows, by_names, strict=True):
+        trees = [OptimalThresholdRule(thresholds=5, max_cuts=2, constraints=rule) for rule in (one, other)]
+        found = [tree.fit(X, costs, weight) for tree in trees]
+        assert found[0].policy_value_ == pytest.approx(found[1].policy_value_, abs=1e-9)
+        assert found[0].policy_value_ > free
+        assert from_json(found[0].to_json()).constraints == one == clone(found[0]).constraints
+
+
 def test_several_constraints_in_a_cross_validation():
     """Constraints name what they mean, so they bind to the rows of each fold, and are copied with the estimator."""
     X, costs, _ = table(200, 0)
@@ -149,7 +177,10 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
     [
         (share_at_most("drug C", 0.2), "unknown action of a constraint 'drug C'; did you mean 'drug"),
         (parity("drug B", "sexe", 0.1), "unknown column of a constraint 'sexe'; did you mean 'sex'"),
-        (mean_at_most({"drug B": "drug use"}, 1), "column 'drug use' of mean_at_most must hold a number in every row"),
+        (
+            mean_at_most({"drug B": "drug use"}, 1),
+            "column 'drug use' must hold a number in every row for the amounts of mean_at_most",
+        ),
         (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
         (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
         (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
@@ -172,7 +203,7 @@ def test_a_wrong_constraint_is_one_line(constraint, message):
     [
         (lambda: share_at_most("drug B", 1.2), "share must be between 0 and 1, got 1.2"),
         (lambda: parity("drug B", "sex", -1), "delta must be between 0 and 1, got -1"),
-        (lambda: mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, got 3"),
+        (lambda: mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, or be a table, got 3"),
         (lambda: mean_at_most({"drug B": 1}, np.nan), "the bound on the mean must be finite, got nan"),
     ],
 )

@@ -51,7 +51,7 @@ def test_it_is_that_of_a_list(options, constrained, seed):
     X = draw.integers(0, 3, (16, 2)).astype(float)
     costs = draw.integers(0, 9, (16, 2)).astype(float)
     trees = DecisionTrees(2, depth=2, thresholds=CUTS, **options)
-    rules = (share_at_most(1, 0.3, n_contexts=16, n_actions=2),) if constrained else ()
+    rules = (share_at_most(1, 0.3),) if constrained else ()
     question = Question(trees, X, rules)
     for column in (0, 1):
         played = np.array([tree.predict(X) for tree in listed(trees, X, column)]).reshape(-1, 16)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from milpcb.constraints import never_play, parity, share_at_most
+from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.arguing import (
@@ -55,9 +55,9 @@ def test_prices_and_fronts_are_those_of_lists(number, script):
 def test_side_constraints_stay(rows):
     """A price is between the best policies that keep what every policy has to keep."""
     X, costs = rows
-    rule = share_at_most(1, 0.3, n_contexts=10, n_actions=2)
+    rule = share_at_most(1, 0.3)
     question = Question(DecisionTrees(2, depth=2), X, (rule,))
-    wish = Under((never_play(1, [0, 1], n_contexts=10, n_actions=2),), "never there")
+    wish = Under((never(1, rows=[0, 1]),), "never there")
     (price,) = priced(question, costs, [wish])
     played = price.best.policy.predict(X)
     assert played.sum() <= 3
@@ -78,7 +78,7 @@ def test_a_wish_that_nobody_grants_has_an_infinite_price(rows):
 def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
     """Scoring systems ask one where their search knows no such constraint; the price is the same by kind milp."""
     X, costs = rows
-    wishes = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, 0.5, n_actions=2, groups=X[:, 0] > 0), "parity")]
+    wishes = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
     for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):
         found = [priced(Question(policies, X, kind=kind), costs, wishes) for kind in ("search", "milp")]
         assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])

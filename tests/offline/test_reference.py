@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, mean_at_most, never_play, parity, share_at_most
+from milpcb.constraints import LabelConstraint, bind_to, mean_at_most, never, parity, share_at_most
 from milpcb.offline import best_reference, read_log, scores
 from milpcb.offline.reference import BETA, lotteries
 
@@ -31,14 +31,14 @@ def grid(K, step=0.05):
 
 
 BUDGETS = {
-    "a budget": [share_at_most(2, 0.3, n_contexts=N, n_actions=3)],
-    "two budgets": [share_at_most(a, 0.3, n_contexts=N, n_actions=3) for a in (1, 2)],
-    "a second outcome": [mean_at_most([[0.0, 1.0, 3.0]], 0.9, n_contexts=N, n_actions=3)],
+    "a budget": [share_at_most(2, 0.3)],
+    "two budgets": [share_at_most(a, 0.3) for a in (1, 2)],
+    "a second outcome": [mean_at_most([[0.0, 1.0, 3.0]], 0.9)],
     "at least": [LabelConstraint(np.tile([-1.0, 0.0, 0.0], (N, 1)), -0.25 * N)],
     "all": [
-        share_at_most(2, 0.3, n_contexts=N, n_actions=3),
-        mean_at_most([[0.0, 1.0, 1.5]], 0.6, n_contexts=N, n_actions=3),
-        *parity(2, 0.1, n_actions=3, groups=np.arange(N) % 2),
+        share_at_most(2, 0.3),
+        mean_at_most([[0.0, 1.0, 1.5]], 0.6),
+        parity(2, np.arange(N) % 2, 0.1),
     ],
 }
 
@@ -48,13 +48,11 @@ BUDGETS = {
 def test_the_best_lottery_is_that_of_a_grid(name, weighted):
     """No allowed lottery of a grid is better, and the best of the listed vertices is the program's."""
     scored = table(sample_weight=1.0 + np.arange(N) % 3 if weighted else None)
-    found = best_reference(scored, BUDGETS[name])
+    found, rules = best_reference(scored, BUDGETS[name]), bind_to(BUDGETS[name], scored.log.features, (), range(3))
     weight = scored.weight / scored.weight.sum()
     means = weight @ scored.gains
     allowed = [
-        p
-        for p in grid(3)
-        if all((np.asarray(rule.weights).sum(axis=0) @ p) <= rule.upper + 1e-9 * N for rule in BUDGETS[name])
+        p for p in grid(3) if all((np.asarray(rule.weights).sum(axis=0) @ p) <= rule.upper + 1e-9 * N for rule in rules)
     ]
     assert found.value == pytest.approx(max(p @ means for p in allowed))
     assert found.value == pytest.approx(weight @ found.played(scored.table))
@@ -70,7 +68,7 @@ def test_without_constraints_it_is_the_best_constant():
     """Every vertex is a constant; parity, which treating all alike keeps, changes nothing."""
     scored = table()
     plain = best_reference(scored)
-    even = best_reference(scored, parity(2, 0.0, n_actions=3, groups=np.arange(N) % 2))
+    even = best_reference(scored, parity(2, np.arange(N) % 2, 0.0))
     assert plain.name == even.name == "always '2'"
     assert plain.constant == "2"
     assert plain.value == pytest.approx(scored.table[:, 2].mean())
@@ -80,14 +78,14 @@ def test_without_constraints_it_is_the_best_constant():
 def test_a_guard_rail_makes_strata_that_are_each_treated_alike():
     """Action 2 is best and forbidden to some: they get action 1, all others 2."""
     scored, forbidden = table(), np.arange(N) < 20
-    rule = never_play(2, forbidden, n_contexts=N, n_actions=3)
+    rule = never(2, rows=forbidden)
     found = best_reference(scored, [rule])
     best = np.where(forbidden, 1, 2)
     assert np.allclose(found.played(scored.table), scored.table[np.arange(N), best])
     assert found.probabilities == pytest.approx({"2": 2 / 3, "1": 1 / 3})
     assert found.name == "'2' where it is allowed, else '1'"
     assert len(found.ways.vertices()) == 6
-    budget = share_at_most(2, 0.5, n_contexts=N, n_actions=3)
+    budget = share_at_most(2, 0.5)
     assert best_reference(scored, [rule, budget]).probabilities["2"] == pytest.approx(0.5)
 
 
@@ -114,8 +112,7 @@ def test_lotteries_that_are_clearly_worse_are_left_out():
 
 def test_vertices_that_are_too_many_are_not_listed():
     """500 actions and a budget: the linear program answers."""
-    rule = share_at_most(3, 0.25, n_contexts=9, n_actions=500)
-    ways = lotteries([rule], 9, 500)
+    ways = lotteries(bind_to(share_at_most(3, 0.25), np.zeros((9, 1)), (), range(500)), 9, 500)
     values = np.zeros((1, 500))
     values[0, [3, 8]] = 4.0, 1.0
     assert ways.vertices() is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.constraints import never_play, share_at_most
+from milpcb.constraints import never, share_at_most
 from milpcb.offline import read_log, scores, stability
 from milpcb.rng import child
 from policies import DecisionTrees
@@ -27,7 +27,7 @@ def table(group=None):
 def test_resamples_are_refits_under_the_constraints():
     """The definition: costs times counts, the same constraints; depths and counts know them too."""
     scored = table()
-    X, budget = scored.log.features, share_at_most(1, 0.4, n_contexts=N, n_actions=2)
+    X, budget = scored.log.features, share_at_most(1, 0.4)
     done = []
     found = stability(
         TREES, X, scored, resamples=9, seed=4, constraints=[budget], progress=lambda *now: done.append(now)
@@ -54,8 +54,8 @@ def test_depths_that_cannot_keep_the_constraints_are_left_out():
     scored = table()
     X = scored.log.features
     rules = [
-        never_play(1, (X[:, 0] == 1) & (X[:, 1] == 1), n_contexts=N, n_actions=2),
-        never_play(0, X[:, 0] != X[:, 1], n_contexts=N, n_actions=2),
+        never(1, rows=(X[:, 0] == 1) & (X[:, 1] == 1)),
+        never(0, rows=X[:, 0] != X[:, 1]),
     ]
     assert [each.depth for each in stability(TREES, X, scored, resamples=1, constraints=rules).by_depth] == [2]
 

@@ -47,7 +47,7 @@ def test_generators_of_wishes_constraints_and_labels_are_lists():
     found = prices(Question(TREES, X), costs, iter(wishes))
     assert [price.price for price in found] == [price.price for price in prices(Question(TREES, X), costs, wishes)]
     costs[:, 0] = -1.0
-    rules = [share_at_most(0, 0.2, n_contexts=N, n_actions=3)]
+    rules = [share_at_most(0, 0.2)]
     for make in (iter, tuple):
         wish, columns, question = Under(make(rules)), Without(make([0])), Question(TREES, X, make(rules))
         for _ in range(2):  # a wish may be granted twice

@@ -9,14 +9,13 @@ import polars as pl
 import pytest
 
 import milpcb
-from milpcb import constraints, open_oracle
+from milpcb import open_oracle
 from milpcb.errors import InfeasibleError, InputError, UnknownNameError
 from policies import DecisionTrees, FiniteClass
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.integers(0, 2, (12, 3)).astype(float)
 COSTS = RNG.integers(0, 9, (12, 3)).astype(float)
-SIZE = {"n_contexts": 12, "n_actions": 3}
 NAMED = DecisionTrees(3, depth=2, feature_names=["old", "rich", "new"], action_names=["call", "write", "wait"])
 PAIRS: dict[str, tuple[Any, Any]] = {
     "share": (milpcb.share_at_most("call", 0.25), milpcb.share_at_most(0, 0.25)),
@@ -24,11 +23,11 @@ PAIRS: dict[str, tuple[Any, Any]] = {
     "parity": (milpcb.parity("wait", "rich", 0.1), milpcb.parity(2, "x1", 0.1)),
     "never": (milpcb.never("wait", "old >= 1"), milpcb.never(2, "x0 >= 1")),
 }
-NUMBERED = {
-    "share": [constraints.share_at_most(0, 0.25, **SIZE)],
-    "mean": [constraints.mean_at_most([[2.0, 1.0, 0.0]], 0.75, **SIZE)],
-    "parity": list(constraints.parity(2, 0.1, 1, n_actions=3, contexts=CONTEXTS)),
-    "never": [constraints.never_play(2, CONTEXTS[:, 0] >= 1, **SIZE)],
+NUMBERED: dict[str, list[Any]] = {
+    "share": [milpcb.LabelConstraint(np.tile([1.0, 0.0, 0.0], (12, 1)), 3.0)],
+    "mean": [milpcb.LabelConstraint(np.tile([2.0, 1.0, 0.0], (12, 1)), 9.0)],
+    "parity": [milpcb.parity(2, CONTEXTS[:, 1], 0.1)],
+    "never": [milpcb.never(2, rows=CONTEXTS[:, 0] >= 1)],
 }
 
 
@@ -69,7 +68,11 @@ def test_a_class_opened_without_a_column_keeps_them_on_the_contexts_as_they_were
     [
         (milpcb.share_at_most("phone", 0.2), UnknownNameError, "unknown action of a constraint 'phone'"),
         (milpcb.parity("call", "young", 0.2), UnknownNameError, "unknown column of a constraint 'young'"),
-        ("at most a fifth", InputError, "constraints must be a list of LabelConstraint"),
+        (
+            "at most a fifth",
+            InputError,
+            "constraints must be a list of share_at_most, .*one of them is 'at most",
+        ),
     ],
 )
 def test_what_is_not_there_is_refused(rule: Any, error: type[Exception], message: str) -> None:

@@ -17,8 +17,8 @@ from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLi
 
 CONTEXTS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]], dtype=float)
 SIDE = [
-    constraints.share_at_most(1, 0.4, n_contexts=5, n_actions=2),
-    constraints.never_play(1, rows=[0], n_contexts=5, n_actions=2),
+    constraints.share_at_most(1, 0.4),
+    constraints.never(1, rows=[0]),
 ]
 
 

@@ -155,7 +155,7 @@ def test_what_a_cost_moves() -> None:
 
 def test_side_constraints_hold_under_noise() -> None:
     """A table of a constrained oracle minimises over what the constraint leaves; here against the list of all."""
-    rule = share_at_most(action=1, share=0.3, n_contexts=len(CONTEXTS), n_actions=3)
+    rule = share_at_most(action=1, share=0.3)
     oracle, listed = (
         open_oracle(DecisionTrees(3), CONTEXTS, kind=kind, constraints=[rule]) for kind in ("milp", "enumeration")
     )

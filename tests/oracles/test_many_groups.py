@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from milpcb import open_oracle, parity, share_at_most, side_constraints
-from milpcb.constraints import LabelConstraint, close_rates, conflict, counted_at
+from milpcb import open_oracle, parity, share_at_most
+from milpcb.constraints import LabelConstraint, bind_to, conflict, linear
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.types import Floats
@@ -29,8 +29,7 @@ def test_every_kind_keeps_the_rates_of_many_groups_close(n_groups: int, seed: in
     rng = np.random.default_rng(seed)
     contexts = rng.integers(0, 4, (60, 3)).astype(float)
     groups = np.arange(60) % n_groups
-    tables = {str(g): counted_at(groups == g, 1, 2) for g in range(n_groups)}
-    rules = close_rates(tables, 0.4, "{one} above {other}")
+    rules = [parity(1, groups, 0.4)]
     costs = rng.integers(-9, 10, (60, 2)).astype(float)
     trees = DecisionTrees(2, depth=2, thresholds=2)
     answers = [open_oracle(trees, contexts, kind, constraints=rules).minimise(costs) for kind in ("search", "milp")]
@@ -47,8 +46,7 @@ def test_a_solver_gets_two_rows_a_rate() -> None:
     """G rates take 2 (G - 1) rows and one column, not G (G - 1) rows; the bounds of other constraints stay rows."""
     rng = np.random.default_rng(0)
     contexts, groups = rng.normal(size=(60, 2)), np.arange(60) % 10
-    rules = close_rates({str(g): counted_at(groups == g, 1, 2) for g in range(10)}, 0.5, "{one} above {other}")
-    share = LabelConstraint(counted_at(np.ones(60), 1, 2), 40.0, "share")
+    share, *rules = bind_to([share_at_most(1, 2 / 3), parity(1, groups, 0.5)], contexts, (), range(2))
     trees = DecisionTrees(2, depth=1, thresholds=3)
     programs = [open_oracle(trees, contexts, "milp", constraints=rows).program for rows in ([share], [share, *rules])]
     assert programs[1].n_rows - programs[0].n_rows == 18
@@ -103,7 +101,7 @@ def test_too_many_weights_are_refused_before_they_are_sorted(more: list[Any], mo
     rules = [parity("1", group="site", delta=0.4), *more]
     tree = OptimalPolicyTree(features=["age"], thresholds=4, constraints=rules)
     found = tree.fit(X, costs).policy_value_
-    monkeypatch.setattr(side_constraints, "MOST_WEIGHED", 10)
+    monkeypatch.setattr(linear, "MOST_WEIGHED", 10)
     assert tree.fit(X, costs).policy_value_ == pytest.approx(found)
     with pytest.raises(SearchTooLargeError, match=r"sorts [\d,]+ parts of policies by \d+ weights"):
         tree.set_params(kind="search").fit(X, costs)

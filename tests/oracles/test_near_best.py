@@ -112,7 +112,7 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     """Over three literals they label the eight patterns in any way; where they are too many it is the cheapest."""
     contexts = np.array(list(product((0.0, 1.0), repeat=3)))
     costs = np.random.default_rng(1).integers(0, 6, (8, 3)).astype(float)
-    rules = [share_at_most(0, 0.25, n_contexts=8, n_actions=3)] if constrained else []
+    rules = [share_at_most(0, 0.25)] if constrained else []
     labels = np.array(list(product(range(3), repeat=8)))
     labels = labels[(labels == 0).sum(axis=1) <= (2 if constrained else 8)]
     every = np.sort(costs[np.arange(8), labels].sum(axis=1))
@@ -164,7 +164,7 @@ def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
 
 def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
     """Where all policies that may be looked at break a side constraint, profiles find those that keep it."""
-    rule = share_at_most(0, 0.1, n_contexts=20, n_actions=3)
+    rule = share_at_most(0, 0.1)
     costs = COSTS + np.array([0.0, 40.0, 40.0])
     expected = open_oracle(TREES, CONTEXTS, "enumeration", constraints=[rule]).near_best(costs, 2.0)
     monkeypatch.setattr(near_lists, "MOST_PAIRS", 50)
@@ -221,7 +221,7 @@ def test_features_have_their_names_and_those_needed_are_listed():
 
 def test_without_a_column_a_constraint_may_be_broken_by_all():
     """Where no policy without the column keeps the constraints, its price is infinite."""
-    rules = [share_at_most(action, 0.5, n_contexts=4, n_actions=2) for action in (0, 1)]
+    rules = [share_at_most(action, 0.5) for action in (0, 1)]
     contexts = np.array([[0.0], [1.0], [2.0], [3.0]])
     found = open_oracle(DecisionTrees(2, depth=1), contexts, "search", constraints=rules).near_best(np.eye(4, 2), 9)
     assert found.features == {"x0": np.inf}

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, share_at_most
+from milpcb.constraints import LabelConstraint, bind_to, share_at_most
 from milpcb.oracles import open_oracle
 from milpcb.oracles.near_best import NearBest
 from milpcb.protocols import open_class
@@ -116,7 +116,7 @@ def test_under_side_constraints_it_is_those_that_keep_them(name: str) -> None:
     never[0, 1] = 1.0
     rules = [LabelConstraint(never, 0.0)]
     if isinstance(policies, LinearRules):
-        rules.append(share_at_most(1, 0.3, n_contexts=m, n_actions=K))
+        rules += bind_to(share_at_most(1, 0.3), contexts, (), range(K))
     labelings = labelings_of(name)
     for rule in rules:
         weights = rule.matrix(m, K)

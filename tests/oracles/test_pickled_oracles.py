@@ -11,9 +11,9 @@ import pytest
 
 import milpcb
 from milpcb import open_oracle
+from milpcb.constraints.linear import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.side_constraints import LabelConstraint
 from policies import DecisionTrees, MonotoneRules, RuleLists, ThresholdRules
 
 CONTEXTS = np.array([[i, j] for i in range(3) for j in range(3)], dtype=float)

@@ -34,10 +34,10 @@ def test_the_totals_that_are_kept_go_by_counted_steps() -> None:
 
 def test_the_choice_does_not_change_with_forbidden_actions() -> None:
     """Under constraints that only forbid actions the same search answers; under sums leaf totals do."""
-    from milpcb.constraints import never_play, share_at_most
+    from milpcb.constraints import never, share_at_most
 
-    guard = never_play(0, [1], n_contexts=30, n_actions=3)
-    share = share_at_most(0, 0.5, n_contexts=30, n_actions=3)
+    guard = never(0, rows=[1])
+    share = share_at_most(0, 0.5)
     assert keeps_costs(trees(4, [guard]).table(None))
     assert not keeps_costs(trees(2, [share]).table(None))
 

@@ -20,8 +20,8 @@ from policies.trees.rule import DecisionTree, Leaf
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (20, 3)).astype(float)
 CONTEXTS[:, 2] = np.random.default_rng(1).normal(size=20)
 ROWS = np.arange(20)
-BUDGET = share_at_most(2, 0.2, n_contexts=20, n_actions=3)
-PARITY = parity(0, 0.2, groups=CONTEXTS[:, 0], n_actions=3)
+BUDGET = share_at_most(2, 0.2)
+PARITY = parity(0, CONTEXTS[:, 0], 0.2)
 CLASSES = {
     "stumps": DecisionTrees(3, depth=1),
     "trees": DecisionTrees(3),
@@ -33,7 +33,7 @@ CLASSES = {
     "two rules": RuleLists(3, max_rules=2),
     "three rules": RuleLists(3, max_rules=3, thresholds=1),
 }
-RULES = {"budget": [BUDGET], "budget and parity": [BUDGET, *PARITY]}
+RULES = {"budget": [BUDGET], "budget and parity": [BUDGET, PARITY]}
 
 
 @pytest.fixture(autouse=True)

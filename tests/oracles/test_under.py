@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, mean_at_most, must_play, never_play, parity, share_at_most
+from milpcb.constraints import LabelConstraint, always, bind_to, mean_at_most, never, parity, share_at_most
+from milpcb.constraints.linear import SideConstraint, merged, reduced
 from milpcb.errors import InfeasibleError, InputError, OracleDisagreement
 from milpcb.oracles import open_oracle
-from milpcb.side_constraints import SideConstraint, merged, reduced
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 from policies.weighted_folds import KeptTerms
 
@@ -16,18 +16,18 @@ RNG = np.random.default_rng(0)
 CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # rows repeat
 TREES = DecisionTrees(3)
 SIZE = {"n_contexts": 24, "n_actions": 3}
-BUDGET = share_at_most(2, 0.2, **SIZE)
-PARITY = parity(0, 0.1, groups=CONTEXTS[:, 0], n_actions=3)
+BUDGET = share_at_most(2, 0.2)
+PARITY = parity(0, CONTEXTS[:, 0], 0.1)
 OUTCOME = mean_at_most(np.random.default_rng(1).normal(size=(24, 3)), 0.05)
-GUARD = (must_play(1, [0, 5], **SIZE), never_play(0, [8], **SIZE))
+GUARD = (always(1, rows=[0, 5]), never(0, rows=[8]))
 CONSTRAINTS = {
     "budget": [BUDGET],
-    "parity": [*PARITY],
+    "parity": [PARITY],
     "an outcome": [OUTCOME],
     "guard-rails": [*GUARD],
     "budget, guard-rails": [BUDGET, *GUARD],
-    "budget, parity": [BUDGET, *PARITY],
-    "everything": [BUDGET, *PARITY, OUTCOME, *GUARD],
+    "budget, parity": [BUDGET, PARITY],
+    "everything": [BUDGET, PARITY, OUTCOME, *GUARD],
 }
 
 
@@ -101,7 +101,7 @@ def test_the_search_answers_as_the_solver_and_the_list_do(name, kind):
         assert answer.lower == answer.upper == pytest.approx(value, rel=0, abs=atol)
         labels = answer.policy.predict(CONTEXTS)
         assert costs[np.arange(24), labels].sum() == pytest.approx(value, rel=0, abs=atol)
-        for constraint in constraints:
+        for constraint in bind_to(constraints, CONTEXTS, (), range(3)):
             weights = constraint.matrix(24, 3)
             assert weights[np.arange(24), labels].sum() <= constraint.largest(weights)
         for row in (0, 7, 8):
@@ -183,9 +183,9 @@ def test_costs_in_any_unit(scale):
     "constraints",
     [
         [LabelConstraint(np.ones((24, 3)), 23.0, "fewer")],
-        [BUDGET, must_play(2, range(10), **SIZE)],
-        [must_play(2, [0], **SIZE), BUDGET, must_play(1, [1], **SIZE)],  # rows 0 and 1 are alike
-        [*PARITY, must_play(0, np.flatnonzero(CONTEXTS[:, 0]), **SIZE), share_at_most(0, 0.6, **SIZE)],
+        [BUDGET, always(2, rows=range(10))],
+        [always(2, rows=[0]), BUDGET, always(1, rows=[1])],  # rows 0 and 1 are alike
+        [PARITY, always(0, rows=np.flatnonzero(CONTEXTS[:, 0])), share_at_most(0, 0.6)],
     ],
 )
 def test_a_conflict_is_named_as_kind_milp_names_it(constraints):

@@ -88,7 +88,7 @@ def test_every_kind_answers_as_the_definition(name: str, monkeypatch: pytest.Mon
     rules, contexts = POOLS[name]
     costs, labels = costs_of(name), labels_of(name)
     m = len(contexts)
-    budget = share_at_most(0, 0.4, n_contexts=m, n_actions=rules.n_actions)
+    budget = share_at_most(0, 0.4)
     for constraints, kept in (((), labels), ((budget,), labels[(labels == 0).sum(axis=1) <= 0.4 * m])):
         totals = costs[np.arange(m), kept].sum(axis=1)
         profile = [totals[kept[:, 1] == action].min(initial=np.inf) for action in range(rules.n_actions)]

@@ -239,7 +239,7 @@ def test_totals_too_many_to_keep_are_added_up_anew(monkeypatch: pytest.MonkeyPat
     assert every - on.capabilities == {"totals"}
     assert "the supports have 560 totals, more than 559 to keep" in on.unsupported["totals"]
     rows, m = on.contexts[on.group], len(on.group)
-    budget = share_at_most(0, 0.2, n_contexts=m, n_actions=2)
+    budget = share_at_most(0, 0.2)
     few, same = (open_oracle(each, rows, "search", constraints=[budget]) for each in (on, free))
     costs = np.random.default_rng(7).integers(-9, 10, (m, 2)).astype(float)
     assert few.value(costs) == same.value(costs)

@@ -139,7 +139,7 @@ def test_contexts_with_the_same_literals_are_one():
 def test_without_anything_to_test_the_lists_are_the_defaults():
     """Contexts that are all alike leave a list for each action, also under constraints and near the best."""
     contexts, costs = np.zeros((3, 1)), np.array([[3.0, 1.0, 2.0]] * 3)
-    seldom = share_at_most(1, 0.5, n_contexts=3, n_actions=3)
+    seldom = share_at_most(1, 0.5)
     for constraints, actions in (((), [1, 2, 0]), ((seldom,), [2, 0])):
         oracle = open_oracle(RuleLists(3, thresholds=[[]]), contexts, "search", constraints=constraints)
         assert oracle.minimise(costs).policy.predict(contexts).tolist() == [actions[0]] * 3

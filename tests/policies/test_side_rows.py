@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, must_play, share_at_most
+from milpcb.constraints import LabelConstraint, always, share_at_most
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from milpcb.protocols import SideConstraint
@@ -129,7 +129,7 @@ def test_a_class_too_long_to_list_says_how_long_it_is(monkeypatch: pytest.Monkey
     assert lists.unsupported["constraints"].startswith(
         "under side constraints the search lists the class by 7,168 numbers"
     )
-    budget = share_at_most(0, 0.2, n_contexts=40, n_actions=2)
+    budget = share_at_most(0, 0.2)
     with pytest.raises(InputError, match="use oracle kind 'milp'"):
         open_oracle(lists, CONTEXTS, "search", constraints=[budget])
     assert open_oracle(lists, CONTEXTS, "search").value(np.zeros((40, 2))) == 0.0
@@ -155,20 +155,20 @@ def test_scoring_rules_without_tables_hold_no_side_constraints() -> None:
     """Branch and bound says so; guard-rails are answered all the same."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (30, 8)).astype(float)
-    budget = share_at_most(0, 0.2, n_contexts=30, n_actions=2)
+    budget = share_at_most(0, 0.2)
     with pytest.raises(InputError, match="branch and bound knows no side constraints"):
         open_oracle(LinearRules(2), contexts, "search", constraints=[budget])
-    rail = must_play(1, [3], n_contexts=30, n_actions=2)
+    rail = always(1, rows=[3])
     oracle = open_oracle(LinearRules(2), contexts, "search", constraints=[rail])
     assert oracle.profile(np.zeros((30, 2)), 3).tolist() == [np.inf, 0.0]
 
 
 def test_monotone_rules_take_guard_rails_alone() -> None:
     """A budget is no minimum cut."""
-    budget = share_at_most(0, 0.2, n_contexts=40, n_actions=2)
+    budget = share_at_most(0, 0.2)
     with pytest.raises(InputError, match="NP-hard"):
         open_oracle(MonotoneRules(2), REALS, "search", constraints=[budget])
-    rail = must_play(1, [3], n_contexts=40, n_actions=2)
+    rail = always(1, rows=[3])
     oracle = open_oracle(MonotoneRules(2), REALS, "search", constraints=[rail])
     assert oracle.profile(np.zeros((40, 2)), 3).tolist() == [np.inf, 0.0]
 
@@ -177,7 +177,7 @@ def test_support_tables_answer_as_the_program() -> None:
     """Where scoring rules are too many to list, search and HiGHS agree under a budget, on whole costs."""
     rng = np.random.default_rng(4)
     contexts = rng.integers(0, 2, (14, 6)).astype(float)
-    budget = share_at_most(0, 0.3, n_contexts=14, n_actions=3)
+    budget = share_at_most(0, 0.3)
     weights = LabelConstraint(rng.normal(size=(14, 3)), 0.5, "weights")
     rules = LinearRules(3, max_features=2)
     search, program = (open_oracle(rules, contexts, kind, constraints=[budget, weights]) for kind in ("search", "milp"))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, must_play, parity, share_at_most
+from milpcb.constraints import LabelConstraint, always, bind_to, parity, share_at_most
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles import open_oracle
 from policies.literals import Literals
@@ -117,19 +117,19 @@ def test_action_weights_sum_over_the_trees_within_the_limits(depth: int, limits:
 
 
 def rules(name: str, shape: tuple[int, int], rng: np.random.Generator) -> list[LabelConstraint]:
-    """Return the side constraints of one name."""
-    m, n_actions = shape
+    """Return the side constraints of one name, on rows of a given shape."""
     reals = LabelConstraint(rng.normal(size=shape), -0.5 if name == "reals" else 0.5, "reals")
-    return {
-        "budget": [share_at_most(0, 0.3, n_contexts=m, n_actions=n_actions)],
-        "parity": [*parity(1, 0.2, groups=np.arange(m) % 2, n_actions=n_actions)],
+    found = {
+        "budget": [share_at_most(0, 0.3)],
+        "parity": [parity(1, np.arange(shape[0]) % 2, 0.2)],
         "reals": [reals],
         "budget and rail": [
-            share_at_most(0, 0.4, n_contexts=m, n_actions=n_actions),
-            must_play(1, [2], n_contexts=m, n_actions=n_actions),
+            share_at_most(0, 0.4),
+            always(1, rows=[2]),
         ],
-        "two rows": [share_at_most(1, 0.7, n_contexts=m, n_actions=n_actions), reals],
+        "two rows": [share_at_most(1, 0.7), reals],
     }[name]
+    return bind_to(found, np.zeros((shape[0], 1)), (), range(shape[1]))
 
 
 @pytest.mark.parametrize("name", ["budget", "parity", "reals", "budget and rail", "two rows"])
@@ -272,7 +272,7 @@ def test_where_nothing_can_be_tested_one_leaf_is_left(limits: dict[str, int], ki
         [4.0, 0.0, 8.0],
     )
     if kind == "milp" or "max_features" not in limits:
-        never = [share_at_most(1, 0.5, n_contexts=4, n_actions=3)]
+        never = [share_at_most(1, 0.5)]
         assert open_oracle(trees, contexts, kind=kind, constraints=never).value(costs) == 4.0
 
 
@@ -314,5 +314,5 @@ def test_limits_are_kept_at_depth_4_to_6(depth: int, limits: dict[str, int]) -> 
         priced = [costs + 1000.0 * (np.arange(7) == 2)[:, None] * (np.arange(2) != a) for a in range(2)]
         expected = [least_within(truth, table, depth, most, smallest) for table in priced]
         assert search.profile(costs, 2).tolist() == expected
-        ruled = open_oracle(opened, contexts, kind="search", constraints=[must_play(1, [2], n_contexts=7, n_actions=2)])
+        ruled = open_oracle(opened, contexts, kind="search", constraints=[always(1, rows=[2])])
         assert ruled.value(costs) == expected[1]

@@ -37,7 +37,7 @@ def test_the_answer_is_the_cheapest_constant(kind, options):
     assert answer.value == pytest.approx(TOTALS.min())
     assert np.allclose(oracle.profile(COSTS, 0), TOTALS)
     assert oracle.near_best(COSTS, np.ptp(TOTALS) + 1.0).count == K
-    scarce = share_at_most(int(TOTALS.argmin()), 0.5, n_contexts=N, n_actions=K)
+    scarce = share_at_most(int(TOTALS.argmin()), 0.5)
     other = open_oracle(trees, X, kind=kind, constraints=[scarce]).minimise(COSTS)
     assert other.value == pytest.approx(np.sort(TOTALS)[1])
 

@@ -130,7 +130,6 @@ def _with_folder(run: RunSection, tables: dict[str, Any], folder: Path | None) -
     return run.model_copy(update={"folder": str(folder_of(run.folder, folder)) if folder and wanted else None})
 
 
-# section -> old name of a key -> its name
 # Options that the runtime knows, once the environment is there, where the config does not set them.
 _KNOWN_LATER = {"policies": ("n_actions",)}
 
@@ -203,7 +202,12 @@ class _Reader:
                 raise InputError(f"this is a study of {players * worlds:,} cells; at most {MOST_CELLS:,} are one study")
 
     def check_settings(self, config: Config) -> None:
-        """Make the environments and the policy classes, which is cheap: none is opened."""
+        """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""
+        for index, section in enumerate(config.constraints):
+            rule = registry.load("constraint", section.name)
+            if not any(injection.asks(rule, name) for name in registry.KINDS["constraint"].supplied):
+                with self._tables.placing("constraints", index, keys=self._tables.of("constraints")[index]):
+                    injection.make(rule, {}, section.options)
         for index, section in enumerate(config.environments):
             with self._tables.placing("environment", index, keys=self._tables.of("environment")[index]):
                 environment = injection.make(registry.load("environment", section.name), {}, section.options)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
+from functools import reduce
 from inspect import Parameter
-from typing import Any
+from operator import or_
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
 
+import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
@@ -84,13 +88,21 @@ def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
     if _largest(value) > LARGEST:
         raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     try:
-        adapter: TypeAdapter[Any] = TypeAdapter(Numbers if kind == npt.ArrayLike else kind, config=_config_of(kind))
+        adapter: TypeAdapter[Any] = TypeAdapter(as_written(kind), config=_config_of(kind))
     except (PydanticUserError, TypeError) as error:
         raise KeyProblemError(key, f"{key} in {where} cannot be set in a config: its type is {kind}") from error
     try:
         return adapter.validate_json(_as_json(value), strict=True)
     except ValidationError as error:
         raise KeyProblemError(key, _wrong(key, error.errors()[0], where)) from error
+
+
+def as_written(kind: Any) -> Any:
+    """Return the type of an option as a config writes it: of an array or one of several types, lists of numbers."""
+    if kind == npt.ArrayLike:
+        return Numbers
+    parts = tuple(part for part in get_args(kind) if get_origin(part) is not np.ndarray)
+    return reduce(or_, parts) if get_origin(kind) in (Union, UnionType) else kind
 
 
 def _config_of(kind: Any) -> ConfigDict | None:

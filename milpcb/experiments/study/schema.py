@@ -5,12 +5,11 @@ from __future__ import annotations
 from inspect import Parameter
 from typing import Any, get_args
 
-import numpy.typing as npt
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 
 from milpcb.experiments.study.config import KIND_OF
-from milpcb.experiments.study.options import Numbers
+from milpcb.experiments.study.options import as_written
 from milpcb.experiments.study.oracle_sections import DEFAULT_KIND
 from milpcb.experiments.study.sections import LONGEST, Contexts, ExperimentSection, RunSection
 from milpcb.plugins import injection, registry
@@ -81,8 +80,7 @@ def _options(kind: str, name: str) -> tuple[Schema, list[str]]:
 def _value(hint: Any, parameter: Parameter) -> Schema:
     """Return the schema of an option, anything where its type has none, with its default where that is plain."""
     try:
-        kind: Any = Numbers if hint == npt.ArrayLike else hint
-        found = _flat(TypeAdapter(kind, config=ConfigDict(arbitrary_types_allowed=True)).json_schema())
+        found = _flat(TypeAdapter(as_written(hint), config=ConfigDict(arbitrary_types_allowed=True)).json_schema())
     except (PydanticUserError, TypeError):
         found = {}
     default = parameter.default

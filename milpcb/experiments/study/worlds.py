@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import Constraint, LabelConstraint, bind_to
+from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
 from milpcb.experiments.study.cells import Cell, Task
@@ -50,14 +51,17 @@ class World:
         return open_class(self.policies, self.stream.contexts)
 
     def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
-        """Return the side constraints on the contexts of this world."""
+        """Return the side constraints on the contexts of this world, with the environment's names of columns."""
         supplied = {
             "contexts": self.stream.contexts,
             "n_contexts": len(self.stream.contexts),
             "n_actions": self.policies.n_actions,
             "feature_names": self.environment.feature_names,
         }
-        return tuple(rule for section in sections for rule in _constraints(section, supplied))
+        made = [rule for section in sections for rule in _constraints(section, supplied)]
+        named = getattr(self.policies, "action_names", None) or self.environment.action_names
+        actions = list(named or range(self.policies.n_actions))
+        return tuple(bind_to(made, self.stream.contexts, self.environment.feature_names, actions))
 
     def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
         """Open a learner's oracle."""
@@ -185,6 +189,6 @@ def _asks(learner: LearnerSection, argument: str) -> bool:
     return injection.asks(registry.load("learner", learner.component.name), argument)
 
 
-def _constraints(section: Component, supplied: dict[str, Any]) -> tuple[LabelConstraint, ...]:
+def _constraints(section: Component, supplied: dict[str, Any]) -> list[Constraint]:
     made = injection.make(registry.load("constraint", section.name), supplied, section.options)
-    return (made,) if isinstance(made, LabelConstraint) else tuple(made)
+    return listed(made, EVERY_KIND)

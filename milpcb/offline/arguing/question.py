@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, bind_for
 from milpcb.core.checks import choice, context_array, index, instance, several
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.offline.cross_fitting import Best, best_of
@@ -48,7 +48,7 @@ class Question:
     kind: str = "search"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", listed_rules(self.constraints))
+        object.__setattr__(self, "constraints", tuple(bind_for(self.constraints, self.policies, self.contexts)))
 
     @cached_property
     def oracle(self) -> Oracle:
@@ -103,11 +103,6 @@ def explicit(question: Question) -> Question:
 def check_question(question: Any) -> None:
     """Raise InputError on anything but a question."""
     instance("question", question, Question, "a Question of a policy class and contexts")
-
-
-def listed_rules(constraints: Any) -> tuple[LabelConstraint, ...]:
-    """Return side constraints, which may be walked through once only; raises InputError on what is none."""
-    return tuple(several("constraints", constraints, LabelConstraint, "LabelConstraint"))
 
 
 def listed_columns(columns: Any) -> tuple[int, ...]:

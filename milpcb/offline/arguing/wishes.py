@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import Constraint, LabelConstraint
+from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import index, number_array, several, whole, whole_array
 from milpcb.errors import InputError, shown
 from milpcb.offline.arguing.question import (
@@ -17,7 +18,6 @@ from milpcb.offline.arguing.question import (
     check_columns,
     explicit,
     listed_columns,
-    listed_rules,
     with_options,
 )
 from milpcb.oracles.without import without_columns
@@ -74,15 +74,16 @@ class Option:
 class Under:
     """Policies keep further side constraints: parity, a rule that is kept somewhere, an action for a group."""
 
-    constraints: tuple[LabelConstraint, ...]
+    constraints: Constraint | Sequence[Constraint]
     name: str = "under a constraint"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "constraints", listed_rules(self.constraints))
+        object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
 
     def of(self, question: Question) -> Granting:
         """Return the class under the constraints."""
-        return replace(question, constraints=(*question.constraints, *self.constraints))
+        further: Any = self.constraints  # the question binds them to its rows
+        return replace(question, constraints=(*question.constraints, *further))
 
 
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:

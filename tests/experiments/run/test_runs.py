@@ -185,7 +185,7 @@ def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypat
 
 def test_side_constraints_of_a_config_change_the_comparator(tiny, tmp_path, play_into):
     """The best policy in hindsight keeps the constraint, costs at least as much, and learners are measured with it."""
-    rule = '[[constraints]]\nname = "never_play"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n'
+    rule = '[[constraints]]\nname = "never"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n'
     free = milpcb.load(play_into(tiny.replace("= 40", "= 400"), tmp_path / "free").path)
     bound = milpcb.load(play_into(tiny.replace("= 40", "= 400") + rule, tmp_path / "bound").path)
     assert "action 2" in (tmp_path / "free/best_policy_seed0.txt").read_text()

@@ -421,7 +421,7 @@ def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
     tiny = tiny.replace("horizon = 40", "horizon = 400")
     free = compute(cell_of(tiny, "uniform"), tmp_path, 1e9).record
     assert all(error > 0 for error in free["certificate_error"][2:])
-    rule = '[[constraints]]\nname = "never_play"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
+    rule = '[[constraints]]\nname = "never"\naction = 0\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n\n'
     bound = compute(cell_of(tiny.replace("[[learners]]", rule + "[[learners]]"), "uniform"), tmp_path, 1e9).record
     assert bound["cumulative_cost"] == free["cumulative_cost"]
     assert all(less <= more + 1e-9 for less, more in zip(bound["certificate"], free["certificate"], strict=True))
@@ -430,7 +430,7 @@ def test_a_learner_without_an_oracle_is_certified_too(tiny, tmp_path):
 
 def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
     """Elsewhere, as for monotone rules under a budget, a solver does."""
-    rules = {"budget": 'name = "share_at_most"\nshare = 0.4', "guard": 'name = "never_play"\nrows = [0, 1]'}
+    rules = {"budget": 'name = "share_at_most"\nshare = 0.4', "guard": 'name = "never"\nrows = [0, 1]'}
     answered_by = {}
     for name, rule in rules.items():
         section = f"[[constraints]]\n{rule}\naction = 0\n\n[[learners]]"

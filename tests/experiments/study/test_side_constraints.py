@@ -1,52 +1,112 @@
-"""Side constraints of a config: each means what its words say, on every labeling."""
+"""Side constraints of a config: each means what its words say, on every labeling, and studies keep it."""
 
 from __future__ import annotations
 
+import tomllib
 from itertools import product
 
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
+from milpcb.constraints import bind_to
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.experiments.study.cells import build_study
+from milpcb.experiments.study.config import parse_config, read_config
+from milpcb.experiments.study.options import check_options
+from milpcb.experiments.study.worlds import open_world
 from milpcb.plugins import registry
 from milpcb.plugins.injection import make
 
-CONTEXTS = np.array([[0.0, 1.0], [1.0, 0.5], [0.0, 2.0], [1.0, 1.0]])
+CONTEXTS = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 5.0]])
+COLUMNS = ("group", "spent", "exposure")
 LABELINGS = [np.array(labels) for labels in product(range(3), repeat=4)]
 OUTCOME = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.0, 2.0]])
+SPENT, EXPOSURE = CONTEXTS[:, 1], CONTEXTS[:, 2]
 
 
-def rate(labels, action, group):
-    """Return the share of the contexts of a group (column 0) that receive an action."""
-    return (labels[CONTEXTS[:, 0] == group] == action).mean()
+def apart(labels, action, groups):
+    """Return the largest difference of the rates of an action in two groups."""
+    return np.ptp([(labels[groups == group] == action).mean() for group in np.unique(groups)])
 
 
-RULES = {
-    "share_at_most": ({"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
-    "never_play": ({"action": 2, "rows": (0, 3)}, lambda y: 2 not in y[[0, 3]]),
-    "must_play": ({"action": 0, "rows": (1,)}, lambda y: y[1] == 0),
-    "parity": ({"action": 1, "feature": 0, "delta": 0.4}, lambda y: abs(rate(y, 1, 0) - rate(y, 1, 1)) <= 0.4),
-    "mean_at_most": (
-        {"costs": tuple(map(tuple, OUTCOME)), "bound": 1.0},
-        lambda y: OUTCOME[np.arange(4), y].mean() <= 1.0,
+def mean(labels, outcome):
+    """Return the mean of what the actions take, of a table (4, 3) or (1, 3)."""
+    return np.broadcast_to(outcome, (4, 3))[np.arange(4), labels].mean()
+
+
+SECTIONS = {
+    "a share": ("share_at_most", {"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
+    "by weights": (
+        "share_at_most",
+        {"action": 1, "share": 0.45, "weights": [3.0, 1, 1, 5]},
+        lambda y: (y == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum(),
     ),
+    "by a column of weights": (
+        "share_at_most",
+        {"action": 1, "share": 0.45, "weights": "exposure"},
+        lambda y: (y == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum(),
+    ),
+    "groups of a column": (
+        "parity",
+        {"action": 1, "group": "group", "delta": 0.5},
+        lambda y: apart(y, 1, CONTEXTS[:, 0]) <= 0.5,
+    ),
+    "of a column by its number": (
+        "parity",
+        {"action": 1, "group": 0, "delta": 0.5},
+        lambda y: apart(y, 1, CONTEXTS[:, 0]) <= 0.5,
+    ),
+    "that are listed": (
+        "parity",
+        {"action": 1, "group": ["a", "b", "a", "a"], "delta": 0.4},
+        lambda y: apart(y, 1, np.array([0, 1, 0, 0])) <= 0.4,
+    ),
+    "a mean of a table": (
+        "mean_at_most",
+        {"amounts": OUTCOME.tolist(), "bound": 1.0},
+        lambda y: mean(y, OUTCOME) <= 1.0,
+    ),
+    "of one row for all": (
+        "mean_at_most",
+        {"amounts": [0.0, 1.0, 2.0], "bound": 1.0},
+        lambda y: mean(y, [[0.0, 1, 2]]) <= 1.0,
+    ),
+    "of numbers and columns": (
+        "mean_at_most",
+        {"amounts": {"1": "spent", "2": 2}, "bound": 0.9},
+        lambda y: mean(y, np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])) <= 0.9,
+    ),
+    "of numbers by row": (
+        "mean_at_most",
+        {"amounts": {"0": [1, 0.5, 2, 1]}, "bound": 0.5},
+        lambda y: mean(y, np.column_stack([SPENT, np.zeros(4), np.zeros(4)])) <= 0.5,
+    ),
+    "a weighted mean": (
+        "mean_at_most",
+        {"amounts": OUTCOME.tolist(), "bound": 0.9, "weights": "exposure"},
+        lambda y: OUTCOME[np.arange(4), y] @ EXPOSURE / EXPOSURE.sum() <= 0.9,
+    ),
+    "never where": (
+        "never",
+        {"action": 2, "where": "spent >= 1 and group <= 1"},
+        lambda y: 2 not in y[[0, 3]],
+    ),
+    "never on rows": ("never", {"action": 2, "rows": [0, 3]}, lambda y: 2 not in y[[0, 3]]),
+    "never on some": ("never", {"action": 2, "rows": [True, False, False, True]}, lambda y: 2 not in y[[0, 3]]),
+    "always where": ("always", {"action": 0, "where": "exposure = 1"}, lambda y: not y[[1, 2]].any()),
+    "always on a row": ("always", {"action": 0, "rows": [1]}, lambda y: y[1] == 0),
 }
 
 
-def made(name, supplied, **options):
-    """Return the constraints that a section of a config makes."""
-    known = {"contexts": CONTEXTS, "n_contexts": 4, "n_actions": 3, **supplied}
-    found = make(registry.load("constraint", name), known, options)
-    return found if isinstance(found, tuple) else (found,)
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_a_section_means_what_it_says(name):
+@pytest.mark.parametrize("case", SECTIONS)
+def test_a_section_means_what_it_says(case):
     """A labeling keeps the constraints exactly when it satisfies the definition."""
-    options, definition = RULES[name]
-    rules = made(name, {"feature_names": ()}, **options)
+    name, options, definition = SECTIONS[case]
+    cls = registry.load("constraint", name)
+    made = make(cls, {}, check_options(cls, options, "[[constraints]]"))
+    rules = bind_to(made, CONTEXTS, COLUMNS, range(3))
     kept = [
-        all((rule.matrix(4, 3)[np.arange(4), labels].sum() <= rule.upper + 1e-12) for rule in rules)
+        all(rule.matrix(4, 3)[np.arange(4), labels].sum() <= rule.upper + 1e-12 for rule in rules)
         for labels in LABELINGS
     ]
     expected = [bool(definition(labels)) for labels in LABELINGS]
@@ -54,37 +114,107 @@ def test_a_section_means_what_it_says(name):
     assert kept == expected
 
 
-def test_one_row_of_costs_holds_for_every_context():
-    """A second outcome that depends on the action alone needs one row."""
-    (one,) = made("mean_at_most", {}, costs=((0.0, 1.0, 2.0),), bound=1.0)
-    assert np.array_equal(one.matrix(4, 3), np.tile([0.0, 1.0, 2.0], (4, 1)) / 4)
+IRIS = """
+[experiment]
+name = "iris"
+horizon = 60
+[environment]
+name = "supervised"
+data = "iris"
+[policies]
+name = "decision_trees"
+depth = 2
+[[learners]]
+name = "exp4"
+rate = "certified"
+"""
+NEVER = """
+[[constraints]]
+name = "never"
+action = {action}
+where = "{where}"
+"""
 
 
-def test_a_feature_may_be_named():
-    """A column by its name is that column by its number."""
-    named = made("parity", {"feature_names": ("old", "rich")}, action=0, feature="old", delta=0.1)
-    numbered = made("parity", {"feature_names": ()}, action=0, feature=0, delta=0.1)
-    for one, other in zip(named, numbered, strict=True):
-        assert np.array_equal(one.weights, other.weights)
+def best_of(text):
+    """Return the policy that is the best in hindsight, and the contexts, of a config's only world."""
+    (task,) = build_study(parse_config(tomllib.loads(text), text)).comparators
+    world = open_world(task)
+    costs = np.ones((len(world.stream.contexts), world.policies.n_actions))
+    costs[:, 2] = 0.0
+    return world.comparator_oracle(task.constraints).minimise(costs).policy, world.stream.contexts
+
+
+@pytest.mark.parametrize("action", [2, '"virginica"'])
+def test_conditions_read_the_columns_of_the_environment(action):
+    """Actions go by name or number, and the cheapest action is played everywhere but where the condition holds."""
+    where = "petal width (cm) > 1.5 and sepal length (cm) <= 7"
+    policy, contexts = best_of(IRIS + NEVER.format(action=action, where=where))
+    forbidden = (contexts[:, 3] > 1.5) & (contexts[:, 0] <= 7)
+    assert 0 < forbidden.sum() < len(contexts)
+    assert not (policy.predict(contexts)[forbidden] == 2).any()
+    assert (best_of(IRIS)[0].predict(contexts) == 2).all()
+
+
+def test_columns_without_names_are_numbered(tiny):
+    """They are x0, x1, ..."""
+    policy, contexts = best_of(tiny + NEVER.format(action=2, where="x1 <= 0.5"))
+    assert 0 < (contexts[:, 1] <= 0.5).sum() < len(contexts)
+    assert not (policy.predict(contexts)[contexts[:, 1] <= 0.5] == 2).any()
 
 
 WRONG = {
-    "a name that is not there": ({"feature": "odl"}, "did you mean 'old'"),
-    "a number that is not there": ({"feature": 2}, r"not one of the columns 0\.\.1"),
-    "a column that is not 0 or 1": ({"feature": "rich"}, "must be 0 or 1 on every context"),
+    "a share": ('name = "share_at_most"\naction = 1\nshare = 2', InputError, "line 25: share must be between 0 and 1"),
+    "no condition": ('name = "never"\naction = 1', InputError, "line 22: never needs either a condition"),
+    "a type": ('name = "never"\naction = 1\nrows = "x0 = 1"', InputError, "line 25: rows in "),
+    "amounts": ('name = "mean_at_most"\namounts = 3\nbound = 1', InputError, "line 24: amounts in "),
 }
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_feature_is_told(case):
-    """The message names the feature and what would be right."""
-    options, message = WRONG[case]
-    with pytest.raises(InputError, match=message):
-        made("parity", {"feature_names": ("old", "rich")}, action=0, delta=0.1, **options)
+def test_what_is_wrong_is_told_with_its_line(case, tiny):
+    """No world is needed to notice it."""
+    section, error, message = WRONG[case]
+    text = f"{tiny}[[constraints]]\n{section}\n"
+    with pytest.raises(error, match=message):
+        parse_config(tomllib.loads(text), text)
 
 
-@pytest.mark.parametrize("costs", [((0.0, 1.0),), ((0.0, 1.0, 2.0),) * 3, ((0.0, 1.0, 2.0), (1.0,))])
-def test_costs_of_another_shape_are_told(costs):
-    """The message says how many rows and numbers are needed."""
-    with pytest.raises(InputError, match="need 3 numbers a row, and 1 or 4 rows"):
-        made("mean_at_most", {}, costs=costs, bound=1.0)
+def test_a_column_that_is_not_there_is_told_with_the_nearest(tiny):
+    """Columns are known once the environment is open."""
+    with pytest.raises(UnknownNameError, match="column of a constraint 'x_1'; did you mean 'x1'"):
+        best_of(tiny + '[[constraints]]\nname = "parity"\naction = 0\ngroup = "x_1"\ndelta = 0.1\n')
+
+
+OWN = '''
+from milpcb.constraints import LabelConstraint, NamedConstraint, never
+import numpy as np
+
+class Nowhere(NamedConstraint):
+    """An action is played nowhere."""
+    def __init__(self, action: int) -> None:
+        self.action = action
+    def tables(self, rows):
+        return {"": rows.table(np.ones(len(rows)), self.action)}
+    def rules(self, sums, weight):
+        return [LabelConstraint(sums[""], 0.0, "nowhere")]
+
+def forbid(action: int, *, n_contexts: int, n_actions: int) -> list[LabelConstraint]:
+    """Forbid an action, by a table."""
+    return [LabelConstraint(np.tile(np.arange(n_actions) == action, (n_contexts, 1)).astype(float), 0.0, "forbidden")]
+
+def below(action: int, column: str) -> never:
+    """Forbid an action where a column is below 9."""
+    return never(action, f"{column} < 9")
+'''
+
+
+@pytest.mark.parametrize("section", ["own:Nowhere", "own:forbid", 'own:below"\ncolumn = "x0'])
+def test_a_constraint_of_ones_own_is_one_like_any_other(section, tiny, tmp_path):
+    """A class of NamedConstraint, a function that makes LabelConstraints, and one that says it by names."""
+    (tmp_path / "own.py").write_text(OWN)
+    (tmp_path / "study.toml").write_text(f'{tiny}[[constraints]]\nname = "{section}"\naction = 2\n')
+    (task,) = build_study(read_config(tmp_path / "study.toml")).comparators
+    world = open_world(task)
+    costs = np.array([[1.0, 2.0, 0.0]] * len(world.stream.contexts))
+    assert world.comparator_oracle(task.constraints).value(costs) == len(costs)

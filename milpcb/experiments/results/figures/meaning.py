@@ -11,6 +11,7 @@ from typing import Any
 
 import polars as pl
 
+from milpcb.constraints.by_names import called
 from milpcb.core.decimals import THIN
 from milpcb.core.text import listed
 from milpcb.experiments.results.figures.looks import DISPLAYED
@@ -110,16 +111,20 @@ def _rule(table: Mapping[str, Any]) -> str:
 
 
 def _words(name: str, options: Mapping[str, Any]) -> Iterator[str]:
-    action = f"action {options.get('action')}"
+    action = called(options.get("action"))
+    weighted = "weighted " * ("weights" in options)
     if name == "share_at_most":
-        yield f"{action} on at most {100 * options['share']:g}{THIN}% of the contexts"
+        yield f"{action} on at most {100 * options['share']:g}{THIN}% of the {weighted}contexts"
     elif name == "mean_at_most":
-        yield f"a second cost of at most {options['bound']:g} on average"
+        yield f"a second cost of at most {options['bound']:g} on {weighted}average"
     elif name == "parity":
-        feature = options.get("feature", "the group")
-        yield f"rates of {action} that differ by at most {options['delta']:g} between the groups of {feature}"
-    elif name in {"never_play", "must_play"}:
-        word = "never" if name == "never_play" else "always"
-        yield f"{word} {action} on {len(options.get('rows', ()))} of the contexts"
+        group = options["group"]
+        of = "" if isinstance(group, list) else f" of {group if isinstance(group, str) else f'column {group}'}"
+        yield f"rates of {action} that differ by at most {options['delta']:g} between the groups{of}"
+    elif name in {"never", "always"}:
+        rows = options.get("rows", ())
+        n = sum(rows) if rows and isinstance(rows[0], bool) else len(rows)
+        where = f"on {n} of the contexts" if rows else f"where {options['where']}"
+        yield f"{name} {action} {where}"
     else:
         yield f"{name} ({', '.join(f'{key} = {value}' for key, value in options.items())})"

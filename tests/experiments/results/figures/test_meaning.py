@@ -114,7 +114,7 @@ def test_a_learner_that_need_not_keep_the_constraints_is_no_winner(make_frame):
 @pytest.mark.parametrize("name", sorted(registry.BUILTIN["constraint"]))
 def test_every_registered_constraint_has_words(name):
     """No built-in constraint is written as its options."""
-    options = {"action": 1, "share": 0.2, "bound": 3.0, "delta": 0.1, "rows": [0, 1], "feature": "x0"}
+    options = {"action": 1, "share": 0.2, "bound": 3.0, "delta": 0.1, "rows": [0, 1], "group": "x0"}
     assert "(" not in constraint_words({"constraints": [{"name": name, **options}]})
 
 

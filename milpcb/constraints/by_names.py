@@ -1,0 +1,336 @@
+"""The vocabulary of side constraints: what open_oracle, Bandit, estimators and ``[[constraints]]`` of a config take.
+
+Actions and columns go by their names, or by numbers where they have none. Such a constraint holds in cross-validation,
+and for contexts that arrive one by one. What is given for each row instead (``rows``, ``weights``, values of a group)
+belongs to the rows of one table.
+
+Each constraint needs a few tables that are summed over the rows (``tables``): an estimator sums over the rows of its
+fit, weights included, and a Bandit over the decisions so far. The sums make LabelConstraints (``rules``). These hold on
+these rows; on other rows shares and means may differ.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import fsum
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.constraints.arguments import is_share, plain_amounts, plain_group, plain_rows, plain_weights
+from milpcb.constraints.linear import LabelConstraint, close_rates
+from milpcb.constraints.rows import FittedRows, NamedRows
+from milpcb.core.checks import real
+from milpcb.data.columns import Values, in_words
+from milpcb.data.conditions import holds
+from milpcb.data.frames import GivenColumn
+from milpcb.data.schema import inferred
+from milpcb.errors import InputError
+from milpcb.types import Bools, Floats
+
+Action = bool | int | float | str  # the name of an action, or its number
+Weights = str | Sequence[float] | npt.NDArray[Any]  # the name of a column, or a number for each row
+ALL = "all"  # the table of the weights themselves, whose sum a share or a mean is divided by
+
+
+class NamedConstraint(ABC):
+    """A side constraint that is bound to rows when these are known."""
+
+    @abstractmethod
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return the tables (n, K), by a name of their own, whose sums over rows are all that ``rules`` needs.
+
+        Raises InputError where the constraint names what the rows have not, or asks for what cannot be.
+        """
+
+    @abstractmethod
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
+
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
+        """Return the constraints on the rows of a fit."""
+        sums = {key: bound.rows.total(table) for key, table in self.tables(bound).items()}
+        return self.rules(sums, fsum(bound.rows.weight))
+
+    def named(self, actions: Sequence[Any]) -> set[int]:
+        """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
+        action = getattr(self, "action", None)
+        return set() if action is None else {NamedRows({}, actions).number(action)}
+
+    @property
+    def by_row(self) -> str:
+        """The name of an argument that has an entry for each row of one table; "" for none."""
+        return next((name for name, value in vars(self).items() if isinstance(value, tuple)), "")
+
+
+@dataclass(frozen=True)
+class ShareAtMost(NamedConstraint):
+    """At most a share of the rows get an action.
+
+    Parameters
+    ----------
+    action : name of the action, or its number where actions have none
+    share : from 0 to 1
+    weights : counts rows unequally: a number for each row, or the name of a column; none is negative
+
+    """
+
+    action: Action
+    share: float
+    weights: Weights | None = None
+
+    def __post_init__(self) -> None:
+        real("share", self.share, "between 0 and 1", is_share)
+        object.__setattr__(self, "weights", plain_weights(self.weights))
+
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 for the action."""
+        return _weighted(rows.table(np.ones(len(rows)), self.action), self.weights, rows, "share_at_most")
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint."""
+        return _bounded(sums, self.share, weight, f"{called(self.action)} on at most {self.share:g} of the rows")
+
+
+@dataclass(frozen=True)
+class RateParity(NamedConstraint):
+    """The rates of an action in any two groups differ by little.
+
+    Parameters
+    ----------
+    action : name of the action, or its number where actions have none
+    group : name or number of the column whose values are the groups, or a value for each row; missing is a group too
+    delta : largest difference of two rates, from 0 to 1
+
+    """
+
+    action: Action
+    group: str | int | Sequence[Action | None] | npt.NDArray[Any]
+    delta: float
+
+    def __post_init__(self) -> None:
+        real("delta", self.delta, "between 0 and 1", is_share)
+        if not isinstance(self.group, str):
+            object.__setattr__(self, "group", plain_group(self.group))
+
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 for the action at the members of a group, for each group; missing is a group too."""
+        if isinstance(self.group, (str, int)):
+            column = rows.column(self.group)
+        else:
+            given = GivenColumn(list(self.group))
+            column = rows.per_row("the values of a group", inferred("group", given).read(given))
+        return {group: rows.table(among, self.action) for group, among in groups(column).items()}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return a constraint for each ordered pair of groups."""
+        del weight
+        action, group = (text.replace("{", "{{").replace("}", "}}") for text in (called(self.action), self._grouped))
+        name = f"rate of {action} where {group} is {{one}} at most {self.delta:g} above where it is {{other}}"
+        return close_rates(sums, self.delta, name)
+
+    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
+        """Return the constraints on the rows of a fit; raises InputError where there is one group only."""
+        found = super().bind(bound)
+        if not found:
+            what = f"column '{self.group}'" if isinstance(self.group, str) else self._grouped
+            raise InputError(f"{what} has one value only, so parity has no two groups to compare")
+        return found
+
+    @property
+    def _grouped(self) -> str:
+        if isinstance(self.group, (str, int)):
+            return self.group if isinstance(self.group, str) else f"column {self.group}"
+        return "group"
+
+
+@dataclass(frozen=True)
+class MeanAtMost(NamedConstraint):
+    """A second outcome, such as what an action uses of a budget, is bounded on average over the rows.
+
+    Parameters
+    ----------
+    amounts : maps names of actions to what they take of it: a number, the name of a column that has it for each row, or
+        a number for each row; actions that are not named take nothing. Or a table with a number for each action: a row
+        for each row, or one for all
+    bound : the largest mean
+    weights : makes it a weighted mean: a number for each row, or the name of a column; none is negative
+
+    """
+
+    amounts: Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
+    bound: float
+    weights: Weights | None = None
+
+    def __post_init__(self) -> None:
+        real("the bound on the mean", self.bound, "finite", lambda _number: True)
+        object.__setattr__(self, "amounts", plain_amounts(self.amounts))
+        object.__setattr__(self, "weights", plain_weights(self.weights))
+
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return what each action takes."""
+        what = "mean_at_most"
+        if isinstance(self.amounts, Mapping):
+            each = [
+                rows.table(rows.numbers(f"the amounts of {what}", amount), action)
+                for action, amount in self.amounts.items()
+            ]
+            return _weighted(np.sum(each, axis=0), self.weights, rows, what)
+        self.named(rows.actions)
+        each_row = np.repeat(self.amounts, len(rows), axis=0) if len(self.amounts) == 1 else None
+        table = rows.per_row(f"the amounts of {what}", self.amounts) if each_row is None else each_row
+        return _weighted(table, self.weights, rows, what)
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint."""
+        of = f"of {', '.join(map(called, self.amounts))} " if isinstance(self.amounts, Mapping) else ""
+        return _bounded(sums, self.bound, weight, f"mean {of}at most {self.bound:g}")
+
+    def named(self, actions: Sequence[Any]) -> set[int]:
+        """Return the numbers of the actions that are named: by a table all; raises InputError where it has others."""
+        if isinstance(self.amounts, Mapping):
+            return {NamedRows({}, actions).number(action) for action in self.amounts}
+        if len(self.amounts[0]) != len(actions):
+            raise InputError(
+                f"amounts of mean_at_most need {len(actions)} numbers a row, one for each action, got "
+                f"{len(self.amounts[0])}; or map names of actions to their amounts"
+            )
+        return set(range(len(actions)))
+
+    @property
+    def by_row(self) -> str:
+        """The name of an argument that has an entry for each row of one table; "" for none."""
+        if isinstance(self.amounts, Mapping):
+            listed = any(isinstance(amount, tuple) for amount in self.amounts.values())
+        else:
+            listed = len(self.amounts) > 1
+        return "amounts" if listed else "weights" * isinstance(self.weights, tuple)
+
+
+@dataclass(frozen=True)
+class Never(NamedConstraint):
+    """No row at which a condition holds gets an action.
+
+    Parameters
+    ----------
+    action : name of the action, or its number where actions have none
+    where : the condition, such as ``"age > 45"``, see milpcb.data.conditions
+    rows : instead of a condition: row numbers, or a boolean for each row
+
+    """
+
+    action: Action
+    where: str | None = None
+    rows: Sequence[int] | Sequence[bool] | npt.NDArray[Any] | None = field(default=None, kw_only=True)
+    other: ClassVar[bool] = False  # whether it is the other actions that are forbidden
+    word: ClassVar[str] = "never"
+
+    def __post_init__(self) -> None:
+        if (self.where is None) == (self.rows is None):
+            raise InputError(f'{self.word} needs either a condition, such as where="age > 45", or rows=')
+        if self.rows is not None:
+            object.__setattr__(self, "rows", plain_rows(self.rows))
+
+    def tables(self, rows: NamedRows) -> dict[str, Floats]:
+        """Return 1 where it is forbidden to play an action."""
+        where: Any = self.where
+        here = holds(where, rows.values) if self.rows is None else rows.chosen(self.rows)
+        return {"": rows.table(here, self.action, others=self.other)}
+
+    def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
+        """Return the constraint, none where the condition never holds."""
+        del weight
+        name = f"{self.word} {called(self.action)} {self._where}"
+        return [LabelConstraint(table, 0.0, name) for table in sums.values() if table.any()]
+
+    @property
+    def _where(self) -> str:
+        if self.rows is None:
+            return f"where {self.where}"
+        numbers = np.flatnonzero(self.rows) if isinstance(self.rows[0], bool) else np.unique(self.rows)
+        return f"on row {numbers[0]}" if len(numbers) == 1 else f"on {len(numbers)} rows"
+
+
+@dataclass(frozen=True)
+class Always(Never):
+    """Every row at which a condition holds gets an action.
+
+    Parameters
+    ----------
+    action : name of the action, or its number where actions have none
+    where : the condition, such as ``"age > 45"``, see milpcb.data.conditions
+    rows : instead of a condition: row numbers, or a boolean for each row
+
+    """
+
+    other: ClassVar[bool] = True
+    word: ClassVar[str] = "always"
+
+
+share_at_most, parity, mean_at_most, never, always = ShareAtMost, RateParity, MeanAtMost, Never, Always
+NAMES: dict[str, type[NamedConstraint]] = {
+    "share_at_most": ShareAtMost,
+    "parity": RateParity,
+    "mean_at_most": MeanAtMost,
+    "never": Never,
+    "always": Always,
+}
+
+
+def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]:
+    """Return constraints as plain data; ``of_document`` reads one of them. Raises InputError on one of one's own."""
+    names, found = {cls: name for name, cls in NAMES.items()}, []
+    for rule in constraints:
+        if type(rule) not in names:
+            raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
+        own = {"constraint": names[type(rule)], **vars(rule)}
+        if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
+            amounts = rule.amounts
+            own["amounts"] = list(amounts.items()) if isinstance(amounts, Mapping) else {"table": amounts}
+        found.append(json.loads(json.dumps(own, default=np.generic.item)))
+    return found
+
+
+def of_document(document: Mapping[str, Any]) -> NamedConstraint:
+    """Return the constraint that a document of ``as_documents`` describes.
+
+    Raises LookupError, TypeError on anything else.
+    """
+    own = {name: entry for name, entry in document.items() if name != "constraint"}
+    if "amounts" in own:
+        own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
+    return NAMES[document["constraint"]](**own)
+
+
+def called(action: Any) -> str:
+    """Return how messages call an action."""
+    return action if isinstance(action, str) else f"action {action}"
+
+
+def groups(column: Values) -> dict[str, Bools]:
+    """Return the rows (n,) of each value of a column, by the value in words, which no other value has."""
+    if column.dtype == object:
+        values = sorted(set(column.tolist()), key=in_words)
+        return {in_words(value): np.array([entry == value for entry in column.tolist()]) for value in values}
+    found = {in_words(value): column == value for value in np.unique(column[~np.isnan(column)]).tolist()}
+    return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
+
+
+def _weighted(table: Floats, weights: Any, rows: NamedRows, what: str) -> dict[str, Floats]:
+    """Return a table (n, K) times the weights of the rows, with the table of these where there are some."""
+    if weights is None:
+        return {"": table}
+    each = rows.numbers(f"the weights of {what}", weights)
+    if (each < 0).any():
+        raise InputError(f"weights of {what} must not be negative: column '{weights}' has a number below 0")
+    return {"": table * each[:, None], ALL: np.repeat(each[:, None], table.shape[1], axis=1)}
+
+
+def _bounded(sums: Mapping[str, Floats], bound: float, weight: float, name: str) -> list[LabelConstraint]:
+    """Return the constraint that a mean is at most a bound; a share is the mean of 0 and 1."""
+    of = fsum(sums[ALL][:, 0]) if ALL in sums else weight
+    return [LabelConstraint(sums[""], float(bound) * of, name)] if "" in sums else []

@@ -1,0 +1,202 @@
+"""The one linear side constraint on policies: as it is written, and bound to what a search or a solver adds up.
+
+A LabelConstraint is written on the rows of contexts. Bound to an oracle it is a SideConstraint, on the sums by distinct
+context and action. A linear map takes that to other sums, such as leaf totals, and everything that keeps constraints
+(programs, searches, lists, the reference of a log) reads the same object.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from math import fsum
+
+import numpy as np
+import numpy.typing as npt
+
+from milpcb.core.checks import number_array, real
+from milpcb.errors import InputError, SearchTooLargeError
+from milpcb.types import Bools, Floats, Ints
+
+# "At most upper" allows for rounding: this share of the largest total that the weights can reach, in every oracle.
+TOLERANCE = 1e-9
+# Weights of parts of policies, in all constraints, that a search sorts: 800 MB, and seconds.
+MOST_WEIGHED = 10**8
+SORTING = "sorting parts of policies by the weights of side constraints"  # in lines of progress
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two rates of a family, any two of which are to be close, by number: a constraint on one less the other."""
+
+    family: str
+    one: int
+    other: int
+
+
+@dataclass(frozen=True, eq=False)
+class SideConstraint:
+    """The rule ``lower <= total <= upper`` on the total of the ``weights`` of what a policy uses.
+
+    Parameters
+    ----------
+    weights : (g, K) of the pairs of a distinct context and an action, as costs are; or (n_terms,) of leaf totals
+    lower, upper : the tolerance is in them already; one that is not there is infinite
+    pair : of rates that this is a constraint on, None for any other
+
+    """
+
+    weights: Floats
+    lower: float = -np.inf
+    upper: float = np.inf
+    pair: Pair | None = None
+
+    def holds(self, totals: Floats) -> Bools:
+        """Return for each of the totals whether it is within the bounds."""
+        return np.asarray((self.lower <= totals) & (totals <= self.upper))
+
+    def keeps(self, labels: Ints) -> bool:
+        """Return whether a labeling (g,) keeps the constraint; the weights are (g, K)."""
+        return bool(self.holds(self.weights[np.arange(len(labels)), labels].sum()))
+
+    def mapped(self, add_up: Callable[[Floats], Floats]) -> SideConstraint:
+        """Return the same rule on other sums, given the linear map from these weights to theirs."""
+        return SideConstraint(add_up(self.weights).copy(), self.lower, self.upper)
+
+    def narrowed(self, allowed: Bools) -> tuple[Bools, bool]:
+        """Return the cells (g, K) that some labeling of ``allowed`` cells uses without breaking the rule.
+
+        And whether some labeling of ``allowed`` cells breaks it.
+        """
+        least = np.where(allowed, self.weights, np.inf).min(axis=1)
+        most = np.where(allowed, self.weights, -np.inf).max(axis=1)
+        lightest, heaviest = least.sum(), most.sum()
+        light = lightest + (self.weights - least[:, None]) <= self.upper
+        heavy = heaviest + (self.weights - most[:, None]) >= self.lower
+        return allowed & light & heavy, bool(heaviest > self.upper or lightest < self.lower)
+
+
+@dataclass(frozen=True)
+class LabelConstraint:
+    """The rule ``sum_j weights[j, pi(x_j)] <= upper`` on a policy pi.
+
+    Parameters
+    ----------
+    weights : (m, K) over the rows of the contexts, of any sign
+    upper : the largest total; one counts as within it up to ``1e-9 * sum_j max_a |weights[j, a]|``
+    name : what an error calls the constraint when no policy can satisfy it
+    pair : set by ``close_rates``: of all these constraints on a family of rates, a solver needs fewer rows
+
+    """
+
+    weights: npt.ArrayLike
+    upper: float
+    name: str = ""
+    pair: Pair | None = None
+
+    def matrix(self, n_contexts: int, n_actions: int) -> Floats:
+        """Return the weights as a float array; raises InputError on a wrong shape or a non-finite entry."""
+        real("the upper of a constraint", self.upper, "a finite number", lambda _upper: True)
+        weights = number_array(f"the weights of constraint {self.label}", self.weights)
+        if weights.shape != (n_contexts, n_actions):
+            raise InputError(
+                f"constraint {self.label} has weights of shape {weights.shape}; give one row per context and one "
+                f"column per action: ({n_contexts}, {n_actions})"
+            )
+        if not np.isfinite(weights).all():
+            raise InputError(f"constraint {self.label} has NaN or infinite numbers; give finite weights and bound")
+        return weights
+
+    def largest(self, weights: Floats) -> float:
+        """Return the largest total that keeps the constraint, for ``weights`` (m, K) as ``matrix`` returns them."""
+        return float(self.upper) + TOLERANCE * float(np.abs(weights).max(axis=1).sum())
+
+    def bound(self, n_contexts: int, n_actions: int, add_up: Callable[[Floats], Floats] = np.asarray) -> SideConstraint:
+        """Return the constraint on m = ``n_contexts`` contexts; ``add_up`` sums (m, K) by distinct context, (g, K)."""
+        weights = self.matrix(n_contexts, n_actions)
+        return SideConstraint(add_up(weights), upper=self.largest(weights), pair=self.pair)
+
+    @property
+    def label(self) -> str:
+        """How messages call the constraint."""
+        return f"'{self.name}'" if self.name else f"(upper = {self.upper:g})"
+
+
+def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[LabelConstraint]:
+    """Return the rules that rates in any two groups differ by at most ``delta``, one for each ordered pair.
+
+    Parameters
+    ----------
+    tables : for each group what counts, (m, K) and not negative; its rate is the share of the total that is played.
+        Groups of total 0 have no rate, and are left out
+    delta : largest difference
+    name : of a rule, with places for ``{one}`` and ``{other}``
+
+    """
+    rates = {group: table / fsum(table.ravel()) for group, table in tables.items() if table.any()}
+    numbered = enumerate(rates.items())
+    return [
+        LabelConstraint(of_one - of_other, float(delta), name.format(one=one, other=other), Pair(name, i, j))
+        for (i, (one, of_one)), (j, (other, of_other)) in permutations(numbered, 2)
+    ]
+
+
+def check_rows(n_rows: int, n_each: int) -> None:
+    """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
+    if n_rows * n_each > MOST_WEIGHED:
+        raise SearchTooLargeError(
+            f"under side constraints the search sorts {n_each:,} parts of policies by {n_rows:,} weights, more than "
+            f"{MOST_WEIGHED:,} numbers; use oracle kind 'milp', fewer groups or a smaller class"
+        )
+
+
+def merged(constraints: Sequence[SideConstraint]) -> list[SideConstraint]:
+    """Return the constraints, each together with its negative and its repetitions."""
+    found: dict[bytes, SideConstraint] = {}
+    for side in constraints:
+        key, negative = (side.weights + 0.0).tobytes(), (0.0 - side.weights).tobytes()  # where -0.0 is 0.0
+        if negative in found:
+            key, lower, upper = negative, -side.upper, -side.lower
+        else:
+            lower, upper = side.lower, side.upper
+        held = found.get(key, SideConstraint(side.weights))
+        found[key] = SideConstraint(held.weights, max(held.lower, lower), min(held.upper, upper))
+    return list(found.values())
+
+
+def reduced(constraints: Sequence[SideConstraint], shape: tuple[int, int]) -> tuple[Bools, list[SideConstraint]]:
+    """Return the cells (g, K) that may be played, and the constraints that can be broken by playing only these.
+
+    A cell forbidden by one constraint narrows the others, so they are gone through until nothing more is forbidden.
+    """
+    allowed, before = np.ones(shape, bool), np.zeros(shape, bool)
+    breakable: list[SideConstraint] = []
+    while (allowed != before).any():
+        before, breakable = allowed, []
+        for side in constraints:
+            allowed, breaks = side.narrowed(allowed)
+            if not allowed.any(axis=1).all():
+                return allowed, []
+            breakable += [side] * breaks
+    return allowed, breakable
+
+
+def conflict(constraints: Sequence[LabelConstraint], feasible: Callable[[list[int]], bool]) -> str:
+    """Return the message on constraints that no policy satisfies together; it names a smallest set that conflicts.
+
+    ``feasible(numbers)`` returns whether some policy satisfies the constraints of these numbers. Constraints are left
+    out from the first on as long as the others conflict (deletion filter: Chinneck & Dravnieks, ORSA J. Comput. 1991),
+    up to each that stays by bisection: what stays conflicts, and no longer does without any one of them.
+    """
+    kept: list[int] = []
+    first, end = 0, len(constraints)
+    while first < end and (not kept or feasible(kept)):
+        without = bisect_left(range(first + 1, end), x=True, key=lambda start: feasible([*kept, *range(start, end)]))
+        kept.append(first + without)
+        first = kept[-1] + 1
+    names = ", ".join(constraints[number].label for number in kept)
+    if len(kept) == 1:
+        return f"no policy of the class satisfies the side constraint {names}; loosen it"
+    return f"no policy of the class satisfies the side constraints {names} together; loosen one of them"
