@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.constraints.linear import SORTING
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
-from milpcb.side_constraints import SORTING
 from milpcb.types import Floats, Ints
 from policies.weighted_kernels import Side, windows
 

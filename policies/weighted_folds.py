@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.constraints.linear import check_rows
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
-from milpcb.side_constraints import check_rows
 from milpcb.types import Bools, Floats, Ints, Policy
 from policies.pairings import Pairing, Weighed, pairing
 from policies.semirings import Array, Soft

@@ -32,7 +32,7 @@ LAYERS = (
     ("milpcb.core",),
     ("milpcb.bets", "milpcb.data", "milpcb.plugins", "milpcb.program"),
     ("milpcb.constraints", "milpcb.ledger"),
-    ("milpcb.protocols", "milpcb.side_constraints"),
+    ("milpcb.protocols",),
     ("milpcb.listed",),
     ("milpcb.contexts", "milpcb.solvers", "policies"),
     ("milpcb.policies",),

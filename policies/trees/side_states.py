@@ -23,9 +23,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from milpcb.constraints.linear import SORTING, check_rows
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
-from milpcb.side_constraints import SORTING, check_rows
 from milpcb.types import Bools, Floats, Ints
 from policies.derivations import too_many
 

@@ -1,3 +1,0 @@
-"""Where policies read it; see milpcb.constraints.linear."""
-
-from milpcb.constraints.linear import *  # noqa: F403
