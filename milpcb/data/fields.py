@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.core.checks import LARGEST
 from milpcb.core.decimals import written
 from milpcb.core.text import escaped
-from milpcb.data.columns import Value, Values, as_number, in_words
+from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
 from milpcb.data.frames import GivenColumn
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
@@ -88,7 +88,7 @@ class Field:
     values : of categories, in order; of numbers the least and the greatest, where they are known, or of its cut points
     missing : whether a value may be missing
     role : what the column is for, one of ROLES
-    missing_as : the strings that were read as missing
+    missing_as : marks that were read as missing, as they are written; of numbers, what they spell too
 
     """
 
@@ -112,6 +112,30 @@ class Field:
     def texts(self) -> bool:
         """Whether the categories are strings."""
         return any(isinstance(value, str) for value in self.values)
+
+    @property
+    def marks(self) -> tuple[Value, ...]:
+        """What is missing beside None: an empty string among strings, unless it is a value, and ``missing_as``."""
+        empty = ("",) if self.texts and "" not in self.values else ()
+        spelt = () if self.texts or self.kind == "boolean" else map(as_number, self.missing_as)
+        return (*empty, *self.missing_as, *(number for number in spelt if number is not None and not isnan(number)))
+
+    def in_table(self) -> tuple[str, str, str, str, str]:
+        """Return name, role, kind, values and whether one may be missing, each on one line and as tests have it."""
+        values = [clipped(in_words(value), 20) for value in self.values[:6]]
+        if self.is_number:
+            words = " to ".join(written(cast("float", value)) for value in self.values)
+        else:
+            words = ", ".join(values) + (f", ... ({len(self.values)})" if len(self.values) > len(values) else "")
+        name = name_in_words(clipped(self.name))
+        return name, self.role, self.kind, words, "may be" if self.missing else "never"
+
+    def words(self) -> str:
+        """Return the same in words, without the role and with the marks of a missing value, for exports."""
+        name, _, kind, values, missing = self.in_table()
+        marks = [clipped(in_words(mark), 20) for mark in self.marks if isinstance(mark, str)]
+        also = f"; read as missing: {', '.join(marks)}" if marks else ""
+        return f"{name}: {kind}{values and f', {values}'}; {missing} missing{also}"
 
     @property
     def takes_truth(self) -> bool:
@@ -148,15 +172,12 @@ class Field:
         return replace(self, values=values, missing=None in there)
 
     def one(self, value: Any, row: int | None = None) -> Value:
-        """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError.
-
-        Among strings an empty one is missing, as it is in a CSV file, unless it is one of ``values``.
-        """
+        """Return one value, None where it is missing; ``row`` is named where it does not fit, by UnfitError."""
         try:
             entry = plain(value)
         except (TypeError, ValueError, OverflowError):
             raise self._unfit(value, row, "which is no value", "give a number, a string, a boolean, or None") from None
-        if entry is None or (entry == "" and self.texts and "" not in self.values):
+        if entry is None or ((entry == "" or self.missing_as) and entry in self.marks):
             if not self.missing:
                 raise self._lost(row)
             return None
@@ -186,7 +207,9 @@ class Field:
         return int(entry) if isinstance(entry, bool) else entry
 
     def _numbers(self, entries: Floats) -> Floats:
-        """Return floats as they are, without a copy."""
+        """Return floats as they are, without a copy where no number is a mark of a missing one."""
+        if numbers := [float(mark) for mark in self.marks if isinstance(mark, (int, float))]:
+            entries = np.where(np.isin(entries, numbers), np.nan, entries)
         lost = np.isnan(entries)
         if not self.missing and lost.any():
             raise self._lost(int(lost.argmax()))

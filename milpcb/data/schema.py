@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
 from milpcb.core.checks import number_array
-from milpcb.core.decimals import written
-from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
+from milpcb.data.columns import Value, Values, as_number
 from milpcb.data.fields import Field, kinds_of, plain
 from milpcb.data.frames import GivenColumn, given_columns, table_names
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
@@ -91,7 +90,7 @@ class Schema:
 
     def __str__(self) -> str:
         """Return a table with a line for each column, and below it ``lines``."""
-        rows = [("column", "role", "kind", "values", "missing"), *map(_row, self.fields)]
+        rows = [("column", "role", "kind", "values", "missing"), *map(Field.in_table, self.fields)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         return "\n".join(["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows] + self.lines())
 
@@ -161,12 +160,3 @@ def _noted(field: Field) -> Iterator[str]:
     marks = [text for text in texts if text.strip().lower() in MARKS]
     if marks:
         yield f"{name} has the value {shown(marks[0])}, which is kept as a string, and not read as missing"
-
-
-def _row(field: Field) -> tuple[str, ...]:
-    values = [clipped(in_words(value), 20) for value in field.values[:6]]
-    if field.is_number:
-        words = " to ".join(written(cast("float", value)) for value in field.values)
-    else:
-        words = ", ".join(values) + (f", ... ({len(field.values)})" if len(field.values) > len(values) else "")
-    return name_in_words(clipped(field.name)), field.role, field.kind, words, "may be" if field.missing else "never"

@@ -18,7 +18,8 @@ from milpcb.logs.front import Front, front, of_numbers
 from milpcb.logs.guaranteed import Guaranteed, guaranteed
 from milpcb.logs.limits import FEWEST, Limit
 from milpcb.logs.near import AsGood, as_good
-from milpcb.logs.source import Source, actions_in, counted_as, numbered
+from milpcb.logs.origin import as_logged
+from milpcb.logs.source import Source, counted_as, numbered
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
     Evaluation,
@@ -202,7 +203,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
             estimator.constraints = [*estimator.constraints, *_guards(source, estimator, learnt, questions)]
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
-        estimator.actions_ = actions_in(source)
+        as_logged(estimator, source)
         problem = estimator.problem(learnt.frame, learnt.scores.weight)
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None

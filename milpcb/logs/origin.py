@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -13,7 +13,7 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.logs.digest import digest
 from milpcb.logs.kinds import EMPTY
-from milpcb.logs.source import Columns, Source
+from milpcb.logs.source import Columns, Source, actions_in
 
 ORIGIN = "learnt_from"  # the key of policy.json under which it stands
 
@@ -96,17 +96,26 @@ class Origin:
         return tuple(field.name for field in self.schema.fields if field.role == role)
 
 
+def as_logged(estimator: Any, source: Source) -> None:
+    """Let a fitted estimator return actions as the log has them, and read the log's marks of missing values."""
+    estimator.actions_ = actions_in(source)
+    policy, schema = estimator.policy_, Schema(tuple(_marked(estimator.schema_, source)))
+    if hasattr(policy, "with_columns"):
+        estimator.policy_ = policy.with_columns(schema, policy.names.columns, policy.names.actions)
+    estimator.schema_ = schema
+
+
 def schema_of(source: Source) -> Schema:
     """Return the features of a log as they were read, and what was done and what came of it."""
     columns, marks = source.columns, source.columns.missing
-    features = [
-        replace(field, missing_as=tuple(dict.fromkeys((*marks, *_marks(source.missing.get(field.name, {}))))))
-        for field in Schema.infer(source.frame).fields
-    ]
+    features = _marked(Schema.infer(source.frame), source)
     done = Field(columns.action, "category", source.log.actions, role="action", missing_as=marks)
     ends = (float(source.log.outcome.min()), float(source.log.outcome.max()))
     return Schema((*features, done, Field(columns.outcome, "number", ends, role="outcome", missing_as=marks)))
 
 
-def _marks(counts: Mapping[str, int]) -> list[str]:
-    return [mark for mark in counts if mark != EMPTY]
+def _marked(schema: Schema, source: Source) -> Iterator[Field]:
+    """Yield the fields of features with the marks that were named, and those that were found in each."""
+    for field in schema.fields:
+        found = (mark for mark in source.missing.get(field.name, {}) if mark != EMPTY)
+        yield replace(field, missing_as=tuple(dict.fromkeys((*source.columns.missing, *found))))

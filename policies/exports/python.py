@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from keyword import iskeyword
+from math import inf
 
 from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
@@ -15,18 +16,18 @@ from policies.names import Names
 
 HEAD = '''\
 def {name}(row):
-    """Return the action of one row, a mapping from names of columns to values; None, NaN, NA and "" are missing.
+    """Return the action of one row, a mapping from names of columns to values; None, NaN, NA and marks are missing.
 
     Raises ValueError on what cannot be a value of its column, and where one is missing that never was.
     """
 
-    def read(column, kind, missing):
+    def read(column, kind, missing, marks=()):
         value = row[column]
         lost = type(value).__name__ in {nothing}
         value = value.item() if hasattr(value, "item") and not lost else value
-        if lost or value is None or value != value or (value == "" and kind == "text"):
+        if lost or value is None or value != value or value in marks:
             fits, value = missing, None
-        elif kind in ("text", "any text"):
+        elif kind == "text":
             fits = isinstance(value, str)
         else:
             fits = hasattr(value, "__float__") and (kind != "number" or not isinstance(value, bool))
@@ -37,6 +38,7 @@ def {name}(row):
         return value
 
 '''
+INFINITE = {inf: "1e999", -inf: "-1e999"}  # which have no name in Python without an import
 # By the source itself, or by Python.
 USED = ("__debug__", "abs", "bool", "float", "hasattr", "isinstance", "str", "type", "ValueError")
 
@@ -52,19 +54,22 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
     fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
     variables = {field.name: f"x{i}" for i, field in enumerate(fields)}
     lines = [HEAD.format(name=name, largest=repr(LARGEST), nothing=NOTHING)]
-    lines += [
-        f"    {variables[field.name]} = read({field.name!r}, {_kind(field)!r}, {field.missing!r})\n" for field in fields
-    ]
+    lines += [f"    {variables[field.name]} = {_reading(field)}  # {field.words()}\n" for field in fields]
     lines += _Writer(names, actions, variables).lines(decision, "    ")
     return "".join(lines)
 
 
+def _reading(field: Field) -> str:
+    marks = "".join(f", {mark!r}" if mark not in INFINITE else f", {INFINITE[mark]}" for mark in field.marks)
+    return f"read({field.name!r}, {_kind(field)!r}, {field.missing!r}{f', ({marks[2:]},)' if marks else ''})"
+
+
 def _kind(field: Field) -> str:
-    """Return what the function takes for a column; "text" is never empty, and truth may stand for a number."""
+    """Return what the function takes for a column; truth may stand for a number."""
     if field.kind == "boolean":
         return "truth"
     if field.texts:
-        return "any text" if "" in field.values else "text"
+        return "text"
     return "number or truth" if field.takes_truth else "number"
 
 

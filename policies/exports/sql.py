@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from typing import cast
 
-from milpcb.core.checks import MOST
-from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
+from milpcb.core.checks import LARGEST, MOST
+from milpcb.data.columns import HOLDS, Indicator, Number, Reached, Value
 from milpcb.data.fields import Field
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
@@ -23,25 +24,24 @@ SMALL = 2**24  # integers below it are the same in every type of number
 def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -> str:
     """Return a CASE expression whose value is the action of a row, one of ``actions``.
 
-    Columns are quoted and named as in the tables that the policy reads; NULL is a missing value. Where a value is
-    missing that never was when the policy was learnt, or is neither true nor false where it must be, the answer is
-    NULL, as ``predict`` raises there. Databases convert types by their own rules: numbers must be stored as numbers,
-    and strings as strings.
+    Columns are quoted and named as in the tables that the policy reads; a missing value is NULL, or one of its field's
+    marks. Where a value is missing that never was when the policy was learnt, or is neither true nor false where it
+    must be, the answer is NULL, as ``predict`` raises there. Databases convert types by their own rules: numbers must
+    be stored as numbers, and strings as strings. What is known of the columns stands before it, as comments.
     """
-    fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
-    lines = _decision(decision, names, actions)
+    fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
+    lines = _Writer(names, actions).decision(decision)
     if wrong := [test for field in fields for test in _wrong(field)]:
         lines = ["CASE", f"  WHEN {' OR '.join(wrong)} THEN NULL", "  ELSE", *(f"    {line}" for line in lines), "END"]
-    return "\n".join(lines)
+    return "\n".join([*(f"-- {field.words()}" for field in fields if names.fields), *lines])
 
 
 def _wrong(field: Field) -> Iterator[str]:
     """Yield the conditions of a value that ``predict`` refuses, as far as SQL can test it."""
-    name = _quoted(field.name, '"')
     if not field.missing:
-        yield f"{name} IS NULL"
+        yield f"{_known(field)} IS NULL"
     if field.kind == "boolean":
-        yield f"{_word(name)} NOT IN ({', '.join(map(literal, (*TRUE, *FALSE)))})"
+        yield f"{_word(_known(field))} NOT IN ({', '.join(map(literal, (*TRUE, *FALSE)))})"
 
 
 def _word(name: str) -> str:
@@ -49,86 +49,105 @@ def _word(name: str) -> str:
     return f"CAST({name} AS VARCHAR)"
 
 
-def _decision(decision: Decision, names: Names, actions: Sequence[Value]) -> list[str]:
-    """Return a literal, or a CASE with a line for each of a chain of conditions.
+def _known(field: Field) -> str:
+    """Return the value of a column, NULL where it is a mark of a missing one, which is a number among numbers only.
 
-    Lines are indented before they are joined: a name or category may hold line breaks of its own.
+    No comparison with '' is written in any other way: databases for which it is NULL take NULLIF all the same.
     """
-    if isinstance(decision, int):
-        return [literal(actions[decision])]
-    lines = ["CASE"]
-    while isinstance(decision, If):
-        head = f"  WHEN {_condition(decision.condition, names)} THEN"
-        lines += _after(head, _decision(decision.yes, names, actions))
-        decision = decision.no
-    return [*lines, *_after("  ELSE", _decision(decision, names, actions)), "END"]
+    known = _quoted(field.name, '"')
+    for mark in field.marks if field.kind != "boolean" else ():
+        if isinstance(mark, str) if field.texts else not isinstance(mark, str) and abs(cast("float", mark)) <= LARGEST:
+            known = f"NULLIF({known}, {literal(mark)})"
+    return known
 
 
 def _after(head: str, lines: list[str]) -> list[str]:
     return [f"{head} {lines[0]}"] if len(lines) == 1 else [head, *(f"    {line}" for line in lines)]
 
 
-def _condition(condition: Condition, names: Names) -> str:
-    """Return a condition that is true where it holds; elsewhere it is false or NULL, which WHEN takes alike."""
-    if isinstance(condition, Test):
-        return _test(names.column(condition.feature), condition.sign, condition.cut)
-    if isinstance(condition, Reaches):
-        score = " + ".join(_term(term, names.column(term.feature)) for term in condition.terms)
-        return f"{score} >= {literal(float(condition.cut))}"
-    parts = [_condition(part, names) for part in condition.parts]
-    word = " AND " if isinstance(condition, AllOf) else " OR "
-    return parts[0] if len(parts) == 1 else f"({word.join(parts)})"
+class _Writer:
+    """Writes conditions that are true where they hold; elsewhere they are false or NULL, which WHEN takes alike."""
+
+    def __init__(self, names: Names, actions: Sequence[Value]) -> None:
+        self._names, self._actions = names, actions
+
+    def decision(self, decision: Decision) -> list[str]:
+        """Return a literal, or a CASE with a line for each of a chain of conditions.
+
+        Lines are indented before they are joined: a name or category may hold line breaks of its own.
+        """
+        if isinstance(decision, int):
+            return [literal(self._actions[decision])]
+        lines = ["CASE"]
+        while isinstance(decision, If):
+            head = f"  WHEN {self._condition(decision.condition)} THEN"
+            lines += _after(head, self.decision(decision.yes))
+            decision = decision.no
+        return [*lines, *_after("  ELSE", self.decision(decision)), "END"]
+
+    def _condition(self, condition: Condition) -> str:
+        if isinstance(condition, Test):
+            return self._test(condition.feature, condition.sign, condition.cut)
+        if isinstance(condition, Reaches):
+            score = " + ".join(self._term(term) for term in condition.terms)
+            return f"{score} >= {literal(float(condition.cut))}"
+        parts = [self._condition(part) for part in condition.parts]
+        word = " AND " if isinstance(condition, AllOf) else " OR "
+        return parts[0] if len(parts) == 1 else f"({word.join(parts)})"
+
+    def _test(self, feature: int, sign: str, cut: float) -> str:
+        column = self._names.column(feature)
+        if not isinstance(column, Number):
+            inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
+            return self._holds(feature, column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
+        number = self._known(feature)
+        test = _compared(number, sign, cut)
+        holds = column.missing is not None and HOLDS[sign](column.missing, cut)
+        return f"({test} OR {number} IS NULL)" if holds else test
+
+    def _known(self, feature: int) -> str:
+        return _known(self._names.field(feature))
+
+    def _holds(self, feature: int, column: Indicator, *, holds: bool) -> str:
+        """Return the condition of a column, or its opposite."""
+        known, word = self._known(feature), "IN" if holds else "NOT IN"
+        if isinstance(column, Reached):
+            return (
+                _compared(known, ">=", column.cut)
+                if holds
+                else f"({_compared(known, '<', column.cut)} OR {known} IS NULL)"
+            )
+        listed = [value for value in column.values if value is not None]
+        if not listed:
+            return f"{known} IS {'' if holds else 'NOT '}NULL"
+        if None not in column.values:  # then a mark is like any other value
+            known = _quoted(column.name, '"')
+        among = known
+        if all(isinstance(value, bool) for value in listed):
+            among, listed = _word(known), [text for value in listed for text in (TRUE if value else FALSE)]
+        among = f"{among} {word} ({', '.join(map(literal, listed))})"
+        return f"({among} OR {known} IS NULL)" if (None in column.values) == holds else among
+
+    def _term(self, term: Term) -> str:
+        """Return weight * points as floats, so that small types of integers do not overflow."""
+        column = self._names.column(term.feature)
+        if not isinstance(column, Number):
+            points = f"CASE WHEN {self._holds(term.feature, column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
+        elif term.steps is not None:
+            tests = (self._test(term.feature, ">=", step) for step in term.steps)
+            points = " + ".join(f"CASE WHEN {test} THEN 1 ELSE 0 END" for test in tests)
+        else:
+            number = self._known(term.feature)
+            if column.missing is not None:
+                number = f"COALESCE({number}, {literal(column.missing)})"
+            points = f"CAST({number} AS DOUBLE PRECISION)"
+        return f"{literal(float(term.weight))} * ({points})"
 
 
-def _test(column: Column, sign: str, cut: float) -> str:
-    if not isinstance(column, Number):
-        inside, outside = HOLDS[sign](column.inside, cut), HOLDS[sign](1 - column.inside, cut)
-        return _holds(column, holds=inside) if inside != outside else ALWAYS if inside else NEVER
-    test = _compared(column, sign, cut)
-    holds = column.missing is not None and HOLDS[sign](column.missing, cut)
-    return f"({test} OR {_name(column)} IS NULL)" if holds else test
-
-
-def _compared(column: Column, sign: str, cut: float) -> str:
+def _compared(number: str, sign: str, cut: float) -> str:
     """Return the comparison of a number with a cut, as floats where integers would be compared exactly."""
-    name = _name(column) if abs(cut) < MOST else f"CAST({_name(column)} AS DOUBLE PRECISION)"
-    return f"{name} {sign} {literal(float(cut))}"
-
-
-def _holds(column: Indicator, *, holds: bool) -> str:
-    """Return the condition of a column, or its opposite; see ``_condition``."""
-    name, word = _name(column), "IN" if holds else "NOT IN"
-    if isinstance(column, Reached):
-        return (
-            _compared(column, ">=", column.cut)
-            if holds
-            else f"({_compared(column, '<', column.cut)} OR {name} IS NULL)"
-        )
-    listed = [value for value in column.values if value is not None]
-    if not listed:
-        return f"{name} IS {'' if holds else 'NOT '}NULL"
-    if all(isinstance(value, bool) for value in listed):
-        name_in, listed = _word(name), [text for value in listed for text in (TRUE if value else FALSE)]
-    else:
-        name_in = name
-    among = f"{name_in} {word} ({', '.join(map(literal, listed))})"
-    return f"({among} OR {name} IS NULL)" if (None in column.values) == holds else among
-
-
-def _term(term: Term, column: Column) -> str:
-    """Return weight * points as floats, so that small types of integers do not overflow."""
-    if not isinstance(column, Number):
-        points = f"CASE WHEN {_holds(column, holds=column.inside == 1)} THEN 1 ELSE 0 END"
-    elif term.steps is not None:
-        points = " + ".join(f"CASE WHEN {_test(column, '>=', step)} THEN 1 ELSE 0 END" for step in term.steps)
-    else:
-        number = _name(column) if column.missing is None else f"COALESCE({_name(column)}, {literal(column.missing)})"
-        points = f"CAST({number} AS DOUBLE PRECISION)"
-    return f"{literal(float(term.weight))} * ({points})"
-
-
-def _name(column: Column) -> str:
-    return _quoted(column.name, '"')
+    number = number if abs(cut) < MOST else f"CAST({number} AS DOUBLE PRECISION)"
+    return f"{number} {sign} {literal(float(cut))}"
 
 
 def literal(value: Value) -> str:

@@ -252,7 +252,7 @@ def test_one_pass_reads_marks_as_memory_does(tmp_path, monkeypatch):
         done = CliRunner().invoke(cli, ["learn", f"{name}-*.parquet", *ways, *marks], standalone_mode=False)
         assert done.exception is None, done.exception
         document = json.loads((tmp_path / name / "policy.json").read_text())
-        found[name] = document["policy"], document["policy_value_"], done.output
+        found[name] = document["policy"]["rules"], document["policy_value_"], done.output
     assert found["marked"][:2] == found["empty"][:2]
     said = f"Read as missing: 'age' where it is -999 ({lost.sum()} rows)"
     assert said in found["marked"][2]

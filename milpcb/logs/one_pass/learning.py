@@ -22,8 +22,8 @@ from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of, parts_of
 from milpcb.logs.one_pass.kept_sums import KeptSums, forget
 from milpcb.logs.one_pass.page import page, rule_pictures
-from milpcb.logs.origin import Origin
-from milpcb.logs.source import Columns, Source, actions_in, make_source
+from milpcb.logs.origin import Origin, as_logged
+from milpcb.logs.source import Columns, Source, make_source
 
 Step = Callable[[str], AbstractContextManager[Tick]]
 
@@ -112,7 +112,7 @@ def _found(
     columns, (learnt, other) = source.columns, parts
     how = {"maximise": columns.maximise, "randomised": columns.randomised}
     estimator.fit_moments(layout, learnt, **how)
-    estimator.actions_ = actions_in(source)
+    as_logged(estimator, source)
     contexts = layout.contexts(estimator.stand_in_.codes)
     aside = None if other is None else estimator.stand_in(layout, other, **how)
     value, gain = (None, None) if aside is None else aside_of(estimator, layout, aside, questions.level)
