@@ -203,7 +203,8 @@ class Field:
             example = written(cast("float", self.values[-1]))
             raise self._unfit(entry, row, f"and its values are numbers such as {example}", "give a number")
         if not abs(cast("float", entry)) <= LARGEST:
-            raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", "give a finite number")
+            fix = f"give a finite number{', or None where it is not known' if self.missing else ''}"
+            raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", fix)
         return int(entry) if isinstance(entry, bool) else entry
 
     def _numbers(self, entries: Floats) -> Floats:

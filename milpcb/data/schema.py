@@ -12,13 +12,8 @@ from milpcb.core.checks import number_array
 from milpcb.data.columns import Value, Values, as_number
 from milpcb.data.fields import Field, kinds_of, plain
 from milpcb.data.frames import GivenColumn, given_columns, table_names
+from milpcb.data.spellings import MARKS, odd_numbers, odd_words
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
-
-# How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
-MARKS = {
-    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-",
-    "--", ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
-}  # fmt: skip  # in lower case
 
 
 @dataclass(frozen=True)
@@ -160,3 +155,5 @@ def _noted(field: Field) -> Iterator[str]:
     marks = [text for text in texts if text.strip().lower() in MARKS]
     if marks:
         yield f"{name} has the value {shown(marks[0])}, which is kept as a string, and not read as missing"
+    if odd := odd_numbers(texts) or odd_words(texts):
+        yield f"{name} holds {odd}"

@@ -12,7 +12,7 @@ from milpcb.core.checks import MOST
 from milpcb.core.decimals import written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
-from milpcb.data.schema import MARKS
+from milpcb.data.spellings import MARKS, odd_numbers, odd_words
 from milpcb.errors import clipped
 from milpcb.logs.features import SCALE, in_command
 from milpcb.types import Floats, Ints
@@ -60,7 +60,7 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
                 f"'{name}' is taken for codes and not for numbers, as '{clipped(codes[0])}' begins with 0: rules test "
                 "which string it is."
             )
-        elif (numbers.abs() > MOST).any():
+        elif (numbers.is_finite() & (numbers.abs() > MOST)).any():
             yield f"'{name}' holds integers beyond 2^53, as identifiers are: rules test which string it is."
         elif len(values) > SCALE:
             yield f"'{name}' holds numbers that are written as strings: rules test which string it is."
@@ -69,10 +69,9 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
             f"'{name}' is '{value}' in {_rows(rows)}, which is read as a string like any other: add --missing "
             f"{in_command(value)} if nothing is known there."
         )
-    bare = values.str.strip_chars()
-    twice = bare.filter(bare.is_duplicated())
-    if len(twice):
-        yield f"'{name}' is '{clipped(twice[0])}' with and without blanks around it: rules take them for two strings."
+    texts = sorted(values.to_list())
+    if odd := odd_numbers(texts) or odd_words(texts):
+        yield f"'{name}' holds {odd}."
 
 
 def _of_numbers(column: pl.Series) -> Iterator[str]:

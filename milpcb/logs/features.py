@@ -15,9 +15,10 @@ import polars as pl
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
+from milpcb.data.spellings import MARKS, odd_numbers
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
-from milpcb.logs.kinds import COMMAS, DATE
+from milpcb.logs.kinds import COMMAS, DATE, among
 
 PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words of a name: patient_id, patientID
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
@@ -26,7 +27,7 @@ MOSTLY = 0.5  # share of the rows from which different strings are taken for an 
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 SCALE = 10  # different numbers from which a column is taken for a measurement, whatever else it holds
 FEW = 5  # other strings in such a column, up to which they are no categories
-GROUPED = r"^[-+]?\d{1,3}([.,' ]?\d{3})*([.,]\d+)?$"  # a number with a sign behind its thousands
+GROUPED = "^[-+]?[0-9]{1,3}([.,'\u2019_ ]?[0-9]{3})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
 
 
 @dataclass(frozen=True)
@@ -158,9 +159,12 @@ def _nearly_numbers(column: pl.Series) -> str:
     plain = values.cast(pl.Float64, strict=False).is_not_null()
     if values.str.contains(f"^{CODE.pattern}").any() or plain.all():
         return ""
-    if len(values) > 1 and values.str.contains(GROUPED).all():
-        shown = values.filter(~plain)[0]
+    own = ~among(values.str.to_lowercase(), MARKS)
+    if own.sum() > 1 and values.filter(own).str.contains(GROUPED).all() and (own & ~plain).any():
+        shown = values.filter(own & ~plain)[0]
         return f"numbers such as '{shown}', of which the point or comma can be read in two ways: write 1234.5"
+    if len(values) > SCALE and (odd := odd_numbers(values)):
+        return odd
     numbers = plain | values.str.contains(COMMAS)
     others = values.filter(~numbers).to_list()
     if numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
@@ -173,4 +177,7 @@ def _infinite(column: pl.Series) -> str:
     if not column.dtype.is_float():
         return ""
     found = column.is_infinite().arg_max()
-    return f"infinite in row {found + 1}" if found is not None and column.is_infinite().any() else ""
+    if found is None or not column.is_infinite().any():
+        return ""
+    marks = ",".join(map(str, column.filter(column.is_infinite()).unique().to_list()))
+    return f"infinite in row {found + 1}; --missing {marks} if nothing is known there"

@@ -15,7 +15,7 @@ import polars as pl
 from milpcb.core.checks import MOST
 from milpcb.data.columns import as_number
 from milpcb.data.csv_pieces import CODE
-from milpcb.data.schema import MARKS
+from milpcb.data.spellings import MARKS
 from milpcb.errors import clipped
 
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"

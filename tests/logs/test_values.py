@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.cli import cli
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs.read import read_file
@@ -128,12 +130,64 @@ def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
     assert found.log.actions == ("call", "letter")
 
 
-def test_strings_that_differ_by_blanks_only_are_said(tmp_path):
-    """Nobody sees the blank behind a value."""
-    path = written(tmp_path, {"region": [["north", "south", "north "][i % 3] for i in range(ROWS)]})
-    assert source(path).notes == (
-        "'region' is 'north' with and without blanks around it: rules take them for two strings.",
-    )
+CENTS = [f"{17 + 7 * i % 180}" for i in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (["north", "south", "north "], "'north' and 'north ', which are two strings to a rule"),
+        (["Nord", "nord", "NA"], "'Nord' and 'nord', which are two strings to a rule"),
+        (["ja", "nein", "0", "1"], "yes and no in several ways, '0', '1', 'ja', 'nein'"),
+        (["5 €", "10 €", "N/A"], "numbers with '€', such as '10 €'"),
+        (["45%", "50%"], "numbers with '%', such as '45%'"),
+        (["EUR 5", "EUR 7"], "numbers with 'EUR', such as 'EUR 5'"),
+        (["5km", "7km"], "numbers with 'km', such as '5km'"),
+        (["\u0663", "\u0664", "5"], "numbers in other signs than 0 to 9, - and ., such as '\u0663'"),
+        (["\u22125", "5"], "numbers in other signs than 0 to 9, - and ., such as '\u22125'"),
+    ],
+)
+def test_strings_that_may_mean_the_same_or_numbers_are_said(values, what, tmp_path):
+    """By a note on the log, and by the schema of an estimator; among dates, ranges and ranks there is nothing odd."""
+    column = [values[i % len(values)] for i in range(ROWS)]
+    assert any(f"'x' holds {what}" in note for note in source(written(tmp_path, {"x": column})).notes)
+    assert any(f"'x' holds {what}" in line for line in Schema.infer(pl.DataFrame({"x": column})).lines())
+
+
+@pytest.mark.parametrize("values", [["18-25", "65+"], ["1st", "2nd"], ["Ward 1", "Ward 2"], ["yes", "no"], ["m", "w"]])
+def test_strings_that_only_look_like_numbers_are_said_nothing_of(values, tmp_path):
+    """Ranges, ranks and names with numbers are categories, as which they are read."""
+    assert source(written(tmp_path, {"x": [values[i % 2] for i in range(ROWS)]})).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        (
+            [f"{cents} €" for cents in CENTS],
+            "numbers with '€', such as '17 €', which are strings to a rule: write them",
+        ),
+        ([f"{cents}%" for cents in CENTS], "numbers with '%'"),
+        ([f"${cents}" for cents in CENTS], "numbers with '$'"),
+        (["8'961", "950", "N/A"], "numbers such as '8'961', of which the point or comma can be read in two ways"),
+        (["8\u2019961", "950"], "of which the point or comma can be read in two ways"),
+        (["1_000", "950"], "of which the point or comma can be read in two ways"),
+        ([chr(0x661 + i % 9) + chr(0x660 + i // 9) for i in range(40)], "numbers in other signs than 0 to 9"),
+        (["1.5", "inf", "2"], "infinite in row 2; --missing inf if nothing is known there"),
+    ],
+)
+def test_measurements_that_are_no_plain_numbers_are_refused(values, what, tmp_path):
+    """One line names the column, the first of them, and the way out."""
+    with pytest.raises(InputError, match=re.escape(what)) as caught:
+        source(written(tmp_path, {"x": [values[i % len(values)] for i in range(ROWS)]}))
+    assert str(caught.value).startswith("no rule can read 'x'")
+    assert "\n" not in str(caught.value)
+
+
+def test_infinity_is_missing_if_it_is_named(tmp_path):
+    """As the message advises."""
+    found = source(written(tmp_path, {"x": ["1.5", "inf", "-inf"] * (ROWS // 3)}), missing=("inf", "-inf"))
+    assert found.frame["x"].to_list() == [1.5, None, None] * (ROWS // 3)
 
 
 @pytest.mark.parametrize("name", ["bid", "paid", "grid", "covid", "PAID", "fluid level", "hybrid"])

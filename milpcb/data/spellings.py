@@ -1,0 +1,72 @@
+"""Strings that may mean numbers, or yes and no, and that no reader takes for these: a line names them, and a way out.
+
+Nothing is guessed: "45%" is 45 to some and 0.45 to others, and a rule must be asked with what it was learnt from.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from unicodedata import category
+
+from milpcb.errors import shown
+
+# How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
+MARKS = {
+    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-",
+    "--", ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
+}  # fmt: skip  # in lower case
+TRUTH = {
+    "true", "false", "t", "f", "yes", "no", "y", "n", "ja", "nein", "j", "oui", "non", "si", "sí", "sì", "wahr",
+    "falsch", "vrai", "faux", "on", "off", "1", "0", "1.0", "0.0",
+}  # fmt: skip
+NUMBER = re.compile(r"[-+\u2212]?\d+(?:[.,'\u2019_ \u00a0\u202f]?\d+)*")  # in any digits, with signs between them
+CURRENCY = re.compile("[A-Z]{3}")
+
+
+def odd_numbers(texts: Iterable[str]) -> str:
+    """Return in words which numbers strings hold and how to write them; "" where some are none, or all are plain.
+
+    They are odd where all have the same unit, or one has other digits, or another minus, than 0 to 9 and -. Marks of
+    missing values may stand among them.
+    """
+    first, odd = None, ""
+    for text in _known(texts):
+        number = NUMBER.search(text)
+        parts = None if number is None else (text[: number.start()].strip(), text[number.end() :].strip())
+        first = first or parts
+        if parts is None or parts != first:
+            return ""
+        odd = odd or (text if any(parts) or any(map(_is_odd, text)) else "")
+    if first is None or not odd or not (first == ("", "") or _is_unit(*first)):
+        return ""
+    how = f"with {shown(''.join(first))}" if any(first) else "in other signs than 0 to 9, - and ."
+    return f"numbers {how}, such as {shown(odd)}, which are strings to a rule: write them as in 1234.5"
+
+
+def odd_words(texts: Iterable[str]) -> str:
+    """Return in words which strings may mean the same, and what to do; "" where none do."""
+    known: dict[str, str] = {}
+    for text in _known(texts):
+        other = known.setdefault(" ".join(text.split()).casefold(), text)
+        if other != text:
+            return f"{shown(other)} and {shown(text)}, which are two strings to a rule: write them in one way"
+    if len(known) > 2 and TRUTH.issuperset(known):
+        named = ", ".join(map(shown, known.values()))
+        return f"yes and no in several ways, {named}, each of which is a string of its own: write them in one way"
+    return ""
+
+
+def _known(texts: Iterable[str]) -> Iterable[str]:
+    return (text for text in texts if text.strip().lower() not in MARKS)
+
+
+def _is_odd(sign: str) -> bool:
+    return sign == "\u2212" or (sign.isdecimal() and not sign.isascii())
+
+
+def _is_unit(before: str, after: str) -> bool:
+    """Return whether what stands around a number may be its unit: a currency before it, or letters and % behind it."""
+    if before:
+        return not after and (CURRENCY.fullmatch(before) is not None or {category(sign) for sign in before} == {"Sc"})
+    return after[0].isalpha() or after[0] in "%‰°" or category(after[0]) == "Sc"
