@@ -80,10 +80,10 @@ def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> di
         labels, found = list(table.columns), table_names(table) or _positions(len(table.columns), n_rows(table), names)
         return {name: _of_frame(table, labels[_place(name, found)], name) for name in wanted}
     if found := table_names(table):
-        return {name: _of_array(table[found[_place(name, found)]], name) for name in wanted}
+        return {name: _of_records(table[found[_place(name, found)]], name) for name in wanted}
     if rows := named_rows(table):
         return {name: GivenColumn([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
-    array = _array(table)
+    array = as_array(table)
     if array.ndim != 2:
         raise InputError(f"a table of rows and columns is wanted, got shape {array.shape}: give a list of rows")
     found = _positions(array.shape[1], len(array), names)
@@ -194,18 +194,40 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
     return row[name]
 
 
-def _array(table: Any) -> Any:
-    """Return a table without names as an array whose entries are what they were in lists: 12 beside "a" is no "12"."""
-    if np.ma.is_masked(table):
-        masked, table = np.ma.getmaskarray(table), np.ma.getdata(table).astype(object)
-        table[masked] = None
+def as_array(table: Any) -> Any:
+    """Return rows as an array whose entries are what they were in lists, 12 beside "a" no "12"; named ones as records.
+
+    Raises InputError where rows differ in length or names.
+    """
+    if rows := named_rows(table):
+        found = np.empty(len(rows), dtype=[(name, object) for name in rows[0]])
+        for name in rows[0]:
+            for i, row in enumerate(rows):
+                found[name][i] = _entry(row, name, i)
+        return found
     try:
-        array = np.asarray(table)
+        array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
         if array.dtype.kind in "US" and not isinstance(table, np.ndarray):
             array = np.array(table, dtype=object)
     except ValueError as error:
         raise InputError(f"a table must have rows of one length: {error}") from error
     return array
+
+
+def _objects(array: Any) -> Any:
+    """Return an array of objects, None where an entry is masked."""
+    found = np.ma.getdata(array).astype(object)
+    found[np.ma.getmaskarray(array)] = None
+    return found
+
+
+def _of_records(column: Any, name: str) -> GivenColumn:
+    """Return a column of numpy's records, which has a type of its own."""
+    if column.ndim != 1:
+        raise InputError(
+            f"column '{clipped(name)}' has shape {column.shape}: give a table of rows, with a value in each"
+        )
+    return _of_array(_objects(column) if np.ma.is_masked(column) or column.dtype.kind == "b" else column, name)
 
 
 def _of_array(column: Any, name: str) -> GivenColumn:

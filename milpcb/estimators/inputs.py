@@ -8,8 +8,9 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
+from milpcb.core.extras import needs
 from milpcb.data.columns import Values, as_numbers
-from milpcb.data.frames import table_names
+from milpcb.data.frames import as_array, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
@@ -41,16 +42,23 @@ class Features:
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return a table that fits the estimator: a data frame as it is, anything else as an array.
+    """Return a table that fits the estimator: one whose columns or rows carry names as it is, all else as an array.
 
     ``reset`` takes number and names of its columns down; otherwise they must be those. Raises ValueError.
     """
-    if not table_names(X):
+    X = as_array(X) if isinstance(X, (list, tuple)) else X
+    names = table_names(X)
+    if not names:
         try:
             return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         except (ValueError, OverflowError) as error:  # of several lines, or from the insides of numpy
             raise InputError(f"X cannot be read: {error}") from error
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
+    if not is_frame(X):  # scikit-learn reads the names of frames only
+        with needs("learn", "a table of records"):
+            import polars as pl
+        validate_data(estimator, pl.DataFrame(schema=names), reset=reset, skip_check_array=True)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
     if not len(X):
         raise InputError("Found array with 0 sample(s), while a minimum of 1 is required: the data frame has no rows")
     return X

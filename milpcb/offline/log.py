@@ -11,6 +11,7 @@ import numpy as np
 from milpcb.core.checks import LARGEST, ROUNDING, instance, number_array, several
 from milpcb.data.actions import action_name, by_action, check_levels, entries, is_missing, places
 from milpcb.data.columns import Values
+from milpcb.data.frames import as_array
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
@@ -153,8 +154,8 @@ def check_log(log: Any) -> None:
 
 
 def as_table(data: Any) -> Any:
-    """Return arrays and data frames as they are, lists as an array."""
-    return data if hasattr(data, "shape") else np.asarray(data)
+    """Return arrays and data frames as they are, lists as an array, of records where their rows carry names."""
+    return data if hasattr(data, "shape") else as_array(data)
 
 
 def take_rows(table: Any, rows: Ints) -> Any:

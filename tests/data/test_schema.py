@@ -17,6 +17,7 @@ from milpcb.data.fields import Field, plain
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import OptimalPolicyTree, OptimalScoringRule
+from milpcb.offline import read_log, scores
 from policies import DecisionTrees
 
 NUMBER, SHARE = Field("x", values=(18.0, 80.0)), Field("x", values=(0.0, 1.0))
@@ -184,6 +185,32 @@ def test_what_is_no_table_of_these_columns(table: Any, message: str) -> None:
         Schema((Field("a"), Field("b"))).read(table)
 
 
+FRAME = pd.DataFrame({"flag": [True, False] * 20, "age": [20, 60] * 20, "town": ["n", "s"] * 20})
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        FRAME.to_records(index=False),
+        list(FRAME.to_records(index=False)),
+        FRAME.to_dict("records"),
+        list(FRAME.itertuples(index=False)),
+    ],
+)
+def test_estimators_read_rows_that_carry_names(rows: Any) -> None:
+    """Numpy's records and lists of rows, as a data frame of the same columns: to fit, predict, and as a log."""
+    y = ["a", "b"] * 20
+    own, other = OptimalPolicyTree(max_depth=1).fit(FRAME, y), OptimalPolicyTree(max_depth=1).fit(rows, y)
+    assert own.schema_ == other.schema_
+    assert own.feature_names_in_.tolist() == other.feature_names_in_.tolist() == ["flag", "age", "town"]
+    assert own.predict(rows).tolist() == other.predict(FRAME).tolist() == y
+    logs = [read_log(table, y, reward=np.arange(40.0), propensity="randomised") for table in (FRAME, rows)]
+    tables = [scores(log, method="dr").table for log in logs]
+    assert np.array_equal(*tables)
+    with pytest.raises(InputError, match=r"column 'flag' has shape \(\): give a table"):
+        own.predict(FRAME.to_records(index=False)[0])
+
+
 def test_a_masked_entry_is_missing() -> None:
     """What stands under the mask is nobody's value: by a schema it is missing, and a class refuses it."""
     table = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
@@ -191,6 +218,8 @@ def test_a_masked_entry_is_missing() -> None:
     assert np.isnan(schema.read(table)["b"]).tolist() == [True, False]
     with pytest.raises(InputError, match="column 'a' is missing in row 0"):
         schema.read(table[:, ::-1])
+    records = np.ma.array([(1.0, 2.0)], mask=[(0, 1)], dtype=[("a", float), ("b", float)])
+    assert np.isnan(schema.read(records)["b"]).tolist() == [True]
     with pytest.raises(InputError, match="contexts has masked entries"):
         DecisionTrees(2, depth=1, thresholds=2).on(table)
 
