@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import linecache
 import os
 import sysconfig
 import traceback
@@ -112,11 +113,30 @@ def cause(error: BaseException) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: {type(error).__name__}: {error.msg}"
     what = f"{type(error).__name__}: {clipped(str(error), 300)}" if str(error) else type(error).__name__
-    frames = traceback.extract_tb(error.__traceback__)
-    called = [frame for frame in frames if not frame.filename.startswith(("<frozen", *_RESOLVERS))]
-    own = [frame for frame in called if not frame.filename.startswith(_INSTALLED)]
-    place = (own or called)[-1:]
-    return f"{place[0].filename}, line {place[0].lineno}: {what}" if place else what
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    called = [(name, line) for name, line in frames if not name.startswith(("<frozen", *_RESOLVERS))]
+    own = [(name, line) for name, line in called if not (name.startswith(_INSTALLED) or _is_compiled(name))]
+    return next((f"{name}, line {line}: {what}" for name, line in reversed(own or called)), what)
+
+
+def traced(error: BaseException) -> str:
+    """Return the traceback of an error; of compiled code it has no lines.
+
+    Compilers such as Cython call sources by relative paths: Python would look in the current folder, where such a file
+    is anybody's, and wait for a pipe of that name.
+    """
+    found, errors = traceback.TracebackException.from_exception(error, lookup_lines=False), [error]
+    for each in errors:  # it grows
+        errors += [other for other in (each.__cause__, each.__context__) if other is not None and other not in errors]
+        for frame, _ in traceback.walk_tb(each.__traceback__):
+            name = frame.f_code.co_filename
+            if _is_compiled(name):
+                linecache.cache[name] = (0, None, [], name)
+    return "".join(found.format())
+
+
+def _is_compiled(name: str) -> bool:
+    return not (name.startswith("<") or Path(name).is_absolute())
 
 
 def out_of_memory(error: BaseException | None) -> bool:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 
-from milpcb.errors import MEMORY, InputError, cause, out_of_memory
+from milpcb.errors import MEMORY, InputError, cause, out_of_memory, traced
 from milpcb.plugins import injection
 
 
@@ -46,3 +49,21 @@ def test_a_library_that_is_missing_is_not_called_too_large() -> None:
         ctypes.CDLL("libno_such_thing.so")
     assert not out_of_memory(raised.value)
     assert "libno_such_thing" in cause(raised.value)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: Path(path).write_text("foreign text\n" * 2000)])
+def test_no_source_is_read_from_the_current_folder(make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even where a file, or a pipe that nobody writes, is called as a source of compiled code is."""
+    monkeypatch.chdir(tmp_path)
+    Path("numpy/random").mkdir(parents=True)
+    for name in ("_generator.pyx", "_bounded_integers.pyx"):
+        make(f"numpy/random/{name}")
+    with pytest.raises(ValueError, match="low >= high") as raised:
+        np.random.default_rng(0).integers(5, 2)
+    later = TypeError("in turn")
+    later.__cause__ = raised.value
+    told = traced(later)
+    assert "_bounded_integers.pyx" in told
+    assert "foreign" not in told
+    assert "np.random.default_rng(0).integers(5, 2)" in told
+    assert cause(raised.value).startswith(__file__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from milpcb.core.checks import context_array, cost_array, whole
-from milpcb.data.tables import read_table
+from milpcb.data.tables import read_table, separators
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
+_log = logging.getLogger(__name__)
 Order = Literal["file", "shuffled"]
 
 
@@ -122,9 +124,11 @@ class _History:
 
 @lru_cache(maxsize=4)
 def _read(contexts: Path, costs: Path, *_written: int) -> _History:
-    """Read both files; files that were written again are read again."""
+    """Read both files, and say what separates values if not commas; files that were written again are read again."""
     features, table = read_table(contexts)
     actions, prices = read_table(costs)
+    for line in separators(contexts, costs):
+        _log.warning(line)
     whole(f"the number of columns of {costs}", prices.shape[1], 2)
     if len(table) != len(prices):
         raise InputError(

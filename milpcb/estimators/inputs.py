@@ -8,10 +8,10 @@ from typing import Any
 
 from sklearn.utils.validation import validate_data
 
-from milpcb.core.extras import needs
 from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import as_array, is_frame, table_names
 from milpcb.data.schema import Schema
+from milpcb.data.tables import frame_of
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
@@ -53,12 +53,8 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
             return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         except (ValueError, OverflowError) as error:  # of several lines, or from the insides of numpy
             raise InputError(f"X cannot be read: {error}") from error
-    if not is_frame(X):  # scikit-learn reads the names of frames only
-        with needs("learn", "a table of records"):
-            import polars as pl
-        validate_data(estimator, pl.DataFrame(schema=names), reset=reset, skip_check_array=True)
-    else:
-        validate_data(estimator, X, reset=reset, skip_check_array=True)
+    named = X if is_frame(X) else frame_of(Schema.of_numbers(names).fields, [[0] * len(names)])  # for scikit-learn
+    validate_data(estimator, named, reset=reset, skip_check_array=True)
     if not len(X):
         raise InputError("Found array with 0 sample(s), while a minimum of 1 is required: the data frame has no rows")
     return X

@@ -396,3 +396,13 @@ def test_a_replay_takes_no_row_numbers_for_a_feature(tmp_path):
     (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
     with pytest.raises(InputError, match="column 1 is called '', as pandas calls row numbers"):
         Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
+
+
+def test_a_replay_says_once_what_separates_values(tmp_path, caplog):
+    """A spreadsheet's semicolons, once for each file and content; nothing of commas."""
+    (tmp_path / "x.csv").write_text("age;visits\n20;1\n50;2\n")
+    (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
+    for _ in range(2):
+        replay = Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
+    assert replay.feature_names == ("age", "visits")
+    assert caplog.messages == ["x.csv is read as separated by ';'."]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from milpcb.core.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 from milpcb.core.long_search import interrupts_end_everything
-from milpcb.errors import MilpcbError, RunError, cause
+from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.layout import file_of
 from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.store import describe, installed
@@ -205,7 +204,7 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
     except MemoryError:
         return Failure("out of memory; make the policy class, the contexts or the number of workers smaller")
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a mistake in one learner must not end the others
-        return Failure(cause(error), traceback.format_exc())
+        return Failure(cause(error), traced(error))
 
 
 def play_cell(cell: Task, files: TaskFiles) -> Outcome:
