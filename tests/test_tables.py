@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from milpcb.data.tables import read_table
+from milpcb.data.tables import read_table, remarks
 from milpcb.errors import InputError
 
 READABLE = {
@@ -92,3 +92,11 @@ def test_an_empty_parquet_file_is_refused(tmp_path):
     pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="no rows"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_a_first_line_of_numbers_that_may_be_names_is_said(tmp_path):
+    """As pandas writes columns that it has only numbered; numbers that are no such names are data."""
+    said = ["x.csv: the first line, 0,1, is read as numbers, and not as names."]
+    for text, wanted in (("0,1\n5,7\n", said), ("a,b\n0,1\n", []), ("1,0\n0,1\n", []), ("0\n1\n", [])):
+        (tmp_path / "x.csv").write_text(text)
+        assert list(remarks(tmp_path / "x.csv")) == wanted

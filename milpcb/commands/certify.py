@@ -63,13 +63,13 @@ def certify(
     cost (0 or more) and probability (with which the action was drawn). Further options are those of the policy class,
     e.g. --depth 2.
     """
-    from milpcb.data.tables import separators
+    from milpcb.data.tables import remarks
     from milpcb.oracles import open_oracle
 
     check_confidence(confidence)
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
-    for note in separators(log):
+    for note in remarks(log):
         err.print(f"note: {note}")
     found = _actions(log, played.labels, actions)
     given = {

@@ -53,7 +53,7 @@ def solve(
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
-    from milpcb.data.tables import read_table, separators
+    from milpcb.data.tables import read_table, remarks
     from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
     from milpcb.solvers import solver_name
@@ -67,7 +67,7 @@ def solve(
         real("--near", near, "finite and not negative", lambda slack: slack >= 0)
     features, rows = read_table(contexts)
     actions, matrix = read_table(costs)
-    for note in separators(contexts, costs):
+    for note in remarks(contexts, costs):
         err.print(f"note: {note}")
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")

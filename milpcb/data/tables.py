@@ -99,10 +99,14 @@ def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     return _checked(path, names), numbers
 
 
-def separators(*paths: Path) -> list[str]:
-    """Return a line for each of some files that could be read whose values are separated by no comma."""
-    texts = (path for path in paths if path.suffix != ".parquet")
-    return [line for path in texts for piece in islice(pieces(path), 1) for line in separated(path, piece.separator)]
+def remarks(*paths: Path) -> Iterator[str]:
+    """Yield what somebody might not expect of files that could be read: no commas, and 0,1,... that may be names."""
+    for path in (path for path in paths if path.suffix != ".parquet"):
+        for piece in islice(pieces(path), 1):
+            yield from separated(path, piece.separator)
+            first = next(values for _, values in piece.rows())
+            if len(first) > 1 and first == list(map(str, range(len(first)))):
+                yield f"{path.name}: the first line, {clipped(','.join(first))}, is read as numbers, and not as names."
 
 
 def read_labelled(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -155,14 +155,18 @@ def _actions(one: Mapping[str, Any]) -> list[Any]:
 
 def numbers(context: Any) -> list[float]:
     """Return a context as a flat list of numbers; one of none at all is a 0."""
-    if context is None:
-        return [0.0]
+    return [0.0] if context is None else list(_flat(context))
+
+
+def _flat(context: Any) -> Iterator[float]:
     if hasattr(context, "as_onehot"):  # a category, which is a string too
-        return [float(bit) for bit in context.as_onehot]
-    if isinstance(context, (str, Mapping)) or not isinstance(context, (int, float, Iterable)):
+        yield from map(float, context.as_onehot)
+    elif isinstance(context, (int, float)):
+        yield float(context)
+    elif isinstance(context, (str, Mapping)) or not isinstance(context, Iterable):
         raise InputError(
             f"contexts must be numbers, categories or lists of them, got {shown(context)}; encode them in the template"
         )
-    if isinstance(context, (int, float)):
-        return [float(context)]
-    return [number for part in context for number in numbers(part)]
+    else:
+        for part in context:
+            yield from _flat(part)

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from milpcb.core.checks import context_array, cost_array, whole
-from milpcb.data.tables import read_table, separators
+from milpcb.data.tables import read_table, remarks
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.protocols import PolicyClass
@@ -124,10 +124,10 @@ class _History:
 
 @lru_cache(maxsize=4)
 def _read(contexts: Path, costs: Path, *_written: int) -> _History:
-    """Read both files, and say what separates values if not commas; files that were written again are read again."""
+    """Read both files, and warn of what is not expected in them; files that were written again are read again."""
     features, table = read_table(contexts)
     actions, prices = read_table(costs)
-    for line in separators(contexts, costs):
+    for line in remarks(contexts, costs):
         _log.warning(line)
     whole(f"the number of columns of {costs}", prices.shape[1], 2)
     if len(table) != len(prices):

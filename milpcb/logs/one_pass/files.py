@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from milpcb.data.tables import parquet_pieces, parquet_rows
-from milpcb.errors import InputError
+from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
 from milpcb.experiments.results.layout import INDEX
 from milpcb.logs.kinds import Counts, cleaned
@@ -87,7 +87,10 @@ def named_columns(columns: Columns) -> LoggedColumns:
 
 
 def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
-    """Return the columns that are read: those of the log, without those left out."""
+    """Return the columns that are read: those of the log, without those left out; raises UnknownNameError on others."""
+    for name in columns.leave_out:
+        if name not in files.columns:
+            raise UnknownNameError(f"column of {files.name}", name, files.columns)
     named = (*named_columns(columns).names, *columns.features)
     return tuple(
         name

@@ -59,7 +59,8 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
     if columns.group:
         raise InputError("--group needs the rows of a group together, which one pass does not have; leave it out")
     sample, missing = sampled(files, columns, tick)
-    return SampledLog(sample, make_source(files.name, sample.table, columns, missing))
+    source = make_source(files.name, sample.table, replace(columns, leave_out=()), missing)  # these were not read
+    return SampledLog(sample, replace(source, columns=columns))
 
 
 def learn_in_one_pass(
