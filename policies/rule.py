@@ -109,8 +109,8 @@ class Rule(ABC):
         """Return a CASE expression whose value is the action of a row: its name, or its number where it has none.
 
         It is plain SQL: columns are named and quoted as in the tables that the rule reads, NULL is a missing value.
-        Where ``predict`` raises since a value is missing that never was, it is NULL; numbers must be stored as numbers,
-        and strings as strings. ``actions`` are other values to return, one for each action. Raises InputError where the
+        Where a value is missing that never was, NaN or infinite, it is NULL; numbers must be stored as numbers, and
+        strings as strings. ``actions`` are other values to return, one for each action. Raises InputError where the
         rule has no ``decision``.
         """
         return sql_expression(self._written(), self.names, self._values(actions))

@@ -28,8 +28,11 @@ def test_nothing_is_read_silently(script: Any) -> None:
     assert counts["refused"] > 200
 
 
-@pytest.mark.parametrize("fault", ["types", "truth", "missing", "codes", "declared", "names", "order", "export"])
+FAULTS = ("types", "truth", "missing", "codes", "declared", "names", "marks", "order", "export")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
 def test_each_old_fault_is_found(script: Any, fault: str) -> None:
     """Where the part of the reader that ended it is taken out."""
-    assert set(script.FAULTS) == {"types", "truth", "missing", "codes", "declared", "names", "order", "export"}
+    assert set(script.FAULTS) == set(FAULTS)
     assert any(script.run(1, seed=seed, fault=fault, first=first)[1] for seed in (0, 1) for first in range(40))

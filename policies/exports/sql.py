@@ -25,14 +25,15 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
     """Return a CASE expression whose value is the action of a row, one of ``actions``.
 
     Columns are quoted and named as in the tables that the policy reads; a missing value is NULL, or one of its field's
-    marks. Where a value is missing that never was when the policy was learnt, or is neither true nor false where it
-    must be, the answer is NULL, as ``predict`` raises there. Databases convert types by their own rules: numbers must
-    be stored as numbers, and strings as strings. What is known of the columns stands before it, as comments.
+    marks. Where a value is missing that never was when the policy was learnt, is NaN or infinite, or neither true nor
+    false where it must be, the answer is NULL, as ``predict`` raises there (NaN is refused, which Python takes for
+    missing, as databases differ on it). Databases convert types by their own rules: numbers must be stored as numbers,
+    and strings as strings. What is known of the columns stands before it, as comments.
     """
     fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
     lines = _Writer(names, actions).decision(decision)
     if wrong := [test for field in fields for test in _wrong(field)]:
-        lines = ["CASE", f"  WHEN {' OR '.join(wrong)} THEN NULL", "  ELSE", *(f"    {line}" for line in lines), "END"]
+        lines[1:1] = [f"  WHEN {' OR '.join(wrong)} THEN NULL"]
     return "\n".join([*(f"-- {field.words()}" for field in fields if names.fields), *lines])
 
 
@@ -40,6 +41,8 @@ def _wrong(field: Field) -> Iterator[str]:
     """Yield the conditions of a value that ``predict`` refuses, as far as SQL can test it."""
     if not field.missing:
         yield f"{_known(field)} IS NULL"
+    if field.is_number:  # NaN is in no range either, or beyond all numbers
+        yield f"{_known(field)} NOT BETWEEN -{LARGEST:g} AND {LARGEST:g}"
     if field.kind == "boolean":
         yield f"{_word(_known(field))} NOT IN ({', '.join(map(literal, (*TRUE, *FALSE)))})"
 

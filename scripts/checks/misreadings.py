@@ -4,8 +4,8 @@
 
 Each case is a column of some kind, with missing values or without, a rule that is learnt from it, and rows that are
 handed over later: of other types, in other ways, with columns in another order. An estimator, its policy, the JSON, the
-exported function and a bandit are asked for each row. What they do must be what the value means, or one line that
-refuses it. ``--without`` puts an old fault back, which must then be found; ``--faults`` does so for each of them.
+exported function and SQL and a bandit are asked for each row. What they do must be what the value means, or one line
+that refuses it. ``--without`` puts an old fault back, which must then be found; ``--faults`` does so for each of them.
 Exit code 1 if anything is read silently as what it was not, or a fault is not found.
 """
 
@@ -13,12 +13,15 @@ from __future__ import annotations
 
 import argparse
 import random
+import sqlite3
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
+from decimal import Decimal
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -58,6 +61,9 @@ def tables(rng: random.Random) -> Iterator[Outcome]:
             yield outcome(lambda row: again.predict_names(_table(row))[0], row, wanted, what)
             if way in ("mapping", "Series", "record", "sqlite3.Row"):
                 yield outcome(scope["decide"], row, wanted, f"{what}, exported")
+        own = {type(None), type(service.values[0])} - {Decimal}
+        if type(value) in own:  # databases convert other types by their own rules
+            yield outcome(partial(_in_sqlite, tree.to_sql(), service), (value, other), wanted, f"{value!r} in SQLite")
 
 
 def services(rng: random.Random) -> Iterator[Outcome]:
@@ -121,6 +127,16 @@ def outcome(ask: Callable[[Any], Any], row: Any, wanted: list[Any], what: str) -
     return ("as meant" if answer in wanted else "SILENT", f"{what}: {answer!r}, not {wanted!r}")
 
 
+def _in_sqlite(sql: str, service: Service, row: tuple[Any, float]) -> str:
+    """Return what an exported expression answers for a row; raises ValueError where that is NULL."""
+    columns = ", ".join(f'? AS "{name}"' for name in (service.name, service.other))
+    with closing(sqlite3.connect(":memory:")) as base:
+        (answer,) = base.execute(f"SELECT {sql} FROM (SELECT {columns})", row).fetchone()  # noqa: S608 - ours
+    if answer is None:
+        raise ValueError("NULL")
+    return str(answer)
+
+
 def _table(row: Any) -> Any:
     """Return a table of one row."""
     return (
@@ -176,6 +192,7 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "codes": lambda: patch.object(schema, "inferred", _codes_are_numbers),
     "declared": lambda: patch.object(contexts, "declared_columns", _closed),
     "names": lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None),
+    "marks": lambda: patch.object(fields.Field, "marks", ()),
     "order": lambda: patch.object(contexts, "in_order", list),
     "export": lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:")),
 }

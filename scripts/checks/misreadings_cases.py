@@ -99,7 +99,7 @@ def drawn_service(rng: random.Random) -> Service:
 def spelt(rng: random.Random, service: Service) -> tuple[Any, list[Any]]:
     """Return a value as somebody may hand it over, and what it may mean: nothing, where it must be refused."""
     if rng.random() < 0.15:
-        lost = rng.choice(LOST)
+        lost = rng.choice((*LOST, "") if isinstance(service.values[0], str) else LOST)
         return lost, [None] if service.missing else []
     meant = rng.choice(service.values)
     ways: list[Callable[[Any], Any]] = [lambda value: value]
