@@ -95,7 +95,7 @@ class OpenedLinear(Opened):
         return BranchingSearch(self.scored, f"no support tables, as {self._no_tables}")
 
     def brief_search(self) -> Search | None:
-        """Return branch and bound of few steps where columns have more than two values: there a solver wins often."""
+        """Return branch and bound of one level where columns have more than two values: there a solver wins often."""
         if not self._no_tables or not self._many_values or "program" in self.unsupported:
             return None
         return BranchingSearch(self.scored, self._no_tables, BRIEF)

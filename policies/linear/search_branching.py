@@ -25,8 +25,8 @@ from policies.linear.geometry import Scored, ScoringRule
 
 # Numbers held by a query: 160 MB.
 MOST_HELD = 2 * 10**7
-# Steps of a query until a solver is asked, where columns are of many values: a few ms.
-BRIEF = 2e5
+# Levels until a solver is asked, where columns are of many values: most of what ends early ends at the first.
+BRIEF = 1.0
 # Whole gains add up exactly; others to this share of their absolute sum.
 _ROUNDING = 1e-13
 
@@ -34,7 +34,7 @@ _ROUNDING = 1e-13
 class BranchingSearch(Search):
     """The search on fixed contexts; ``why`` is the reason it was chosen.
 
-    A query of more than ``most`` steps, entries of tables, ends in SearchTooLargeError.
+    A query of more than ``most`` times the steps of the first level, entries of tables, ends in SearchTooLargeError.
     """
 
     def __init__(self, scored: Scored, why: str, most: float = np.inf) -> None:
@@ -91,8 +91,9 @@ class BranchingSearch(Search):
         slack = 0.5 if whole else _ROUNDING * float(np.abs(gains).sum())
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
         limits = bounds[order], largest, limit
-        if branch(gains[levels.context], ends[best], slack, self._most, found, *limits, *levels[1:]) == -np.inf:
-            raise SearchTooLargeError(f"branch and bound takes more than {self._most:.0e} steps: use kind 'milp'")
+        most = self._most * (2 * int(limits[0][0]) + 1) * int(levels.first[2] - levels.first[1]) * int(levels.width[1])
+        if branch(gains[levels.context], ends[best], slack, most, found, *limits, *levels[1:]) == -np.inf:
+            raise SearchTooLargeError(f"branch and bound takes more than {most:.0e} steps: use kind 'milp'")
         weights = np.empty_like(found)
         weights[order] = found
         return weights
@@ -157,7 +158,7 @@ def _levels(X: Ints, bounds: Ints, copies: Ints, largest: int, limit: int) -> _L
 def _reach(sizes: Ints, largest: int, limit: int) -> Ints:
     """Return (limit + 1, patterns): how far 0, 1, ... of the features (patterns, features) can move a score."""
     most_first = np.sort(sizes, axis=1)[:, ::-1]
-    sums = np.pad(np.cumsum(most_first, axis=1), ((0, 0), (1, 0)))
+    sums = np.hstack([np.zeros((len(sizes), 1), dtype=np.int64), np.cumsum(most_first, axis=1)])
     return largest * sums[:, np.minimum(np.arange(limit + 1), sizes.shape[1])].T
 
 
