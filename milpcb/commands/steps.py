@@ -54,13 +54,13 @@ class _Lines:
 
     def __init__(self, console: Console, what: str) -> None:
         self._console, self._what, self._began = console, what, monotonic()
-        self._far, self._part = (0, 0), self._began
+        self._first = self._last = (self._began, 0, 0)  # when, how far, of how much
         self.over = Event()
 
     def tick(self, done: int, total: int) -> None:
-        if done < self._far[0]:  # another part, with a pace of its own
-            self._part = monotonic()
-        self._far = (done, total)
+        before, self._last = self._last, (monotonic(), done, total)
+        if before[2] == 0 or done < before[1]:  # what came before has no pace, or another
+            self._first = self._last
 
     def write(self) -> None:
         """Write a line after some seconds, and then now and then, until it is over."""
@@ -76,8 +76,8 @@ class _Lines:
             self._console.print(f"{self._what}: done in {span(passed)}")
 
     def _so_far(self) -> str:
-        done, total = self._far
-        if not 0 < done < total:
-            return f"{span(monotonic() - self._began)} so far"
-        passed = monotonic() - self._part
-        return f"{done:,} of {total:,}, {span(passed * (total - done) / done)} left"
+        (began, before, _), (now, done, total) = self._first, self._last
+        if before < done < total:
+            left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
+            return f"{done:,} of {total:,}, {span(left)} left"
+        return f"{span(monotonic() - self._began)} so far"

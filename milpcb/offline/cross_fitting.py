@@ -20,7 +20,10 @@ simulated is that of one split, which is more spread than the median.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import ceil
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -40,6 +43,7 @@ from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy
 from milpcb.types import Floats, Ints
 
+SURELY = 0.5  # from this p-value on nothing is simulated
 ENOUGH = 10  # draws that are as good as what was found
 SPLITS = 5
 NEAR = 6.0
@@ -72,16 +76,21 @@ def check_policy(policy: Any) -> None:
         raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")
 
 
-def held_out(oracle: Oracle, contexts: object, costs: Floats, fold: Ints) -> Ints:
+def held_out(
+    oracle: Oracle, contexts: object, costs: Floats, fold: Ints, searched: Callable[[], None] = lambda: None
+) -> Ints:
     """Return what is played in each row (n,) by the best policy of the other folds, ``costs`` (n, K), ``fold`` (n,).
 
     The rows of the fold cost nothing while it is searched for: the same oracle answers, under the same constraints.
+    ``searched`` is called after each fold.
     """
 
     def learn(rows: Ints) -> FoundPolicy:
         others = np.zeros_like(costs)
         others[rows] = costs[rows]
-        return best_policy(oracle, others)
+        found = best_policy(oracle, others)
+        searched()
+        return found
 
     return held_out_actions(learn, _numbers, fold, contexts)
 
@@ -91,38 +100,67 @@ def _numbers(policy: FoundPolicy, contexts: object) -> Ints:
     return np.asarray(policy.predict(contexts))
 
 
-def cross_fitted_claim(
-    oracle: Oracle,
-    contexts: object,
+@dataclass(frozen=True, eq=False)
+class SplitClaim:
+    """The claim by one split, or by that of the median p-value, its p-value by the normal law.
+
+    ``fold`` (n,) is the split, and ``seconds`` is what it took to learn and evaluate by one.
+    """
+
+    claim: Claim
+    fold: Ints
+    seconds: float
+
+    def draws(self, most: int) -> int:
+        """Return the draws of ``calibrated`` for a lottery that are expected."""
+        p = self.claim.p_value
+        return min(most, ceil(ENOUGH / p)) if p < SURELY else 0
+
+
+def split_claim(oracle: Oracle, contexts: object, scores: Scores, reference: Reference, *, level: float) -> SplitClaim:
+    """Return the claim on the gain of learning, from the rows that were not learnt from.
+
+    It is compared with every lottery that may be the best, and the least favourable counts: the gain over the best is
+    the least of all.
+    """
+    began = perf_counter()
+    first = _of_split(oracle, contexts, scores, scores.fold, reference, level)
+    splits, seconds = [(first, scores.fold)], perf_counter() - began
+    if (1 - level) / NEAR < first.p_value < NEAR * (1 - level):
+        others = _other_splits(scores)
+        splits += [(_of_split(oracle, contexts, scores, fold, reference, level), fold) for fold in others]
+    claim, fold = sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
+    return SplitClaim(claim, fold, seconds)
+
+
+def calibrated(
+    found: SplitClaim,
     scores: Scores,
     reference: Reference,
     sampled: Sampled,
     *,
     draws: int,
-    level: float,
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Claim:
-    """Return the claim on the gain of learning, from the rows that were not learnt from.
-
-    It is compared with every lottery that may be the best, and the least favourable counts: the gain over the best is
-    the least of all. Parameters are those of ``band``.
-    """
-    claim, fold = _of_split(oracle, contexts, scores, scores.fold, reference, level), scores.fold
-    if (1 - level) / NEAR < claim.p_value < NEAR * (1 - level):
-        splits = [scores.fold, *_other_splits(scores)]
-        claims = [claim, *(_of_split(oracle, contexts, scores, other, reference, level) for other in splits[1:])]
-        middle = sorted(range(len(claims)), key=lambda i: claims[i].p_value)[len(claims) // 2]
-        claim, fold = claims[middle], splits[middle]
-    worst = claim.p_value
-    if worst < 0.5:
-        t = float(norm.isf(worst))
-        shares = [
-            _as_good(lottery, t, scores, fold, reference, sampled, draws, rng, progress)
-            for lottery in against(reference)
-        ]
+    """Return the claim of a split with a p-value of the simulated law; parameters are those of ``band``."""
+    worst = found.claim.p_value
+    if worst < SURELY:
+        t, lotteries, done = float(norm.isf(worst)), list(against(reference)), 0
+        shares = []
+        for number, lottery in enumerate(lotteries):
+            later = (len(lotteries) - 1 - number) * found.draws(draws)
+            tick = None if progress is None else _after(progress, done, later)
+            share, made = _as_good(lottery, t, scores, found.fold, reference, sampled, draws, rng, tick)
+            shares.append(share)
+            done += made
         worst = max(worst, *shares)
-    return replace(claim, p_value=min(1.0, worst + reference.error))
+    return replace(found.claim, p_value=min(1.0, worst + reference.error))
+
+
+def _after(progress: Progress, done: int, later: int) -> Progress:
+    """Return a count that begins after ``done`` and before ``later`` draws."""
+    return lambda draw, total: progress(done + draw, done + total + later)
 
 
 def _of_split(
@@ -167,8 +205,11 @@ def _as_good(
     draws: int,
     rng: np.random.Generator,
     progress: Progress | None,
-) -> float:
-    """Return how often learning with random signs gains ``t`` standard errors over a lottery."""
+) -> tuple[float, int]:
+    """Return how often learning with random signs gains ``t`` standard errors over a lottery, and the draws made.
+
+    Before they are made the share is expected to be that of the normal law, which counts as much as one such draw.
+    """
     gains, fold, members = scores.gains[sampled.rows], fold[sampled.rows], sampled.members
     base = reference.ways.on(sampled.rows).mixed(lottery, gains)
     own = sampled.shares(scores.weight)[:, None] * (gains - base[:, None])
@@ -180,10 +221,11 @@ def _as_good(
         sums = found if members is None else np.bincount(members, found)
         reached += bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
         if progress is not None:
-            progress(draw, draws)
+            share = (1 + reached) / (draw + 1 / norm.sf(t))
+            progress(draw, max(draw, min(draws, ceil(ENOUGH / share))))
         if reached == ENOUGH:
-            return ENOUGH / draw
-    return (1 + reached) / (1 + draws)
+            return ENOUGH / draw, draw
+    return (1 + reached) / (1 + draws), draws
 
 
 def _over(own: Floats, scores: Scores, reference: Reference, lottery: Floats, level: float) -> Claim:

@@ -14,14 +14,14 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
-from milpcb.offline.band import Claim, Progress, band, check_same_rows
-from milpcb.offline.cross_fitting import Best, best_of, check_policy, cross_fitted_claim
+from milpcb.offline.band import Claim, InTwo, Progress, band, check_same_rows
+from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
 from milpcb.offline.evaluate import Evaluation, evaluate
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import take_rows
 from milpcb.offline.overlap import counted, expected_rows, seen_everywhere
-from milpcb.offline.reference import Reference, best_reference
+from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.state import State, state_of
@@ -173,7 +173,7 @@ def inference(
         standard deviation of the outcomes
     policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
     progress : called as ``progress(done, total)`` after every draw; those of the cross-fitted claim come after those of
-        the band, and are counted anew
+        the band, count as many of these as they take time, and end early: ``total`` is what is expected
 
     Raises
     ------
@@ -200,11 +200,12 @@ def inference(
     sampled = sampled_rows(policies, contexts, oracle, rules, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
     times = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
-    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=progress)
+    split = split_claim(oracle, contexts, scores, reference, level=share)
+    later = split.draws(times) * len(list(against(reference))) * split.seconds * len(sampled.rows) / len(scores.table)
+    far = InTwo(progress, times, later)
+    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=far.first)
     signs = child(seed, "offline", "signs")
-    crossed = cross_fitted_claim(
-        oracle, contexts, scores, reference, sampled, draws=times, level=share, rng=signs, progress=progress
-    )
+    crossed = calibrated(split, scores, reference, sampled, draws=times, rng=signs, progress=far.second)
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(
         policy=policy,

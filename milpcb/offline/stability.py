@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from itertools import count
 from typing import Any, cast
 
 import numpy as np
@@ -18,13 +19,12 @@ from milpcb.offline.intervals import IntervalEstimate, Mean, drawn_again, estima
 from milpcb.offline.sampling import affordable
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
-from milpcb.oracles.enumeration import EnumerationOracle
+from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
 from milpcb.types import Ints
 
 FEW = 20  # resamples that are made however long each is
-MOST_LISTED = 1e5  # policies, above which those near the best are not counted
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Stability:
     agreement : (0..1) mean share of the rows that the best policy of a resample treats alike
     tests : by test of ``policy``, as drawn, in how many (0..1) of the resamples the best policy has it
     leaves : by part of ``policy``, the mean share (0..1) of its rows that get its action from the best of a resample
-    near_best : how many labelings of the class are within one standard error of the best; None where the class is too
-        large to list
+    near_best : how many labelings of the class are within one standard error of the best; None where they are too many
+        to list
     by_depth : the best policy of each depth up to that of the class; () for classes without one
     resamples : as many as were made
 
@@ -96,7 +96,7 @@ def stability(
     seed : of the resamples
     policy : the one that is looked at, where it is known already, as of several that are best; it reads ``contexts``.
         None: it is searched for
-    progress : called as ``progress(done, total)`` after every resample
+    progress : called as ``progress(done, total)`` after every search of the whole class
 
     Raises
     ------
@@ -114,14 +114,21 @@ def stability(
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, oracle.n_actions, oracle.contexts.shape[1])
     members = None if scores.log.group is None else scores.log.members
+    by_depth = 1 + len(np.unique(scores.fold)) if _has_depth(policies) else 0  # those of lesser depths are far shorter
+    counter = count(1)
+
+    def searched() -> None:
+        if progress is not None:
+            progress(next(counter), times + by_depth)
+
     alike, tests = np.zeros(n), []
-    for done in range(1, times + 1):
+    for _ in range(times):
         other = best_policy(oracle, costs * drawn_again(rng, members, n)[:, None])
         alike += np.asarray(other.predict(contexts)) == played
         tests.append(_tests(other))
-        if progress is not None:
-            progress(done, times)
+        searched()
     alike /= times
+    near_best = _near_best(oracle, scores, played)
     del oracle  # of a million rows it takes a gigabyte, and so does each of those below
     parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(
@@ -129,8 +136,8 @@ def stability(
         agreement=float(alike.mean()),
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
-        near_best=_near_best(policies, contexts, scores, rules),
-        by_depth=_by_depth(policies, contexts, scores, kind, rules),
+        near_best=near_best,
+        by_depth=_by_depth(policies, contexts, scores, kind, rules, searched),
         resamples=times,
     )
 
@@ -143,43 +150,47 @@ def _tests(policy: Policy) -> list[str]:
     return list(dict.fromkeys(label for node, label in graph.nodes(data="label") if graph.out_degree(node)))
 
 
-def _near_best(
-    policies: PolicyClass, contexts: Any, scores: Scores, constraints: Sequence[LabelConstraint]
-) -> int | None:
-    """Return how many labelings are within the standard error of the value of the best; None if too many."""
-    opened = policies.on(contexts)
-    if opened.log_size > np.log(MOST_LISTED) or "policies" not in opened.capabilities:
-        return None
-    oracle = cast("EnumerationOracle", open_oracle(opened, contexts, kind="enumeration", constraints=constraints))
-    totals = oracle.totals(scores.costs)
-    best = oracle.labelings[totals.argmin()]
-    rows = np.arange(len(best))
-    own = Mean(scores.table[rows, best], scores.weight, np.inf)
-    error = estimates({"best": own}, "normal", 0.95, seed=0, group=scores.log.group)["best"].standard_error
-    return int((totals - totals.min() <= error * scores.weight.sum()).sum())
+def _near_best(oracle: Oracle, scores: Scores, played: Ints) -> int | None:
+    """Return how many labelings are within the standard error of the value of the best, which plays ``played`` (n,)."""
+    error = _estimate(scores, played).standard_error
+    near = oracle.near_best(scores.costs, float(error * scores.weight.sum()))
+    return near.count if near.listed and near.exact else None
+
+
+def _estimate(scores: Scores, played: Ints) -> IntervalEstimate:
+    own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
+    return estimates({0: own}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+
+
+def _has_depth(policies: PolicyClass) -> bool:
+    return is_dataclass(policies) and "depth" in {field.name for field in fields(policies)}
 
 
 def _by_depth(
-    policies: PolicyClass, contexts: Any, scores: Scores, kind: str, constraints: Sequence[LabelConstraint]
+    policies: PolicyClass,
+    contexts: Any,
+    scores: Scores,
+    kind: str,
+    constraints: Sequence[LabelConstraint],
+    searched: Callable[[], None],
 ) -> tuple[DepthValue, ...]:
-    if not (is_dataclass(policies) and "depth" in {field.name for field in fields(policies)}):
+    """Return what each depth is worth; ``searched`` is called after each search of the full depth."""
+    if not _has_depth(policies):
         return ()
-    found = []
-    for depth in range(1, cast("Any", policies).depth + 1):
-        shallow = cast("Any", replace(policies, depth=depth))
+    found, deepest = [], cast("Any", policies).depth
+    for depth in range(1, deepest + 1):
+        shallow: Any = replace(cast("Any", policies), depth=depth)
+        after = searched if depth == deepest else _nothing
         try:
-            policy, played = _learnt(shallow, contexts, scores, kind, constraints)
+            oracle = open_oracle(shallow, contexts, kind=kind, constraints=constraints)
+            policy = best_policy(oracle, scores.costs)
+            after()
+            played = held_out(oracle, contexts, scores.costs, scores.fold, after)
         except InfeasibleError:  # so shallow a tree cannot keep the constraints
             continue
-        own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
-        value = estimates({"value": own}, "normal", 0.95, seed=0, group=scores.log.group)["value"]
-        found.append(DepthValue(depth, policy, value))
+        found.append(DepthValue(depth, policy, _estimate(scores, played)))
     return tuple(found)
 
 
-def _learnt(
-    policies: PolicyClass, contexts: Any, scores: Scores, kind: str, constraints: Sequence[LabelConstraint]
-) -> tuple[FoundPolicy, Ints]:
-    """Return the best policy, and what those learnt from the other folds play in each row (n,)."""
-    oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
-    return best_policy(oracle, scores.costs), held_out(oracle, contexts, scores.costs, scores.fold)
+def _nothing() -> None:
+    pass

@@ -1,9 +1,11 @@
 """How often what a log's page claims is so, on logs whose truth is known: under constraints, and where losses are rare.
 
-    python scripts/checks/claims.py [alike] [targeted] [aside] [groups] [rare] [--sets 200] [--draws 200]
+    python scripts/checks/claims.py [alike] [nulls] [targeted] [aside] [groups] [rare] [--sets 200] [--draws 200]
 
 alike : an action helps everybody equally; a budget, a guard-rail, parity, all at once and none. Evidence for targeting
     is false in every one of these logs: it is claimed in 6 % of them at most.
+nulls : small logs in which no policy gains anything, by several methods: as near p = 0.05 the median of five splits
+    counts, p <= 0.05 and evidence for targeting come in 5 % of them at most, tested at 1 % a design.
 targeted : whom it helps depends on two features. How often that is found.
 aside : the gain of both on rows kept aside, by itself, which is quick.
 groups : rows that belong together, every row four times, with and without ``group=``.
@@ -26,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from known_truths import EVERYONE, FEATURES, check_parts
+from scipy.stats import binom
 
 from milpcb import open_oracle
 from milpcb.constraints import Constraint, never, parity, share_at_most
@@ -82,6 +85,8 @@ class Design:
     repeated: int = 1  # rows of a person, who has features, an action and most of the noise for all of them
     grouped: bool = False  # whether the log has the persons
     n: int = 500
+    method: str = "dr"
+    estimated: bool = False  # whether propensities are
 
     def log(self, rng: np.random.Generator) -> Log:
         """Return a randomised trial."""
@@ -94,7 +99,7 @@ class Design:
         noise = noise + LOSS * self.struck(X, action) * (self.loss - (rng.random(len(X)) < self.loss))
         reward = 0.5 * X[:, 2] + action * self.effect(X) + noise
         group = np.repeat(np.arange(people), self.repeated) if self.grouped else None
-        return read_log(X, action, reward=reward, propensity=[0.5, 0.5], group=group)
+        return read_log(X, action, reward=reward, propensity=None if self.estimated else [0.5, 0.5], group=group)
 
     def value(self, labels: Any) -> float:
         """Return the true value of a policy that plays ``labels`` on EVERYONE."""
@@ -135,14 +140,14 @@ def outcomes(design: Design, found: Inference) -> Iterator[str]:
         yield from ["aside: lower > 0"] * (aside.gain.lower > 0)
 
 
-def counted(name: str, design: Design, n_sets: int, draws: int, **options: Any) -> Counter[str]:
+def counted(name: str, design: Design, n_sets: int, draws: int, depth: int = 2, **options: Any) -> Counter[str]:
     """Return how often each outcome came."""
     found: Counter[str] = Counter()
     for i in range(n_sets):
         log = design.log(child(i, "claims", name))
-        table = scores(log, seed=i)
+        table = scores(log, design.method, seed=i)
         claim = inference(
-            DecisionTrees(2, depth=2),
+            DecisionTrees(2, depth=depth),
             log.features,
             table,
             draws=draws,
@@ -202,6 +207,31 @@ def alike(n_sets: int, draws: int) -> int:
     fewer = max(1, n_sets // 10)
     found = counted("alike large", Design(same, n=20_000), fewer, draws)
     return wrong + report("alike, none, 20 000 rows", found, fewer, evidence=False)
+
+
+NULLS: dict[str, tuple[Design, int]] = {
+    "no effect, depth 1": (Design(nothing, n=200), 1),
+    "no effect, depth 2": (Design(nothing, n=200), 2),
+    "alike, depth 2": (Design(same, n=200), 2),
+    "no effect, snips": (Design(nothing, n=200, method="snips"), 2),
+    "no effect, estimated": (Design(nothing, n=200, estimated=True), 2),
+    "no effect, a budget": (Design(nothing, RULES["a budget"], n=200), 2),
+    "alike, a budget": (Design(same, RULES["a budget"], n=200), 2),
+    "no effect, groups": (Design(nothing, n=600, repeated=4, grouped=True), 2),
+}
+
+
+def nulls(n_sets: int, draws: int) -> int:
+    """Check small logs in which nothing is to be found, for how often it is."""
+    wrong, total = 0, 0
+    for name, (design, depth) in NULLS.items():
+        found = counted(f"nulls {name}", design, n_sets, draws, depth)
+        p, verdicts = found["p <= 0.05"], found[State.TARGET.value]
+        print(f"{name:34s} of {n_sets}: p <= 0.05 {p}, evidence {verdicts}", flush=True)
+        wrong += float(binom.sf(p - 1, n_sets, 0.05)) < 0.01
+        total += p
+    print(f"p <= 0.05 in {total / (n_sets * len(NULLS)):.2%} of all logs", flush=True)
+    return wrong + (float(binom.sf(total - 1, n_sets * len(NULLS), 0.05)) < 0.01)
 
 
 def targeted(n_sets: int, draws: int) -> int:
@@ -297,7 +327,7 @@ def _holds_aside(design: Design, rng: np.random.Generator, seed: int) -> bool:
     return bool(found.lower - 1e-9 <= design.value(everyone) - design.best_alike() <= found.upper + 1e-9)
 
 
-PARTS = {"alike": alike, "aside": aside, "targeted": targeted, "groups": groups, "rare": rare}
+PARTS = {"alike": alike, "nulls": nulls, "aside": aside, "targeted": targeted, "groups": groups, "rare": rare}
 
 
 if __name__ == "__main__":

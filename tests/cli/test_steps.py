@@ -36,12 +36,14 @@ def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
     console = Console(file=io.StringIO(), width=200)
     lines = steps._Lines(console, "the band")
     lines.over = turns = _Turns(2)
-    lines.tick(200, 1000)
-    clock[0] = 20.0
+    clock[0] = 10.0  # before the first, which is of no pace
+    lines.tick(1, 1000)
+    clock[0] = 30.0
+    lines.tick(201, 1000)
     lines.write()
     lines.end()
     written = console.file.getvalue().splitlines()
-    assert written == ["the band: 200 of 1,000, 1 min 20 s left"] * 2 + ["the band: done in 20 s"]
+    assert written == ["the band: 201 of 1,000, 1 min 20 s left"] * 2 + ["the band: done in 30 s"]
     assert turns.waits == [2.0, 10.0, 10.0]
 
 
@@ -52,12 +54,25 @@ def test_a_count_that_begins_anew_has_its_own_pace(clock):
     lines.tick(100, 100)
     clock[0] = 2.0
     lines.tick(1, 100)
-    lines.tick(20, 100)
     clock[0] = 12.0
+    lines.tick(21, 100)
     lines.over = _Turns(1)
     lines.write()
     lines.end()
-    assert console.file.getvalue().splitlines() == ["the band: 20 of 100, 40 s left", "the band: done in 12 s"]
+    assert console.file.getvalue().splitlines() == ["the band: 21 of 100, 40 s left", "the band: done in 12 s"]
+
+
+def test_what_has_passed_since_the_last_count_is_not_left(clock):
+    """Where counts are far apart the time left goes down between them."""
+    console = Console(file=io.StringIO(), width=200)
+    lines = steps._Lines(console, "the band")
+    lines.tick(1, 5)
+    clock[0] = 20.0
+    lines.tick(2, 5)
+    clock[0] = 30.0
+    lines.over = _Turns(1)
+    lines.write()
+    assert console.file.getvalue().splitlines() == ["the band: 2 of 5, 50 s left"]
 
 
 def test_what_is_said_beside_a_step_is_said_once(clock):
@@ -65,8 +80,9 @@ def test_what_is_said_beside_a_step_is_said_once(clock):
     console = Console(file=io.StringIO(), width=200)
     lines = steps._Lines(console, foreseen("its stability", "--resamples", 1000))
     lines.over = _Turns(2)
-    lines.tick(250, 1000)
+    lines.tick(0, 1000)
     clock[0] = 5.0
+    lines.tick(250, 1000)
     lines.write()
     assert console.file.getvalue().splitlines() == [
         "its stability, 1,000 searches (--resamples 0 leaves it out): 250 of 1,000, 15 s left",

@@ -9,7 +9,7 @@ from scipy.stats import norm
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.offline import inference, read_log, scores
-from milpcb.offline.band import REACH, SHAPE, UPPER
+from milpcb.offline.band import REACH, SHAPE, UPPER, InTwo
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
 
@@ -173,3 +173,28 @@ def test_an_effect_is_found_and_bounded_from_below():
     assert np.mean([claim.lower <= gain + 0.05 for claim, gain in found]) >= 0.94
     assert np.mean([claim.lower > 0 for claim, _ in found]) >= 0.5
     assert "There is evidence that treating people differently gives more" in found[0][0].words()[2]
+
+
+def test_a_count_of_two_parts_goes_by_the_time_that_they_take(monkeypatch):
+    """The second part counts as many steps of the first as it is expected to take, then as many as it does."""
+    now, seen = [0.0], []
+    monkeypatch.setattr("milpcb.offline.band.perf_counter", lambda: now[0])
+    far = InTwo(lambda *count: seen.append(count), 10, later=40.0)
+    now[0] = 4.0
+    far.first(2, 10)  # two seconds each, so 40 seconds are 20 more
+    now[0] = 20.0
+    far.first(10, 10)
+    now[0] = 26.0
+    far.second(1, 5)  # six seconds, three steps
+    assert seen == [(2, 30), (10, 30), (13, 25)]
+
+
+@pytest.mark.parametrize("effect", [0.0, 1.0])
+def test_progress_is_told_after_every_draw(effect):
+    """It never goes beyond the total that is expected, and is there for both parts."""
+    table, seen = drawn(effect=effect), []
+    trees = DecisionTrees(2, depth=1)
+    inference(trees, table.log.features, table, draws=19, progress=lambda *count: seen.append(count))
+    assert [done for done, _ in seen[:19]] == list(range(1, 20))
+    assert all(done <= total for done, total in seen)
+    assert len(seen) > 19

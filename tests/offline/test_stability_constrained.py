@@ -40,7 +40,7 @@ def test_resamples_are_refits_under_the_constraints():
     ]
     assert max(labels.mean() for labels in [best, *again]) <= 0.4
     assert found.agreement == pytest.approx(np.mean(np.array(again) == best))
-    assert done == [(i + 1, 9) for i in range(9)]
+    assert done == [(i + 1, 9 + 6) for i in range(9 + 6)]  # and all folds but one, and all of them, by the full depth
     for each in found.by_depth:
         assert each.policy.predict(X).mean() <= 0.4
     labels = open_oracle(TREES, X, kind="enumeration", constraints=[budget]).labelings
