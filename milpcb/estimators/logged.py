@@ -32,7 +32,7 @@ from milpcb.offline import (
     scores,
 )
 from milpcb.offline.diagnostics import warn_of
-from milpcb.offline.overlap import FALL, counted, expected_rows, seen_everywhere
+from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Answer, Floats
 
@@ -276,12 +276,9 @@ class FromLog(FromBatches):
             return seen_everywhere(search, rows.contexts, found.done, expected, None)
         log, kept = self.scores_.log, self.scores_.weight > 0
         each = counted(log, self.scores_.weight)
-        counts, expected = np.zeros((2, len(rows.contexts), len(log.actions)))
-        np.add.at(counts, (rows.group, rows.done), each[kept])
-        np.add.at(expected, rows.group, expected_rows(log, each)[kept])
-        cells = None if self.scores_.unseen is None else np.zeros(counts.shape, dtype=bool)
-        if cells is not None and self.scores_.unseen is not None:
-            np.logical_or.at(cells, rows.group, self.scores_.unseen[kept])
+        counts, expected = (summed(table[kept], rows) for table in rows_of_actions(log, each))
+        unseen = self.scores_.unseen
+        cells = None if unseen is None else summed(unseen[kept].astype(float), rows) > 0
         return seen_everywhere(search, rows.contexts, counts, expected, cells)
 
     def _guards(self) -> list[NoWorseThan]:

@@ -15,7 +15,6 @@ from milpcb.errors import InfeasibleError
 from milpcb.estimators import share_at_most
 from milpcb.offline import IntervalEstimate, Scores, best_reference
 from milpcb.offline.cross_fitting import held_out
-from milpcb.offline.intervals import Mean, estimates
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 
@@ -96,7 +95,6 @@ def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, sha
     problem = estimator.problem(frame, scores.weight)
     oracle = open_oracle(problem.policies, problem.contexts, kind=problem.kind, constraints=problem.constraints)
     played = held_out(oracle, problem.contexts, scores.costs, scores.fold)
-    own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
-    value = estimates({0: own}, "normal", level, seed=0, group=scores.log.group)[0]
+    value = scores.mean(scores.table[np.arange(len(played)), played], level)
     used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
     return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)

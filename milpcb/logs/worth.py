@@ -14,7 +14,6 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.unit import Unit
 from milpcb.logs.words import alike, other
 from milpcb.offline import IntervalEstimate, Reference, Scores
-from milpcb.offline.intervals import Mean, estimates
 
 RULE, DONE = "this rule", "what was done"
 ASIDE = ", rows kept aside"
@@ -65,8 +64,7 @@ def _of_reference(found: Findings) -> Worth:
 
 
 def _alike(found: Findings, reference: Reference, scores: Scores) -> IntervalEstimate:
-    mean = Mean(reference.played(scores.table), scores.weight, np.inf)
-    return estimates({0: mean}, "normal", found.questions.level, seed=0, group=scores.log.group)[0]
+    return scores.mean(reference.played(scores.table), found.questions.level)
 
 
 def _of_others(found: Findings) -> Iterator[Worth]:

@@ -33,9 +33,7 @@ from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.by_place import row_order
 from milpcb.offline.evaluate import held_out_actions
-from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.nuisances import stratified_folds
-from milpcb.offline.overlap import table_of
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.sampling import Sampled
 from milpcb.offline.scores import Scores
@@ -183,7 +181,7 @@ def _of_split(
 def _other_splits(scores: Scores) -> list[Ints]:
     """Return further folds (n,), which neither seed nor order of rows change; [] for too few rows of an action."""
     log, found = scores.log, []
-    values = table_of(log.features) if log.values is None else log.values
+    values = log.columns()
     order = row_order([log.outcome, log.action.astype(float), *values.values()])
     for seed in range(1, SPLITS):
         fold = np.empty(len(log), dtype=np.int64)
@@ -230,8 +228,7 @@ def _as_good(
 
 def _over(own: Floats, scores: Scores, reference: Reference, lottery: Floats, level: float) -> Claim:
     """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
-    difference = Mean(own - reference.ways.mixed(lottery, scores.gains), scores.weight, np.inf)
-    gain = estimates({0: difference}, "normal", 2 * level - 1, seed=0, group=scores.log.group)[0]
+    gain = scores.mean(own - reference.ways.mixed(lottery, scores.gains), 2 * level - 1)
     p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
     return Claim(gain.value, gain.lower, gain.upper, p_value)
 
@@ -246,12 +243,7 @@ def _by_constants(own: Floats, scores: Scores, reference: Reference, level: floa
     error = 0.0
     for stratum in range(len(reference.lottery)):
         here = reference.ways.stratum == stratum
-        errors = [_standard_error(here * (own - column), scores) for column in scores.gains.T]
+        errors = [scores.mean(here * (own - column)).standard_error for column in scores.gains.T]
         error += float(np.max(errors, where=reference.ways.playable[stratum], initial=0.0))
     reach = float(norm.ppf(level)) * error
     return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
-
-
-def _standard_error(numbers: Floats, scores: Scores) -> float:
-    mean = Mean(numbers, scores.weight, np.inf)
-    return estimates({0: mean}, "normal", 0.95, seed=0, group=scores.log.group)[0].standard_error

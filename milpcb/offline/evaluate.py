@@ -14,7 +14,7 @@ from milpcb.data.actions import played
 from milpcb.errors import InputError, shown
 from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
-from milpcb.offline.overlap import counted, expected_rows, in_parts
+from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.reference import Reference, best_reference, matching
 from milpcb.offline.scores import Scores, check_scores
@@ -138,14 +138,46 @@ def evaluate(
     check_scores(scores)
     table = scores.log.features if contexts is None else contexts
     n = len(scores.table)
-    if _is_drawn(policy):
-        drawn = chances("probabilities", policy, scores.actions, n)
-        return _valued(
-            scores, drawn, np.full(n, -1), interval, level, outcome_range, seed, reference, in_sample=in_sample
-        )
-    assigned = _played(policy, table, scores.actions, n)
-    parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") else np.full(len(assigned), -1)
-    return _valued(scores, assigned, parts, interval, level, outcome_range, seed, reference, in_sample=in_sample)
+    drawn, names = _is_drawn(policy), scores.actions
+    assigned = chances("probabilities", policy, names, n) if drawn else _played(policy, table, names, n)
+    parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") and not drawn else np.full(n, -1)
+    known, known_in_part = _known(scores, assigned, parts)
+    kind = choice("interval", interval, INTERVALS)
+    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
+    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
+    other = best_reference(scores) if reference is None else matching(reference, scores)
+    ranges = EntryRanges.of(scores, outcome_range)
+    own = _got(scores.table, assigned)
+    found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
+    found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
+    rivals = _rivals(scores, own, ranges, other)
+    both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
+    total = scores.weight.sum()
+    return Evaluation(
+        value=found["value"],
+        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
+        best_constant=scores.actions[scores.best_action],
+        gain_over={name: found["over", k] for k, name in enumerate(scores.actions)},
+        reference=other,
+        gain=_over_best(found["gain"], *both) if known.all() else UNKNOWN,
+        logged=found["logged"],
+        gain_over_logged=found["over logged"],
+        leaves=tuple(
+            LeafValue(
+                part,
+                action := int(assigned[here][0]),
+                scores.actions[action],
+                float(scores.weight[here].sum() / total),
+                found["part", part],
+                found["over in part", part],
+            )
+            for part, here in inside.items()
+        ),
+        interval=kind,
+        level=share,
+        maximise=scores.maximise,
+        in_sample=flag("in_sample", in_sample),
+    )
 
 
 def _is_drawn(policy: Any) -> bool:
@@ -208,53 +240,8 @@ def cross_evaluate(
         return _played(policy, rows, held_out.actions, len(rows))
 
     assigned = held_out_actions(learn, play, held_out.fold, table)
-    return _valued(held_out, assigned, np.full(len(assigned), -1), interval, level, outcome_range, seed)
-
-
-def _valued(
-    scores: Scores,
-    assigned: Ints | Floats,
-    parts: Ints,
-    interval: str,
-    level: float,
-    outcome_range: tuple[float, float] | None,
-    seed: int,
-    reference: Reference | None = None,
-    *,
-    in_sample: bool = False,
-) -> Evaluation:
-    """Return what playing columns ``assigned`` (n,) of the scores, or drawing them by probabilities (n, K), is worth.
-
-    ``parts`` (n,) are -1 where none are.
-    """
-    known, known_in_part = _known(scores, assigned, parts)
-    kind = choice("interval", interval, INTERVALS)
-    share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    other = best_reference(scores) if reference is None else matching(reference, scores)
-    ranges = EntryRanges.of(scores, outcome_range)
-    own = scores.table[np.arange(len(parts)), assigned] if assigned.ndim == 1 else (assigned * scores.table).sum(axis=1)
-    found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
-    found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
-    rivals = _rivals(scores, own, ranges, other)
-    both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
-    over = [found["over", k] for k in range(len(scores.actions))]
-    best = scores.best_action
-    return Evaluation(
-        value=found["value"],
-        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
-        best_constant=scores.actions[best],
-        gain_over=dict(zip(scores.actions, over, strict=True)),
-        reference=other,
-        gain=_over_best(found["gain"], *both) if known.all() else UNKNOWN,
-        logged=found["logged"],
-        gain_over_logged=found["over logged"],
-        leaves=tuple(_leaf_value(scores, assigned, part, here, found) for part, here in inside.items()),
-        interval=kind,
-        level=share,
-        maximise=scores.maximise,
-        in_sample=flag("in_sample", in_sample),
-    )
+    names = [held_out.actions[k] for k in assigned.tolist()]
+    return evaluate(held_out, names, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
 
 
 def _got(table: Floats, assigned: Ints | Floats) -> Floats:
@@ -266,17 +253,14 @@ def _got(table: Floats, assigned: Ints | Floats) -> Floats:
 
 def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools]:
     """Return the rows (n,) in which the log shows what the policy gives, over all parts, and in its own part."""
-    if scores.overlap == "ignore":
-        return (np.ones(len(assigned), dtype=bool),) * 2
     seen = np.ones(len(assigned), dtype=bool)
     if scores.unseen is not None:
         seen = (_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0)
-    if assigned.ndim == 2:
+    if assigned.ndim == 2 or scores.overlap == "ignore":
         return seen, seen
-    each = counted(scores.log, scores.weight)
-    counts, expected = each[:, None] * np.eye(len(scores.actions))[scores.log.action], expected_rows(scores.log, each)
     column = assigned.astype(np.int64)
-    empty, lacking = in_parts(column, np.where(parts < 0, column, parts), counts, expected)
+    by_rows = rows_of_actions(scores.log, counted(scores.log, scores.weight))
+    empty, lacking = in_parts(column, np.where(parts < 0, column, parts), *by_rows)
     return seen & ~lacking, seen & ~lacking & ~empty
 
 
@@ -347,14 +331,6 @@ def _over_best(
     """
     lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
     return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))
-
-
-def _leaf_value(
-    scores: Scores, assigned: Ints | Floats, part: int, here: Bools, found: Mapping[Any, IntervalEstimate]
-) -> LeafValue:
-    action = int(assigned[here][0])
-    share = float(scores.weight[here].sum() / scores.weight.sum())
-    return LeafValue(part, action, scores.actions[action], share, found["part", part], found["over in part", part])
 
 
 def _compared(other: str, gain: IntervalEstimate) -> str:

@@ -17,10 +17,10 @@ from milpcb.data.actions import own_names
 from milpcb.offline.band import Claim, InTwo, Progress, band, check_same_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
 from milpcb.offline.evaluate import Evaluation, evaluate
-from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
+from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.kept_aside import kept_aside
 from milpcb.offline.log import take_rows
-from milpcb.offline.overlap import counted, expected_rows, seen_everywhere
+from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
@@ -244,7 +244,7 @@ def _best_seen(
     """
     learnt = np.ones(len(scores.table), dtype=bool) if aside is None else ~aside
     each = learnt * counted(scores.log, scores.weight)
-    counts, expected = each[:, None] * np.eye(len(scores.actions))[scores.log.action], expected_rows(scores.log, each)
+    counts, expected = rows_of_actions(scores.log, each)
     costs = scores.costs * learnt[:, None]
 
     def search(rules: list[LabelConstraint]) -> Best:
@@ -262,8 +262,7 @@ def _small(small: float | None, scores: Scores) -> float:
 
 
 def _value(scores: Scores, chosen: Ints, ends: tuple[float, float]) -> IntervalEstimate:
-    own = Mean(scores.table[np.arange(len(chosen)), chosen], scores.weight, np.inf)
-    found = estimates({0: own}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+    found = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     return IntervalEstimate(found.value, found.standard_error, *ends)
 
 

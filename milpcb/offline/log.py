@@ -11,7 +11,8 @@ import numpy as np
 from milpcb.core.checks import LARGEST, ROUNDING, instance, number_array, several
 from milpcb.data.actions import action_name, by_action, check_levels, entries, is_missing, places
 from milpcb.data.columns import Values
-from milpcb.data.frames import as_array
+from milpcb.data.frames import as_array, table_names
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Floats, Ints
 
@@ -61,6 +62,16 @@ class Log:
         if self.group is None:
             return np.arange(len(self))
         return np.asarray(np.unique(self.group, return_inverse=True)[1], dtype=np.int64)
+
+    def columns(self) -> Mapping[str, Values]:
+        """Return the features by name, x0, x1, ... where they have none; {} where they cannot be read as a table."""
+        if self.values is not None:
+            return self.values
+        try:
+            names = table_names(self.features) or tuple(f"x{i}" for i in range(np.shape(self.features)[1]))
+            return read_columns(self.features, names, names)
+        except (IndexError, InputError):  # features of a model of the caller's own
+            return {}
 
     def by(self, actions: tuple[str, ...], order: Ints) -> Log:
         """Return the log with its actions in another ``order`` (K,) of their numbers, called ``actions``."""

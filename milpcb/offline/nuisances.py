@@ -13,7 +13,6 @@ from milpcb.core.extras import needs
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError, clipped
 from milpcb.offline.log import Log, take_rows
-from milpcb.offline.overlap import table_of
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
 
@@ -138,7 +137,7 @@ def _numbered(log: Log) -> Log:
     try:
         return replace(log, features=np.asarray(log.features, dtype=float))
     except (TypeError, ValueError):
-        columns = table_of(log.features) if log.values is None else log.values
+        columns = log.columns()
         return replace(log, features=as_numbers(columns.values())) if columns else log
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import pdtr
@@ -26,11 +26,10 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, written
 from milpcb.data.columns import Values, in_words, name_in_words
-from milpcb.data.frames import table_names
-from milpcb.data.schema import read_columns
-from milpcb.errors import InputError
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
+
+Found = TypeVar("Found", bound=Any)  # what a search returns, with the policy that was found
 
 KINDS = ("required", "ignore")
 NAME = "actions only where the log has rows of them; --overlap ignore, or overlap='ignore', allows them everywhere"
@@ -88,6 +87,11 @@ def _is_missing(seen: Floats, rows: Floats, expected: Floats, tested: float, lea
 def counted(log: Any, weight: Floats) -> Floats:
     """Return what each row (n,) counts: 1, or 1 / rows of its group; 0 where it has no weight."""
     return np.asarray((weight > 0) / np.bincount(log.members)[log.members])
+
+
+def rows_of_actions(log: Any, each: Floats) -> tuple[Floats, Floats]:
+    """Return by how much each row (n, K) adds to the number of rows of an action in a part, and to what is expected."""
+    return each[:, None] * np.eye(len(log.actions))[log.action], expected_rows(log, each)
 
 
 def expected_rows(log: Any, each: Floats) -> Floats:
@@ -287,31 +291,9 @@ def _of(seen: int, rows: int) -> str:
     return f"{seen or 'none'} of {fixed(rows, 0)} rows"
 
 
-def table_of(features: Any) -> dict[str, Values]:
-    """Return the columns of a table by name, x0, x1, ... where they have none; {} where it cannot be read."""
-    names = table_names(features)
-    try:
-        columns = names or tuple(f"x{i}" for i in range(np.shape(features)[1]))
-        return read_columns(features, columns, columns)
-    except (IndexError, InputError):  # features of a model of the caller's own
-        return {}
-
-
 def rules_on(cells: Bools | None) -> list[LabelConstraint]:
     """Return the constraint that no ``cells`` (m, K) are played; [] for none."""
     return [] if cells is None or not cells.any() else [LabelConstraint(cells.astype(float), 0.0, NAME)]
-
-
-class HasPolicy(Protocol):
-    """Whatever a search returns."""
-
-    @property
-    def policy(self) -> Any:
-        """The policy that was found."""
-        ...
-
-
-Found = TypeVar("Found", bound=HasPolicy)
 
 
 def seen_everywhere(

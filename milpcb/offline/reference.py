@@ -29,7 +29,6 @@ from milpcb.constraints.linear import merged, reduced
 from milpcb.core.checks import instance
 from milpcb.data.actions import matched
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.intervals import Mean, estimates
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.types import Bools, Floats, Ints
 
@@ -233,7 +232,7 @@ class Reference:
             return f"always '{self.constant}'"
         if self.allowed_first:
             return self.allowed_first
-        shares = [f"'{name}' for {share:.3g}" for name, share in self._percent().items()]
+        shares = [f"'{name}' for {100 * share:.3g}" for name, share in self.probabilities.items()]
         listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
         if len(self.lottery) == 1:
             return f"a lottery ({listed} of 100)"
@@ -283,9 +282,6 @@ class Reference:
     def on(self, rows: Ints) -> Reference:
         """Return the same lottery for some of the rows."""
         return replace(self, ways=self.ways.on(rows))
-
-    def _percent(self) -> dict[str, float]:
-        return {name: 100 * share for name, share in self.probabilities.items()}
 
 
 def matching(reference: Any, scores: Scores) -> Reference:
@@ -342,7 +338,7 @@ def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats |
 
 def _worse(scores: Scores, difference: Floats, far: float) -> bool:
     """Return whether the mean of a difference (n,) is more than ``far`` standard errors above 0."""
-    mean = estimates({0: Mean(difference, scores.weight, np.inf)}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+    mean = scores.mean(difference)
     return mean.value > far * mean.standard_error
 
 

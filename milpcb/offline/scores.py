@@ -23,6 +23,7 @@ from milpcb.core.checks import choice, instance, number_array, real, whole
 from milpcb.data.actions import by_action, matched, place
 from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
+from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, check_log
 from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
 from milpcb.offline.overlap import (
@@ -34,7 +35,6 @@ from milpcb.offline.overlap import (
     parts_without,
     rules_on,
     sentences,
-    table_of,
 )
 from milpcb.types import Bools, Floats, Ints
 
@@ -104,6 +104,11 @@ class Scores:
     def costs(self) -> Floats:
         """(n, K) weighted costs for an oracle: the policy of least total cost is the best one."""
         return -self.gains * self.weight[:, None]
+
+    def mean(self, numbers: Floats, level: float = 0.95) -> IntervalEstimate:
+        """Return the weighted mean of ``numbers`` (n,) of the rows, with a normal interval."""
+        own = Mean(numbers, self.weight, np.inf)
+        return estimates({0: own}, "normal", level, seed=0, group=self.log.group)[0]
 
     def columns(self, actions: Sequence[str]) -> Ints:
         """Return the columns (K,) of the table that belong to ``actions``, by name; raises InputError on others."""
@@ -193,7 +198,7 @@ def scores(
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
     table = regression + inverse * (log.outcome[:, None] - regression) * (method != "dm")
-    values = table_of(log.features) if log.values is None else log.values
+    values = log.columns()
     each = counted(log, weight)
     parts = parts_without(list(column_tests(values)), log.action, each, expected_rows(log, each), least)
     cells = cells_without(log, parts)

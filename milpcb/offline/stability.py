@@ -15,7 +15,7 @@ from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
 from milpcb.offline.cross_fitting import best_policy, check_policy, held_out
-from milpcb.offline.intervals import IntervalEstimate, Mean, drawn_again, estimates
+from milpcb.offline.intervals import IntervalEstimate, drawn_again
 from milpcb.offline.sampling import affordable
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
@@ -158,8 +158,7 @@ def _near_best(oracle: Oracle, scores: Scores, played: Ints) -> int | None:
 
 
 def _estimate(scores: Scores, played: Ints) -> IntervalEstimate:
-    own = Mean(scores.table[np.arange(len(played)), played], scores.weight, np.inf)
-    return estimates({0: own}, "normal", 0.95, seed=0, group=scores.log.group)[0]
+    return scores.mean(scores.table[np.arange(len(played)), played])
 
 
 def _has_depth(policies: PolicyClass) -> bool:

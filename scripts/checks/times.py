@@ -67,7 +67,7 @@ def _log(rng: np.random.Generator, folder: Path) -> list[str]:
 def _study(rng: np.random.Generator, folder: Path) -> list[str]:
     learners = rng.permutation(LEARNERS)[: rng.integers(1, 4)].tolist()
     sections = [
-        f"[experiment]\nhorizon = {rng.integers(5_000, 40_000)}\nseeds = {list(range(int(rng.integers(4, 16))))}",
+        f'[experiment]\nname = "drawn"\nhorizon = {rng.integers(5_000, 40_000)}\nseeds = {list(range(int(rng.integers(4, 16))))}',
         f'[environment]\nname = "planted"\nn_features = {rng.integers(4, 13)}',
         f'[policies]\nname = "decision_trees"\ndepth = {rng.integers(1, 3)}',
         '[run]\nbackend = "serial"',
@@ -147,9 +147,9 @@ def seconds(words: str) -> float:
     return float(sum(int(number) * UNITS[unit] for number, unit in zip(parts[::2], parts[1::2], strict=True)))
 
 
-def is_right(said: float, took: float) -> bool:
+def is_right(told: float, took: float) -> bool:
     """Return whether an estimate is within a factor, or within what a whole second hides."""
-    return abs(said - took) <= SLACK or took / FACTOR <= said <= took * FACTOR
+    return abs(told - took) <= SLACK or took / FACTOR <= told <= took * FACTOR
 
 
 def main() -> int:
@@ -179,8 +179,8 @@ def main() -> int:
         print(
             f"{number - 1}: {took:.0f} s, {len(found)} estimates: {' '.join(arguments).replace(folder, '')}", flush=True
         )
-        for line, said, then in bad:
-            print(f"    {then:.1f} s, for which it said {said:.0f}: {line}", flush=True)
+        for line, told, then in bad:
+            print(f"    {then:.1f} s, for which it said {told:.0f}: {line}", flush=True)
     print(f"{counted} commands: {right} estimates right, {wrong} wrong")
     return int(wrong > 0)
 
