@@ -3,10 +3,11 @@
 200 contexts, 12 binary features, K = 3, depth-2 trees, half noise, a planted tree. A run with fresh draws is measured
 over a few rounds, K + 1 values or one minimiser each, and multiplied: at T = 1e6 a solver would take an hour and more.
 Harms are what a query at each of them would take; then come queries without a look ahead, those of a run, and how many
-of these were about ties. --spread measures means and standard deviations of regret over seeds, by number of futures.
+of these were about ties. --spread measures means and standard deviations of regret over seeds, by noise and number of
+futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds.
 
     python scripts/benchmarks/one_draw.py [--horizons 10000 100000] [--oracles search highs] [--fresh 200] [--json FILE]
-        [--spread 20]
+        [--spread 200]
 """
 
 from __future__ import annotations
@@ -30,10 +31,13 @@ from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
 from milpcb.oracles import kept  # noqa: E402 - see above
+from milpcb.types import Floats  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
 
 QUIET = 20_000  # calls of act and learn
-SPREAD = 20_000  # rounds
+SPREAD = 5_000  # rounds
+NOISES = ("paper", "half", "coordinate", "signed")
+FUTURES = (None, 1, 4, 16)  # None for fresh draws
 COLUMNS = (
     "harms",
     "no look ahead",
@@ -65,9 +69,9 @@ class Run:
         self.seed = seed
 
     def learner(self, **options: Any) -> BistroPlus:
-        """Return a learner with half noise."""
+        """Return a learner, with half noise unless another one is named."""
         pool = FinitePool(self.oracle.contexts)
-        return BistroPlus(self.oracle, pool, horizon=self.horizon, noise="half", seed=self.seed, **options)
+        return BistroPlus(self.oracle, pool, horizon=self.horizon, **{"noise": "half", "seed": self.seed} | options)
 
     def play(self, learner: BistroPlus, rounds: int) -> tuple[float, float]:
         """Return CPU seconds and regret of the first rounds."""
@@ -117,20 +121,29 @@ def quiet() -> dict[str, float]:
     }
 
 
-def spread(seeds: int) -> Table:
-    """Return regret over seeds with fresh draws and with 1, 4 and 16 futures."""
-    table = Table("futures", "mean", "sd", "queries", "rule changes", title=f"regret, T = {SPREAD:,}, {seeds} seeds")
-    runs = [Run(SPREAD, "search", seed) for seed in range(seeds)]
-    for futures in (None, 1, 4, 16):
-        options = {"queries": "argmin"} if futures is None else {"future": "once", "futures": futures}
-        regrets, queries, changes = [], [], []
-        for run in runs:
-            learner = run.learner(**options)
-            regrets.append(run.play(learner, SPREAD)[1])
-            queries.append(learner.queries)
-            changes.append(learner.rule_changes or 0)
-        figures = (np.mean(regrets), np.std(regrets, ddof=1), np.mean(queries), np.mean(changes))
-        table.add_row(str(futures or "fresh"), *(f"{figure:,.0f}" for figure in figures))
+def regrets(seed: int) -> Floats:
+    """Return regret, queries and rule changes (noises, futures, 3) of one seed."""
+    run, found = Run(SPREAD, "search", seed), np.empty((len(NOISES), len(FUTURES), 3))
+    for i, j in np.ndindex(found.shape[:2]):
+        options = {"queries": "argmin"} if FUTURES[j] is None else {"future": "once", "futures": FUTURES[j]}
+        learner = run.learner(noise=NOISES[i], **options)
+        _, regret = run.play(learner, SPREAD)
+        found[i, j] = regret, learner.queries, learner.rule_changes or 0
+    return found
+
+
+def spread(found: Floats) -> Table:
+    """Return a table of what ``regrets`` found, (seeds, noises, futures, 3)."""
+    columns = ("noise", "futures", "mean", "sd", "difference", "queries", "rule changes")
+    table = Table(*columns, title=f"regret, T = {SPREAD:,}, {len(found)} seeds")
+    for i, j in np.ndindex(found.shape[1:3]):
+        regret, queries, changes = found[:, i, j].T
+        apart = regret - found[:, i, 0, 0]
+        error = float(apart.std(ddof=1)) / np.sqrt(len(found))
+        difference = f"{apart.mean() / error:+.2f} se" if error else ""
+        spread = f"{regret.mean():,.0f}", f"{regret.std(ddof=1):,.0f}"
+        counts = f"{queries.mean():,.0f}", f"{changes.mean():,.0f}"
+        table.add_row(NOISES[i], str(FUTURES[j] or "fresh"), *spread, difference, *counts)
     return table
 
 
@@ -144,7 +157,7 @@ def main() -> None:
     parser.add_argument("--spread", type=int, help="seeds")
     options = parser.parse_args()
     if options.spread:
-        Console().print(spread(options.spread))
+        Console().print(spread(np.stack([regrets(seed) for seed in range(options.spread)])))
         return
     table, found = Table("T", "oracle", *COLUMNS, *FRESH, title="half noise, one draw"), {}
     for horizon in options.horizons:
