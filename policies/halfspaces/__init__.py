@@ -1,4 +1,7 @@
-"""Halfspaces: scores with real weights. Read rule, geometry, fitting, agreement, separator, program, policy_class."""
+"""Halfspaces: scores with real weights.
+
+Read rule, geometry, fitting, listing, agreement, separator, program, policy_class.
+"""
 
 from policies.halfspaces.policy_class import Halfspaces
 from policies.halfspaces.rule import HalfspaceRule

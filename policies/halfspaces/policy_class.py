@@ -10,19 +10,22 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened
+from milpcb.protocols import Encoding, Opened
 from milpcb.types import Floats
 from policies.cuts import Distinct
 from policies.halfspaces.fitting import rule_of
 from policies.halfspaces.geometry import scaled
-from policies.halfspaces.program import HalfspaceEncoding
+from policies.halfspaces.program import HalfspaceEncoding, LabelingEncoding
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
 from policies.named import NamedClass
 from policies.names import Names
 
-# Labelings that are listed, at one or two linear programs each.
+# Labelings whose rules are listed, at a linear program each.
 MOST_LISTED = 10_000
+# Rows are quick for so few contexts: their programs are. Beyond, labelings are columns while hyperplanes are few.
+FEWEST_CONTEXTS = 25
+MOST_HYPERPLANES = 50_000
 
 
 @dataclass(frozen=True)
@@ -81,9 +84,11 @@ class OpenedHalfspaces(Opened):
             )
         self.capabilities = Opened.capabilities - self.unsupported.keys()
 
-    def program(self, *, constrained: bool = False) -> HalfspaceEncoding:
-        """Return the polytope of labels; its cost map serves with and without side constraints."""
-        del constrained
+    def program(self, *, constrained: bool = False) -> Encoding:
+        """Return the polytope of labels, or the list of labelings where that is short and nothing constrains it."""
+        g, d = self.contexts.shape
+        if not constrained and g >= FEWEST_CONTEXTS and comb(g, d) <= MOST_HYPERPLANES:
+            return LabelingEncoding(self.contexts, self._names)
         return HalfspaceEncoding(self.contexts, self._names)
 
     def policies(self) -> Iterator[HalfspaceRule]:

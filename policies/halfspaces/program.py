@@ -1,4 +1,4 @@
-"""Halfspaces: the polytope of their labels, by rows found as they are broken.
+"""Halfspaces: the polytope of their labels, by rows found as they are broken; or a column for each labeling.
 
 Policy class
     w in R^d and a cut t; action 1 where w.x >= t. A labeling counts when some rule makes it with every score, w.x - t,
@@ -20,6 +20,10 @@ Cost map
     y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear and exact, with side constraints too.
 Size
     One column per distinct context; a row has at most d + 2 entries. The rows found serve all later objectives.
+
+Where features are few, so are labelings: at most 2 sum_{k <= d} C(g - 1, k). LabelingEncoding lists them (listing.py)
+and has a column for each, of which one is 1: integral, and a query is a sum for each of them. Rows are better with few
+contexts, and they serve side constraints.
 """
 
 from __future__ import annotations
@@ -31,6 +35,26 @@ from policies.halfspaces.fitting import rule_of
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
 from policies.names import Names
+from policies.one_hot import OneHotEncoding
+
+
+class LabelingEncoding(OneHotEncoding):
+    """The simplex over all labelings of halfspaces."""
+
+    def __init__(self, contexts: Floats, names: Names) -> None:
+        self._contexts, self._names = contexts, names
+        self._labels = LabelSeparator(contexts).labelings()
+        self.why = f"a column for each of {len(self._labels):,} labelings, as features are few"
+        super().__init__(pick=(len(self._labels),))
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return what each labeling costs more than label 0, which is the offset."""
+        return Objective(self._labels @ (costs[:, 1] - costs[:, 0]), float(costs[:, 0].sum()))
+
+    def policy(self, number: int, costs: Floats) -> HalfspaceRule:
+        """Return the rule of the widest margin that labels so."""
+        del costs  # the number names it
+        return rule_of(self._contexts, self._labels[number], self._names)
 
 
 class HalfspaceEncoding(Encoding):

@@ -10,6 +10,7 @@ from milpcb.protocols import Cuts, Separator
 from milpcb.types import Bools, Floats, Ints
 from policies.halfspaces.agreement import Agreement
 from policies.halfspaces.geometry import MARGIN, highs, hulls, losses, scaled, vertex
+from policies.halfspaces.listing import dichotomies
 
 # Basic solutions are exact to rounding: what is larger is no zero.
 _ZERO = 1e-12
@@ -18,6 +19,8 @@ _BROKEN = 1e-3
 # Sets looked for at one point, and how much dearer the members of one are for the next.
 _SETS = 10
 _DEARER = 0.3
+# A labeling is listed without a linear program where an estimate of its margin is this, a hundred times what it needs.
+_CERTAIN = 100 * MARGIN
 # Where a program has ended: sets looked for at random prices up to 1, and the price of members that may not come.
 _VARIED = 10
 _FORBIDDEN = 1e6
@@ -65,20 +68,13 @@ class LabelSeparator(Separator):
         allowed = np.concatenate([kept & labels, kept & ~labels])
         return self._within(allowed, np.where(allowed, 0.0, 1.0))
 
-    def labelings(self) -> Iterator[Bools]:
-        """List the labelings (g,) of halfspaces, each once: context by context, what no halfspace begins is dropped."""
-        labels, order = np.zeros(self._n, dtype=bool), np.arange(self._n)
-
-        def extend(n: int) -> Iterator[Bools]:
-            if n == self._n:
-                yield labels.copy()
-                return
-            for label in (False, True):
-                labels[n] = label
-                if self.conflict(labels, order <= n) is None:
-                    yield from extend(n + 1)
-
-        yield from extend(0)
+    def labelings(self) -> Bools:
+        """Return the labelings (N, g) of halfspaces, each once, in increasing order."""
+        labels, margins = dichotomies(self._affine[:, :-1])
+        kept = margins >= _CERTAIN
+        for number in np.flatnonzero(~kept):
+            kept[number] = self.conflict(labels[number]) is None
+        return np.asarray(labels[kept])
 
     # ----------------------------------------------------------------- sets and their rows
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from scipy.optimize import linprog
 
-from milpcb import open_oracle
+from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError
 from milpcb.solvers import describe_all, lazy
 from milpcb.testing.instances import instances
@@ -26,6 +26,7 @@ REAL = Halfspaces()
 CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
 PLANE = np.random.default_rng(0).normal(size=(7, 2))
 POOLS = {i.name: i.contexts for i in instances("halfspaces")}
+EVERYTHING = LabelConstraint(np.ones((25, 2)), upper=25.0)
 EVERY_POOL = pytest.mark.parametrize("name", POOLS)
 
 
@@ -124,6 +125,21 @@ def test_columns_are_taken_as_they_are() -> None:
     costs = cost_of(np.arange(12) >= 11, np.zeros(12, dtype=bool))
     assert open_oracle(REAL, column).value(costs) == 0.0
     assert open_oracle(LinearRules(), column).value(costs) > 0.0
+
+
+def test_columns_answer_as_rows_do() -> None:
+    """From 25 contexts on, few features: a column for each labeling; rows where something constrains them."""
+    rng = np.random.default_rng(5)
+    contexts = np.round(rng.normal(size=(25, 2)), 1)  # some on a line with two others
+    opened = REAL.on(contexts)
+    columns, rows = opened.program(), opened.program(constrained=True)
+    assert (columns.separator is None, columns.program.integral) == (True, True)
+    assert rows.separator is not None
+    oracle, limited = open_oracle(REAL, contexts), open_oracle(REAL, contexts, constraints=[EVERYTHING])
+    for _ in range(3):
+        costs = rng.integers(-5, 6, (25, 2)).astype(float)
+        answer = oracle.minimise(costs)
+        assert answer.value == limited.value(costs) == costs[np.arange(25), answer.policy.predict(contexts)].sum()
 
 
 # ------------------------------------------------------------------- rows
