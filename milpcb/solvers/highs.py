@@ -39,7 +39,8 @@ _INTEGRAL = _LP | {"simplex_scale_strategy": 0, "primal_simplex_bound_perturbati
 _DUAL_SIMPLEX = 1
 # The feasibility jump looks for a first point, and the last query's is one, or the start is (measured: a third of a
 # query with a start, a tenth of others).
-_MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False}
+# A restart presolves once more what few fixed columns change (measured: two fifths of a query on big-M rows).
+_MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False, "mip_allow_restart": False}
 # Side rows on an integral polytope: presolve finds little, and costs most of a query (measured up to 100 times).
 _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 
