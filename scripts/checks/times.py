@@ -67,7 +67,8 @@ def _log(rng: np.random.Generator, folder: Path) -> list[str]:
 def _study(rng: np.random.Generator, folder: Path) -> list[str]:
     learners = rng.permutation(LEARNERS)[: rng.integers(1, 4)].tolist()
     sections = [
-        f'[experiment]\nname = "drawn"\nhorizon = {rng.integers(5_000, 40_000)}\nseeds = {list(range(int(rng.integers(4, 16))))}',
+        f'[experiment]\nname = "drawn"\nhorizon = {rng.integers(5_000, 40_000)}',
+        f"seeds = {list(range(int(rng.integers(4, 16))))}",
         f'[environment]\nname = "planted"\nn_features = {rng.integers(4, 13)}',
         f'[policies]\nname = "decision_trees"\ndepth = {rng.integers(1, 3)}',
         '[run]\nbackend = "serial"',
