@@ -31,12 +31,12 @@ def test_the_package_names_who_made_it_and_what_it_is_about() -> None:
 
 
 def test_the_first_page_shows_how_to_cite() -> None:
-    """The README has an entry for a bibliography that names the authors of the metadata."""
-    page = (ROOT / "README.md").read_text()
-    entry = re.search(r"@software\{milpcb.*?\n```", page, re.DOTALL)
-    assert entry
-    assert "the milpcb developers" in entry[0].lower()
-    assert "milpcb.__version__" in page
+    """It leads to an entry for a bibliography, with the authors, the version and the licence of the metadata."""
+    assert "(.github/CITATION.cff)" in (ROOT / "README.md").read_text()
+    entry = (ROOT / ".github/CITATION.cff").read_text()
+    assert f"  - name: {PROJECT['authors'][0]['name']}\n" in entry
+    assert f"\nversion: {PROJECT['version']}\n" in entry
+    assert f"\nlicense: {PROJECT['license']}\n" in entry
 
 
 def test_contributing_names_files_that_are_there() -> None:

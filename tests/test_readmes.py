@@ -36,7 +36,7 @@ ids = {"ids": lambda path: str(path.relative_to(ROOT))}
 
 # What a run writes, and what a reader is to bring or would name.
 NOT_HERE = re.compile(
-    r"\.venv|runs/.*|(study|config|tree|answer|curves|regret|report|people|costs|policy|plays)\.\w+"
+    r"\.venv|runs/.*|(study|config|tree|answer|curves|regret|report|people|costs|policy|plays|card)\.\w+"
     r"|cells/|costs/|logs/|(best_policy|leader)_\*"
 )
 PATH = re.compile(r"[\w./-]+/|[\w./-]+\.(py|toml|md|png|svg|csv|parquet|json|html|txt)")

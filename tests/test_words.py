@@ -26,7 +26,7 @@ IN_NAMES = re.compile(rf"lied?|{FORBIDDEN.pattern}")  # in a sentence, points ma
 REPLACED = {
     "yardsticks?": ("comparator", set()),
     "points systems?": ("scoring system", set()),
-    "whole numbers?": ("integer", {"milpcb/CHANGES.md"}),  # of a version that is out
+    "whole numbers?": ("integer", set()),
     "truth values?": ("boolean", set()),
     "own_folder": ("local classes", set()),
     "mend(s|ed|ing)?": ("fix", set()),

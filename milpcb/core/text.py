@@ -54,6 +54,11 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
+def is_currency(sign: str) -> bool:
+    """Return whether a character is the sign of a currency."""
+    return category(sign) == "Sc"
+
+
 def is_plain(text: str) -> bool:
     """Return whether a string can be read without quotes: nothing escaped, no quote, backslash or space around it."""
     return bool(text) and text == text.strip() == escaped(text) and not set(text) & {'"', "\\"}

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from unicodedata import category
 
+from milpcb.core.text import is_currency
 from milpcb.errors import shown
 
 # How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
@@ -68,5 +68,5 @@ def _is_odd(sign: str) -> bool:
 def _is_unit(before: str, after: str) -> bool:
     """Return whether what stands around a number may be its unit: a currency before it, or letters and % behind it."""
     if before:
-        return not after and (CURRENCY.fullmatch(before) is not None or {category(sign) for sign in before} == {"Sc"})
-    return after[0].isalpha() or after[0] in "%‰°" or category(after[0]) == "Sc"
+        return not after and (CURRENCY.fullmatch(before) is not None or all(map(is_currency, before)))
+    return after[0].isalpha() or after[0] in "%‰°" or is_currency(after[0])

@@ -148,9 +148,9 @@ def seconds(words: str) -> float:
     return float(sum(int(number) * UNITS[unit] for number, unit in zip(parts[::2], parts[1::2], strict=True)))
 
 
-def is_right(told: float, took: float) -> bool:
+def is_right(estimate: float, took: float) -> bool:
     """Return whether an estimate is within a factor, or within what a whole second hides."""
-    return abs(told - took) <= SLACK or took / FACTOR <= told <= took * FACTOR
+    return abs(estimate - took) <= SLACK or took / FACTOR <= estimate <= took * FACTOR
 
 
 def main() -> int:

@@ -150,6 +150,6 @@ def test_an_absent_package_is_one_line(monkeypatch):
     """The line names the environment and how to install what it needs."""
     monkeypatch.setitem(sys.modules, "coba", None)
     with pytest.raises(
-        ExtraMissingError, match=r"the environment 'coba' needs the extra 'coba': pip install 'milpcb\[coba\]'"
+        ExtraMissingError, match=r"the environment 'coba' needs the extra 'coba': pip install '\.\[coba\]'"
     ):
         Coba().n_actions  # noqa: B018 - it raises

@@ -218,8 +218,8 @@ def test_pictures(tmp_path):
         assert plays.plot(tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
         text = plays.plot(str(tmp_path / f"{number}.svg")).read_text()
         assert "<svg" in text
-        with pytest.raises(InputError, match=r"plot writes \.png and \.svg files, got x\.pdf"):
-            plays.plot("x.pdf")
+        with pytest.raises(InputError, match=r"plot writes \.png, \.svg and \.pdf files, got x\.jpg"):
+            plays.plot("x.jpg")
         with pytest.raises(InputError, match=r"cannot write .*No such file"):
             plays.plot(tmp_path / "none" / "x.png")
 
