@@ -131,7 +131,7 @@ class OpenedUnder(OnlySearched):
 
     def _under(self) -> Search:
         """Return the search under the rows."""
-        if "totals" in self.capabilities:
+        if "totals" in self.capabilities and not self._opened.search_keeps_rows:
             return self._avoiding(TermSearch(self._terms, self.contexts))
         return self._avoiding(self._opened.search().under(self._rows))
 

@@ -103,6 +103,7 @@ class Opened(ABC):
         totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
         (the search can end at one: ``search_within``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
+    search_keeps_rows : whether ``search`` keeps side constraints itself; else those of a class with totals do
     class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
     """
@@ -113,6 +114,7 @@ class Opened(ABC):
     log_size: float
     capabilities: frozenset[str] = frozenset({"program", "policies"})
     unsupported: Mapping[str, str] = MappingProxyType({})
+    search_keeps_rows: bool = False
     class_name: str = ""
     settings: PolicyClass | None = None
 

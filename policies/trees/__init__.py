@@ -1,8 +1,8 @@
 """Decision trees of small depth.
 
 Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes; root_tables,
-root_frontier, root_cuts, root_search, every_cut; options, folds, near_trees, terms; constrained, side_states,
-side_arrays, side_kernels; policy_class.
+root_frontier, root_cuts, root_search, every_cut; options, folds, near_trees, terms; usage_kernels, usage,
+constrained; policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

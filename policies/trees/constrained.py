@@ -1,123 +1,204 @@
-"""Trees under side constraints, and structure limits besides; policies/trees/side_states.py states the recursion."""
+"""Trees under side constraints: from costs of contexts, and from leaf totals that may hold noise."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
 
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import RestrictedTerms, SideConstraint, Terms
-from milpcb.types import Floats, Ints
-from policies.literals import Test
+from milpcb.protocols import RestrictedTerms, Search, SideConstraint, Terms
+from milpcb.types import Bools, Floats, Ints
+from policies.literals import Literals, Test
 from policies.names import Names
-from policies.semirings import fill_weights
+from policies.trees import usage
+from policies.trees.leaves import BIG
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.side_arrays import Ends, recursion
-from policies.trees.side_kernels import Rate, Sums, answer
+from policies.trees.sets import sets_of
+from policies.trees.states import TreeStates
+from policies.trees.usage_kernels import answer, fill_states, made_by
 
-_NOWHERE = np.zeros((0, 0), dtype=np.int64)
+PLAIN = 500.0  # totals up to which weights, and their products, are numbers in range
+MOST_HELD = 10**8  # marks of the states that hold a context, a byte each
 
 
-class ConstrainedTrees(RestrictedTerms):
-    """The ``terms`` with the recursion over the trees alone that keep ``rows``, and ``ends`` where given.
+class KeptTrees:
+    """The answers of all trees of a ``depth`` over ``tests`` that keep the rows of a graph."""
 
-    The terms are the leaves of the trees of a ``depth`` over ``tests``, as in policies/trees/terms.py.
-    Without ``ends`` all trees are full, as those of ``terms``; with them each tree within the limits counts once.
-    Raises SearchTooLargeError where there is too much to keep.
+    def __init__(self, graph: usage.Usage, tests: list[Test], depth: int, names: Names) -> None:
+        self._graph, self._meeting, self._roots, self._of_blocks = graph
+        self._tests, self._depth, self._names = tests, depth, names
+        self._nowhere = np.zeros(len(self._graph.start) - 1, bool)
+
+    def answers(self, rate: float | None, leaf: Floats, here: Bools | None) -> Floats:
+        """Return the least totals (K,) by the action at the context of the states ``here``; (1,) of all where None.
+
+        ``leaf`` (leaves, K) are the totals. With a ``rate`` it is -log of the summed exp(-rate * total).
+        """
+        found = np.empty(1 if here is None else leaf.shape[1])
+        soft, plain = None if rate is None else 1.0, False
+        if rate is not None:
+            leaf = rate * leaf
+            plain = 2**self._depth * float(np.abs(leaf).max()) <= PLAIN
+            leaf = np.exp(-leaf) if plain else leaf
+        self._best = answer(
+            soft, plain, leaf, self._nowhere if here is None else here, self._graph, self._meeting, found
+        )
+        return np.where(found < BIG / 2, found, np.inf)
+
+    def minimise(self, leaf: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        least = float(self.answers(None, leaf, None)[0])
+        if least == np.inf:
+            raise InfeasibleError("no tree keeps the side constraints")
+        met, T, head = self._meeting, self._graph.T, self._best
+        tails = np.arange(met.low[head], met.high[head])
+        weights = met.head_weights[head] + met.tail_weights[tails]
+        tails = tails[((met.bounds[0] <= weights) & (weights <= met.bounds[1])).all(axis=1)]
+        fails, holds = int(met.heads[head]), int(met.tails[tails[T[met.tails[tails]].argmin()]])
+        test = int(self._roots[np.searchsorted(met.head_start, head, side="right") - 1])
+        return least, DecisionTree(self._split(leaf, test, (fails, holds), {}), self._names)
+
+    def _split(self, leaf: Floats, test: int, sides: tuple[int, int], known: dict[int, int]) -> Node:
+        """Return a tree of two nodes, where the literals ``known`` have come out so."""
+        if test < 0 or test in known:
+            return self._node(leaf, sides[known.get(test, 0)], known)
+        yes, no = (self._node(leaf, sides[side], {**known, test: side}) for side in (1, 0))
+        return split(self._tests[test], yes, no)
+
+    def _node(self, leaf: Floats, k: int, known: dict[int, int]) -> Node:
+        """Return the first subtree that makes the cost of a node."""
+        graph = self._graph
+        state = int(np.searchsorted(graph.start, k, side="right")) - 1
+        if state < graph.last:
+            own = leaf[state - graph.first]
+            return Leaf(int(np.where(graph.classes == k - graph.start[state], own, np.inf).argmin()))
+        block, fails, holds = made_by(k, state, graph)
+        return self._split(leaf, int(self._of_blocks[block]), (fails, holds), known)
+
+
+class ConstrainedTrees(Search):
+    """The search over the trees of ``states`` that keep ``rows``, with at most ``most`` leaves; None: any number.
+
+    ``counts`` (C, g) are those of contexts. Raises SearchTooLargeError where there is too much to keep.
     """
 
     def __init__(
         self,
-        terms: Terms,
-        tests: list[Test],
-        depth: int,
+        states: TreeStates,
+        literals: Literals,
         names: Names,
+        counts: Floats,
         rows: Sequence[SideConstraint],
-        ends: Ends | None = None,
+        most: int | None,
+    ) -> None:
+        self._given = states, literals, names, counts, rows, most
+        self._states, self._literals, self._counts = states, literals, counts
+        self._n_actions, depth = states.n_actions, states.depth
+        sizes = groupby(sets_of(len(literals), depth), key=lambda part: part.shape[1])
+        self._sets = [np.concatenate(list(parts)) for _, parts in sizes]
+        self._members = np.zeros((sum(map(len, self._sets)), max(1, depth)), np.int64)
+        for k, first in enumerate(np.cumsum([0, *map(len, self._sets[:-1])])):
+            self._members[first : first + len(self._sets[k]), :k] = self._sets[k]
+        self._n_leaves = sum(len(each) << k for k, each in enumerate(self._sets))
+        bound, allowed = list[SideConstraint](), np.ones(self._n_leaves, bool)
+        for row in rows:
+            weights, everywhere = self._leaves(row.weights, self._n_actions + len(counts))
+            allowed &= (weights[:, self._n_actions :] >= states.least).all(axis=1)
+            weights = np.ascontiguousarray(weights[:, : self._n_actions])
+            bound.append(SideConstraint(weights, row.lower - everywhere, row.upper - everywhere))
+        space = usage.sets(self._sets, states.start, depth, states.source.flipped, ends=states.limited)
+        graph = usage.usage_of(space, bound, allowed, states.empty, most)
+        self._kept = KeptTrees(graph, literals.tests, depth, names)
+        self._here = lru_cache(1 + MOST_HELD // len(graph.graph.start))(self._states_at)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), self._given
+
+    def value(self, costs: Floats) -> float:
+        """Return the least total cost, infinite where no tree is left."""
+        leaf, everywhere = self._leaves(costs, self._n_actions)
+        return float(self._kept.answers(None, leaf, None)[0]) + everywhere
+
+    def profile(self, costs: Floats, row: int) -> Floats:
+        """Return (K,): the least total cost by the action at ``row``."""
+        leaf, everywhere = self._leaves(costs, self._n_actions)
+        return self._kept.answers(None, leaf, self._here(row)) + everywhere
+
+    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total cost) of the trees by the action at ``row``."""
+        leaf, everywhere = self._leaves(costs, self._n_actions)
+        return -(self._kept.answers(rate, leaf, self._here(row)) + rate * everywhere)
+
+    def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins."""
+        leaf, everywhere = self._leaves(costs, self._n_actions)
+        least, tree = self._kept.minimise(leaf)
+        return least + everywhere, tree
+
+    def _leaves(self, costs: Floats, n: int) -> tuple[Floats, float]:
+        """Return the totals (states, n) of all leaves, less those of action 0, and what that costs everywhere."""
+        everywhere = self._states.source.fill(costs, self._counts)
+        found = np.empty((self._n_leaves, n))
+        fill_states(self._members, self._states.where[0], self._states.start, self._states.source.totals, found)
+        return found, everywhere
+
+    def _states_at(self, row: int) -> Bools:
+        """Return which states a context is in."""
+        sides, own = self._literals.pattern(row) ^ self._states.source.flipped, list[Bools]()
+        for k, members in enumerate(self._sets):
+            outcome = (sides[members] << np.arange(k)).sum(axis=1)
+            own.append((outcome[:, None] == np.arange(1 << k)).ravel())
+        depth = self._states.depth
+        levels = [own[k] for height in range(1, depth) for k in range(min(depth - height, len(own) - 1), 0, -1)]
+        return np.concatenate([np.zeros(1 + depth, bool), *own, *levels])
+
+
+class ConstrainedTerms(RestrictedTerms):
+    """The ``terms`` of trees of a ``depth`` over ``tests`` with the recursion over those alone that keep ``rows``."""
+
+    def __init__(
+        self, terms: Terms, tests: list[Test], depth: int, names: Names, rows: Sequence[SideConstraint]
     ) -> None:
         super().__init__(terms)
-        self._tests, self._depth, self._names = tests, depth, names
-        self._rows, self._ends = tuple(rows), ends
-        self._recursion = recursion(len(tests), terms.n_actions, depth, self._rows, ends)
-        self._by_action = self._recursion.with_columns(terms.n_actions)
-        self._chosen = np.zeros(terms.n_actions, dtype=np.int64)
+        self._given, self._rows, self._p, self._depth = (tests, depth, names), tuple(rows), len(tests), depth
+        space = usage.paths(self._p, depth)
+        of_leaves = [SideConstraint(self._leaves(row.weights), row.lower, row.upper) for row in rows]
+        every = np.ones(space.n_leaves, bool)
+        self._kept = KeptTrees(usage.usage_of(space, of_leaves, every, np.zeros((depth, 1)), None), *self._given)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
-        every = (*self._rows, *rows)
-        return ConstrainedTrees(self.terms, self._tests, self._depth, self._names, every, self._ends)
+        return ConstrainedTerms(self.terms, *self._given, (*self._rows, *rows))
 
     def value(self, totals: Floats) -> float:
         """Return the least total of the trees, infinite where there is none."""
-        return float(self._answers(None, totals, _NOWHERE)[0])
+        return float(self._kept.answers(None, self._leaves(totals), None)[0])
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
-        return self._answers(None, totals, place)
+        return self._kept.answers(None, self._leaves(totals), self._states_at(place))
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
-        fill_weights(rate, totals, self._summed.leaf_masses, self._summed.leaf_powers)
-        return -self._answers(float(rate), totals, place)
+        return -self._kept.answers(rate, self._leaves(totals), self._states_at(place))
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        least = self.value(totals)
-        if least == np.inf:
-            raise InfeasibleError("no tree keeps the side constraints")
-        (states, joined, pairing), head = self._recursion, int(self._chosen[0])
-        fails = int(joined.head_labels[head])
-        state = int(np.searchsorted(states.start, fails, side="right")) - 1
-        if state == 0:
-            return least, DecisionTree(self._node(totals, 0, fails, {}), self._names)
-        holds, f = int(joined.tail_labels[pairing.cheapest_tail(head)]), (state - 1) // 2
-        yes, no = self._node(totals, state + 1, holds, {f: 1}), self._node(totals, state, fails, {f: 0})
-        return least, DecisionTree(split(self._tests[f], yes, no), self._names)
+        return self._kept.minimise(self._leaves(totals))
 
-    def _answers(self, rate: Rate, totals: Floats, place: Ints) -> Floats:
-        """Return the answers by the action at ``place``, (1,) nowhere; see policies/trees/side_kernels.py."""
-        states, joined, _ = self._recursion
-        if len(place):
-            joined = self._by_action
-        answers = np.empty(joined.heads.costs.shape[1])
-        sums = self._least if rate is None else self._summed
-        answer(rate, totals, place, states, joined, sums, answers, self._chosen)
-        return answers
+    def _leaves(self, totals: Floats) -> Floats:
+        return totals.reshape(-1, self.n_actions)
 
-    @cached_property
-    def _least(self) -> Sums:
-        return self._recursion.sums()
-
-    @cached_property
-    def _summed(self) -> Sums:
-        return self._recursion.sums(self.n_terms)
-
-    def _node(self, totals: Floats, state: int, label: int, known: dict[int, int]) -> Node:
-        """Return a subtree that makes the cost of a label, where the literals ``known`` have come out so."""
-        states, costs = self._recursion.states, self._least.costs
-        full, p = int(states.offset[-2]), states.n_tests
-        if state >= full:
-            leaves = totals.reshape(-1, self.n_actions)[state - full]
-            return Leaf(int(np.where(states.start[state] + states.classes == label, leaves, np.inf).argmin()))
-        if len(states.ended):
-            ends = (states.ended[state, states.classes] == label) & (self._least.totals[state] == costs[label])
-            if ends.any():
-                return Leaf(int(ends.argmax()))
-        for g in range(p):
-            below = 1 + 2 * (p * state + g)
-            start, middle, stop = states.start[below : below + 3]
-            first = states.first[p * state + g]
-            made = states.label[first : first + (middle - start) * (stop - middle)].reshape(
-                middle - start, stop - middle
-            )
-            ways = (made == label) & (costs[start:middle, None] + costs[middle:stop] == costs[label])
-            if ways.any():
-                break
-        i, j = np.unravel_index(ways.argmax(), ways.shape)
-        sides = int(start + i), int(middle + j)
-        if g in known:
-            return self._node(totals, below + known[g], sides[known[g]], known)
-        yes, no = (self._node(totals, below + s, sides[s], {**known, g: s}) for s in (1, 0))
-        return split(self._tests[g], yes, no)
+    def _states_at(self, place: Ints) -> Bools:
+        """Return which states hold the context of a place."""
+        path, parts = place[:, 0] // self.n_actions, list[Bools]()
+        for length in range(self._depth, 0, -1):
+            own = np.zeros((2 * self._p) ** length, bool)
+            own[path] = True
+            parts.append(own)
+            path = path // (2 * self._p)
+        return np.concatenate([np.zeros(1 + self._depth, bool), *(parts or [np.ones(1, bool)])])

@@ -31,7 +31,7 @@ trees, which TreeSearch has up to a size that policies/trees/routes.py counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -41,7 +41,7 @@ import numpy.typing as npt
 
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import OracleInexact
-from milpcb.protocols import Search, SideConstraint, Terms
+from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats, Stop
 from policies.literals import Literals
 from policies.names import Names
@@ -80,7 +80,6 @@ class EveryCutSearch(Search):
         names: Names,
         limits: Limits = FREE,
         counts: Floats | None = None,
-        terms: Callable[[], Terms] | None = None,
         *,
         time_limit: float | None = None,
     ) -> None:
@@ -91,7 +90,7 @@ class EveryCutSearch(Search):
         self._sizes = np.ascontiguousarray(asked.T)
         tested = ~closed_sets(literals, limits, depth)[:, literals.first[:-1]]
         self._query = RootQuery(depth, min(2**depth, limits.max_leaves or 2**depth), tested, levels_of(least))
-        self._by_table = TreeSearch(literals, n_actions, depth, names, limits, counts, terms, by_codes=True)
+        self._by_table = TreeSearch(literals, n_actions, depth, names, limits, counts, by_codes=True)
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""

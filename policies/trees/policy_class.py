@@ -19,9 +19,8 @@ from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
-from policies.trees.routes import Route, root_seconds, route, too_many_cuts, too_slow, weight_steps
+from policies.trees.routes import Route, fewest_pairs, root_seconds, route, too_many_cuts, too_slow, weight_steps
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
-from policies.trees.side_states import fewest_pairs
 
 MOST_DEPTH = 12
 MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished
@@ -150,6 +149,8 @@ class OpenedTrees(Opened):
     through (policies/trees/routes.py).
     """
 
+    search_keeps_rows = True
+
     def __init__(self, trees: DecisionTrees, literals: Literals, names: Names, contexts: Floats) -> None:
         """Take the literals of the trees on ``contexts`` (m, d)."""
         self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
@@ -185,7 +186,7 @@ class OpenedTrees(Opened):
             self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
             self.unsupported["totals"] = no_terms
-        if no_rows := trees.too_many_leaves(p) or too_many(fewest_pairs(p, depth)):
+        if no_rows := too_many(fewest_pairs(p, depth)):
             self.unsupported.setdefault("constraints", no_rows)
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints", "time_limit"}
         self.capabilities = every - self.unsupported.keys()
@@ -244,7 +245,7 @@ class OpenedTrees(Opened):
         if self._depth < 2:  # over at once
             return self.search()
         trees = self._literals, self.n_actions, self._depth, self._names
-        return EveryCutSearch(*trees, self._limits, self._counts, self.terms, time_limit=time_limit)
+        return EveryCutSearch(*trees, self._limits, self._counts, time_limit=time_limit)
 
     def search(self) -> Search:
         """Return the exact search."""
@@ -252,7 +253,7 @@ class OpenedTrees(Opened):
         from policies.trees.every_cut import EveryCutSearch
         from policies.trees.search import TreeSearch
 
-        trees = self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts, self.terms
+        trees = self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts
         if self.route is Route.ROOTS:
             return EveryCutSearch(*trees)
         return TreeSearch(*trees, by_codes=self.route is Route.FEATURES)

@@ -114,3 +114,12 @@ def weight_steps(literals: Literals, depth: int, n_actions: int) -> tuple[float,
     states = comb(p, inner) * 2**inner * p * 2 * n_actions
     sums = comb(p, depth) * (n_actions - 1) * g / (CONTEXTS_AT_ONCE * 2 ** max(0, depth - 2))
     return states + sums, (2 * p) ** depth * (n_actions + 0.5)
+
+
+def fewest_pairs(p: int, depth: int) -> int:
+    """Return how many pairs of nodes (usage.py) there are under a budget on one action, or fewer: other rules may have more."""
+    pairs = 0
+    for k in range(1, depth):
+        nodes = 2 if k == depth - 1 else 2 * p + 2
+        pairs += comb(p, k) * 2**k * ((p - k) * nodes**2 + k * nodes)
+    return pairs

@@ -19,18 +19,18 @@ double precision are, by about 1e-16 of the summed absolute costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import Search, SideConstraint, Terms, TermSearch
+from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.semirings import Soft
-from policies.trees.geometry import cheapest_leaf, grow, path_totals
+from policies.trees.geometry import cheapest_leaf, grow
 from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.sets import closed_sets, n_sets, n_states
@@ -43,8 +43,7 @@ MOST_NUMBERS = 2**27  # of the totals and the states: 1 GB
 class TreeSearch(Search):
     """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), within limits.
 
-    All that it works in is allocated once. Totals are filled ``by_codes`` or by products of literals. Under side
-    constraints leaf totals are asked, those of ``terms``.
+    All that it works in is allocated once. Totals are filled ``by_codes`` or by products of literals.
     """
 
     def __init__(
@@ -55,12 +54,11 @@ class TreeSearch(Search):
         names: Names,
         limits: Limits = FREE,
         counts: Floats | None = None,
-        terms: Callable[[], Terms] | None = None,
         *,
         by_codes: bool = False,
     ) -> None:
         self._literals, self._n_actions, self._depth, self._names = literals, n_actions, depth, names
-        self._limits, self._terms, self._by_codes = limits, terms, by_codes and len(literals) > 0
+        self._limits, self._by_codes = limits, by_codes and len(literals) > 0
         self._rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
         self._least, self._counts = limits.asked(self._rows) if limits else (np.zeros(0), self._rows.T[:0])
         self._most = min(2**depth, limits.max_leaves or 2**depth)
@@ -107,19 +105,11 @@ class TreeSearch(Search):
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
         """Return the search over the trees within limits that keep ``rows``; the class has no ``max_features``."""
-        if not self._limits or self._terms is None:
-            return super().under(rows)
         from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
-        from policies.trees.side_arrays import Ends
 
-        terms, contexts = self._terms(), self._literals.contexts
-        truth = self._truth.astype(float)
-        counts = [path_totals(truth, self._rows, length) for length in range(self._depth + 1)]
-        allowed = [~self._limits.too_small(of_paths).ravel() for of_paths in counts]
-        adder = terms.adder(contexts)
-        of_terms = [row.mapped(adder) for row in rows]
-        trees = self._literals.tests, self._depth, self._names
-        return TermSearch(ConstrainedTrees(terms, *trees, of_terms, Ends(allowed, self._most)), contexts)
+        states = self._states_of(self._depth)
+        most = self._most if self._most < 2**self._depth else None
+        return ConstrainedTrees(states, self._literals, self._names, self._counts, rows, most)
 
     def _all(self, costs: Floats) -> ContextCosts:
         return ContextCosts(costs, self._counts)

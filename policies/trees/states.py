@@ -26,10 +26,10 @@ class TreeStates:
     def __init__(
         self, source: Products | Codes, n_actions: int, depth: int, least: Floats, most_leaves: int | None
     ) -> None:
-        self._source, self._n_actions, self._depth, self._least = source, n_actions, depth, least
-        self._p, self._limited = len(source.flipped), most_leaves is not None
-        self._start, self._where, self._room = layout(self._p, depth, n_actions, most_leaves)
-        self._nowhere, self._numbers, self._empty = np.zeros(self._p, bool), np.empty(self._room), self._on_nothing()
+        self.source, self.n_actions, self.depth, self.least = source, n_actions, depth, least
+        self._p, self.limited = len(source.flipped), most_leaves is not None
+        self.start, self.where, self._room = layout(self._p, depth, n_actions, most_leaves)
+        self._nowhere, self._numbers, self.empty = np.zeros(self._p, bool), np.empty(self._room), self._on_nothing()
 
     def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> tuple[Floats, int]:
         """Return the answers (leaves, K) at a context where the literals ``pattern`` hold, (leaves, 1) without one.
@@ -37,17 +37,17 @@ class TreeStates:
         ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees; also returned is the
         first n with the least answer. Costs and counts are ``given`` for each context.
         """
-        everywhere = self._source.fill(*given)
-        every = soft is not None or self._p < self._depth
+        everywhere = self.source.fill(*given)
+        every = soft is not None or self._p < self.depth
         found, best = self._ask(soft, pattern, closed, every=every)
-        return np.where(found < BIG, found + everywhere, np.inf) if self._limited else found + everywhere, best
+        return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere, best
 
     def tests(self, given: ContextCosts, most: int, closed: Bools) -> list[int]:
         """Return the tests of a best tree with at most so many leaves, see policies/trees/tracing.py."""
-        self._source.fill(*given)
+        self.source.fill(*given)
         self._ask(None, None, closed[None], every=True)
-        tests = np.full((2 << self._depth) - 1, -1)
-        kept = self._source
+        tests = np.full((2 << self.depth) - 1, -1)
+        kept = self.source
         trace(
             kept.totals, self._asked(None, every=True), closed, kept.flipped, *self._places, self._numbers, most, tests
         )
@@ -55,19 +55,19 @@ class TreeStates:
         return found
 
     def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> tuple[Floats, int]:
-        sides = None if pattern is None else pattern ^ self._source.flipped
+        sides = None if pattern is None else pattern ^ self.source.flipped
         masses = _NO_MASSES if soft is None else self._masses
         asked = self._asked(sides, every=every)
-        found, best = ask(soft, self._source.totals, asked, closed, *self._places, self._numbers, masses)
+        found, best = ask(soft, self.source.totals, asked, closed, *self._places, self._numbers, masses)
         return found, int(best)
 
     def _asked(self, sides: Bools | None, *, every: bool) -> TreeQuestion:
         at = self._nowhere if sides is None else sides
-        return TreeQuestion(sides is not None, every, int(self._limited), self._n_actions, at, self._least, self._empty)
+        return TreeQuestion(sides is not None, every, int(self.limited), self.n_actions, at, self.least, self.empty)
 
     @property
     def _places(self) -> tuple[Ints, Ints]:
-        return self._start, self._where
+        return self.start, self.where
 
     @cached_property
     def _masses(self) -> Array:
@@ -75,14 +75,14 @@ class TreeStates:
 
     def _on_nothing(self) -> Floats:
         """Return (D, leaves): how many trees of each height, by leaves, there are on no contexts."""
-        empty = np.zeros((self._depth, int(self._where[1, self._depth])))
-        if (self._least > 0).any() or not self._depth:
+        empty = np.zeros((self.depth, int(self.where[1, self.depth])))
+        if (self.least > 0).any() or not self.depth:
             return empty
-        empty[0, 0] = self._n_actions
-        for h in range(1, self._depth):
+        empty[0, 0] = self.n_actions
+        for h in range(1, self.depth):
             products = np.convolve(empty[h - 1], empty[h - 1])
-            if self._limited:
-                empty[h, 0] = self._n_actions
+            if self.limited:
+                empty[h, 0] = self.n_actions
                 n = min(len(products), empty.shape[1] - 1)
                 empty[h, 1 : n + 1] += self._p * products[:n]
             else:

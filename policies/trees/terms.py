@@ -73,13 +73,9 @@ class TreeTerms(ListedTerms):
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the trees alone that keep ``rows``."""
-        # Only for those who have rows.
-        from policies.trees.constrained import ConstrainedTrees
-        from policies.weighted_folds import KeptTerms
+        from policies.trees.constrained import ConstrainedTerms  # only for those who have rows
 
-        if self.listed:
-            return KeptTerms(self, rows)
-        return ConstrainedTrees(self, self._tests, self.depth, self._names, rows)
+        return ConstrainedTerms(self, self._tests, self.depth, self._names, rows)
 
     def derivations(self) -> Derivations:
         """Return the subtrees on the side where a root fails as heads, and where it holds as tails of its state."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +13,12 @@ import pytest
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
-from policies import DecisionTrees, derivations, pairings
-from policies.trees import terms as tree_terms
+from policies import DecisionTrees, derivations
+from policies.literals import Literals
+from policies.names import Names
+from policies.trees import usage
+from policies.trees.limits import Limits, context_counts
+from policies.trees.search import TreeSearch
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -23,12 +29,6 @@ CASES = {  # depth, literals, actions
     "one literal": (2, 1, 3),
 }
 BOUNDS = {"at most": (-np.inf, 0.3), "at least": (0.6, np.inf), "between": (0.35, 0.6), "exactly": (0.5, 0.5)}
-
-
-@pytest.fixture(params=[0, 2], ids=["merged", "listed"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let subtrees be listed up to depth 2, as they are, or merged at every depth."""
-    monkeypatch.setattr(tree_terms, "LISTED_DEPTH", request.param)
 
 
 def every_derivation(p: int, n_actions: int, depth: int) -> Iterator[list[int]]:
@@ -94,7 +94,6 @@ def check(terms: Terms, leaves: Ints, rows: list[SideConstraint], totals: Floats
         np.testing.assert_allclose(profile[tree.predict(context[None])[0]], value, rtol=rtol, atol=rtol)
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("bounds", BOUNDS)
 @pytest.mark.parametrize("case", CASES)
@@ -107,7 +106,6 @@ def test_one_row_is_kept_and_nothing_else(case: str, bounds: str, whole: bool) -
     check(terms, leaves, rows, drawn(terms, rng, whole=whole), whole=whole)
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n_rows", [2, 3])
 @pytest.mark.parametrize("case", [case for case in CASES if case != "depth 3"])
@@ -121,7 +119,6 @@ def test_several_rows_are_kept_together(case: str, n_rows: int, whole: bool) -> 
     check(terms, leaves, rows, drawn(terms, rng, whole=whole), whole=whole)
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("n_rows", [1, 2])
 def test_weights_of_the_kept_survive_far_cheaper_trees_that_are_not(n_rows: int) -> None:
     """Sums over trees that cost thousands more than the cheapest of all lose no digits, and nothing is NaN."""
@@ -131,7 +128,6 @@ def test_weights_of_the_kept_survive_far_cheaper_trees_that_are_not(n_rows: int)
     check(terms, leaves, [row] * n_rows, -3000.0 * weights, whole=True)
 
 
-@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("n_rows", [1, 2])
 @pytest.mark.parametrize("case", [*CASES, "no literal"])
 def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
@@ -146,7 +142,6 @@ def test_rows_that_no_tree_keeps(case: str, n_rows: int) -> None:
         under.minimise(totals)
 
 
-@pytest.mark.usefixtures("way")
 def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
     """A tree over no literal is one leaf."""
     terms = DecisionTrees(3, thresholds=((),)).terms()
@@ -179,16 +174,15 @@ def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) ->
         )
 
 
-@pytest.mark.usefixtures("way")
 def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its size and with the way out: by the class where no rule is small enough, else when the rows are known."""
     opened = DecisionTrees(3, depth=3, thresholds=50).on(np.random.default_rng(0).normal(size=(99, 1)))
     assert "constraints" not in opened.capabilities
-    with pytest.raises(InputError, match=r"lists the class by 54,020,000 numbers, more than .* kind 'milp'"):
-        opened.require("constraints")  # 50 * 100 * 102^2 + 50 * 100^2 * 2^2
+    with pytest.raises(InputError, match=r"lists the class by 51,950,200 numbers, more than .* kind 'milp'"):
+        opened.require("constraints")  # 100 (49 * 102^2 + 102) + 4 * 1225 (48 * 2^2 + 2 * 2)
     terms = DecisionTrees(3, depth=2, thresholds=((*range(5),),)).terms()
-    monkeypatch.setattr(pairings, "MOST_LEFT", 4)
-    with pytest.raises(SearchTooLargeError, match=r"compares (5|10,125) policies, more than 4; use oracle kind 'milp'"):
+    monkeypatch.setattr(usage, "MOST_LEFT", 4)
+    with pytest.raises(SearchTooLargeError, match=r"compares 5 policies, more than 4; use oracle kind 'milp'"):
         # Where all weigh nothing a merged state has one item: a pair for each of 5 roots.
         terms.under([SideConstraint(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
 
@@ -214,16 +208,18 @@ def test_equal_weights_merge() -> None:
     contexts = np.random.default_rng(1).integers(0, 2, (40, 5)).astype(float)
     terms = DecisionTrees(3, depth=3, thresholds=((0.5,),) * 5).terms()
     counts = terms.adder(contexts)(np.tile([0.0, 0.0, 1.0], (40, 1))).copy()
-    states = terms.under([SideConstraint(counts, -np.inf, 8.0)])._recursion.states
-    sizes = np.split(np.diff(states.start), states.offset[1:-1])
-    assert [int(level.max(initial=0)) <= most for level, most in zip(sizes, (0, 41, 12, 2), strict=True)] == [True] * 4
+    sizes = states_of(terms.under([SideConstraint(counts, -np.inf, 8.0)]))
+    assert all(level.max() <= most for level, most in zip(sizes, (2, 12, 41), strict=True))
     rates = np.array([1.0 / 7.0, -1.0 / 11.0])[(contexts[:, 0] > 0).astype(int)]  # sums that differ by rounding
     parity = terms.adder(contexts)(rates[:, None] * np.array([0.0, 0.0, 1.0])).copy()
-    states = terms.under([SideConstraint(parity, -0.1, 0.1)])._recursion.states
-    assert np.diff(states.start)[states.offset[2] : states.offset[3]].max() <= 12
+    assert states_of(terms.under([SideConstraint(parity, -0.1, 0.1)]))[1].max() <= 12
 
 
-@pytest.mark.usefixtures("way")
+def states_of(under: Any) -> list[Ints]:
+    """Return how many nodes the states of depth 3 over five literals have: leaves, those of height 1, of height 2."""
+    return np.split(np.diff(under._kept._graph.start)[4:], [1000, 1100])
+
+
 @pytest.mark.parametrize("depth", [2, 3])
 def test_trees_keep_the_row_with_the_cost_that_is_returned(depth: int) -> None:
     """Larger trees on contexts: the policy keeps a budget, one- or two-sided, and attains the value."""
@@ -252,3 +248,77 @@ def test_sums_of_weights_underflow_nowhere() -> None:
         check(
             terms, leaves, [row_of(weights, leaves, (0.05, 0.2))], scale * rng.normal(size=terms.n_terms), whole=False
         )
+
+
+Ways = dict[tuple[float, ...], tuple[float, float]]
+
+
+def ways(truth: Floats, rows: list[SideConstraint], costs: Floats, depth: int, kept: Limits, counts: Floats) -> Ways:
+    """Return least total and summed exp(-total) of all trees by leaves and usage, by definition; costs may be infinite.
+
+    Without limits trees are full, and leaves are not counted.
+    """
+
+    @cache
+    def below(here: tuple[bool, ...], height: int) -> Ways:
+        at, found = np.array(here), Ways()
+
+        def add(key: tuple[float, ...], cost: float, mass: float) -> None:
+            least, sums = found.get(key, (np.inf, 0.0))
+            found[key] = min(least, cost), sums + mass
+
+        if (kept or height == 0) and not kept.too_small(counts[at].sum(axis=0)):
+            for a in range(costs.shape[1]):
+                cost = float(costs[at, a].sum())
+                if cost < np.inf:
+                    add((1, *(round(float(row.weights[at, a].sum()), 9) for row in rows)), cost, np.exp(-cost))
+        for column in truth.T if height else ():
+            fails, holds = (below(tuple((at & side).tolist()), height - 1) for side in (~column, column))
+            for (one, (cost, mass)), (two, (other, more)) in product(fails.items(), holds.items()):
+                leaves, *usage = (round(x + y, 9) for x, y in zip(one, two, strict=True))
+                if kept.max_leaves is None or leaves <= kept.max_leaves:
+                    add((leaves if kept.max_leaves else 1, *usage), cost + other, mass * more)
+        return found
+
+    return below((True,) * len(costs), depth)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_and_limits_to_depth_6_are_those_of_the_definition(seed: int) -> None:
+    """Values, profiles, sums of weights and trees from costs, free and within limits, by products and by codes."""
+    rng = np.random.default_rng(seed)
+    depth, n_actions = 1 + seed % 6, int(rng.integers(2, 4))
+    contexts = rng.integers(0, 2, (6, int(rng.integers(1, 6 if depth < 3 else 4)))).astype(float)
+    literals = Literals.of(contexts, 1)
+    kept = Limits(*rng.choice([None, 3, 5, 7], 1), min_leaf_size=rng.choice([None, 1, 2])) if seed % 4 else Limits()
+    counts, g = context_counts(literals.group, n_actions, None), len(literals.contexts)
+    if not len(literals):
+        return
+    rows = []
+    for _ in range(int(rng.integers(1, 3))):
+        weights = rng.integers(-1, 3, (g, n_actions)) / float(rng.choice([1, 3]))
+        middle = float(weights[np.arange(g), rng.integers(0, n_actions, g)].sum())
+        rows.append(SideConstraint(weights, *[(-np.inf, middle + 0.1), (middle - 0.1, middle + 0.6)][seed % 2]))
+    under = TreeSearch(literals, n_actions, depth, Names(), kept, counts, by_codes=bool(seed % 3)).under(rows)
+    costs, row = rng.integers(-9, 10, (g, n_actions)).astype(float), int(rng.integers(g))
+
+    def expected(costs: Floats) -> tuple[float, float]:
+        found = ways(literals.truth, rows, costs, depth, kept, counts)
+        left = [found[key] for key in found if all(row.holds(used) for row, used in zip(rows, key[1:], strict=True))]
+        return min((cost for cost, _ in left), default=np.inf), sum(mass for _, mass in left)
+
+    least = expected(costs)[0]
+    at_row = [
+        np.where((np.arange(g) == row)[:, None] & (np.arange(n_actions) != a), np.inf, costs) for a in range(n_actions)
+    ]
+    profile, masses = zip(*map(expected, at_row), strict=True)
+    assert under.value(costs) == least
+    assert under.profile(costs, row).tolist() == list(profile)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(under.log_weights(costs, row, 1.0), np.log(masses), rtol=1e-11, atol=1e-11)
+    if least < np.inf:
+        value, tree = under.minimise(costs)
+        labels = tree.predict(literals.contexts)
+        assert value == least == costs[np.arange(g), labels].sum()
+        assert all(row.keeps(labels) for row in rows)
+        assert not kept or kept.allow(tree.root, literals.contexts, counts)

@@ -1,0 +1,328 @@
+"""The AND/OR graph of trees under side constraints: subtrees of equal usage are one node.
+
+This is a resource-constrained dynamic program. A side constraint, lower <= sum_j weights[j, pi(x_j)] <= upper, sees a
+subtree only through its *usage*, the sum of weights on its contexts. So the subtrees of one state (contexts that
+passed the same tests) and height that have the same usage are one *node*, and its cost is the sum (+) over them. A node
+of T_h is made of pairs of nodes of T_{h-1}, where a test fails and where it holds: costs and usages add up. Which pairs
+make which node depends on the constraints alone. It is written down once, in *blocks*: all nodes of one state with all
+of another, a label for each pair. Both sides of the root's test meet last, in windows of the usage that is allowed.
+
+Where one constraint has no lower end, a node of more usage that costs no less than one of less matters to no least
+cost; it is skipped, as long as a *group* of nodes goes on with rising usage.
+
+Under structure limits a state may also end as a leaf, none that is too small, and a limit on the number of leaves is
+one more constraint, of which every leaf uses 1. States are of one of two spaces. Sets of tests with their outcomes
+serve costs of contexts. Sequences of tests, of which there are more, serve leaf totals that hold noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.constraints.linear import SORTING, SideConstraint, check_rows
+from milpcb.core.long_search import LongSearch
+from milpcb.errors import SearchTooLargeError
+from milpcb.types import Bools, Floats, Ints
+from policies.derivations import too_many
+from policies.trees.sets import number
+from policies.trees.usage_kernels import Meeting, UsageGraph
+
+# Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
+# constraints allow 1e-9.
+GRID = 2.0**-44
+MOST_LEFT = 10**9  # pairs that the first of several rows leaves: a few seconds a query at worst
+_AT_ONCE = 2**20  # weights of pairs that are put in order at a time
+
+
+class Blocks(NamedTuple):
+    """Tests (n,) of states, in order of state and test: which, -1 for a leaf, and the states on both sides of it."""
+
+    state: Ints
+    test: Ints
+    fails: Ints
+    holds: Ints
+
+
+class Space(NamedTuple):
+    """States, numbered through: state 0 is nothing, states 1 to D are trees of height 0 to D - 1 on no contexts.
+
+    Next are the leaves, ``n_leaves``, and then, level by level, so many states with tests, of which the last is the
+    root. In the blocks of a level states are numbered from 0.
+    """
+
+    n_leaves: int
+    levels: list[tuple[int, Blocks]]
+
+
+def paths(p: int, depth: int) -> Space:
+    """Return the sequences of tests of p literals with their outcomes, numbered as in policies/trees/terms.py."""
+    begin = [1 + depth]
+    levels = list[tuple[int, Blocks]]()
+    for length in range(depth - 1, -1, -1):
+        n = (2 * p) ** length
+        fails = begin[-1] + 2 * np.arange(n * p)
+        levels.append((n, Blocks(np.repeat(np.arange(n), p), np.tile(np.arange(p), n), fails, fails + 1)))
+        begin.append(begin[-1] + (2 * p) * n)
+    return Space((2 * p) ** depth, levels or [(1, _one_leaf(1))])
+
+
+def sets(members: Sequence[Ints], start: Ints, depth: int, flipped: Bools, *, ends: bool) -> Space:
+    """Return the sets of tests with their outcomes, ``members`` (n, k) of each size k; where ``flipped``, turned round.
+
+    A state may be a leaf before the last level where it ``ends``.
+    """
+    n_states = [len(each) << k for k, each in enumerate(members)]
+    leaves = (1 + depth + np.cumsum([0, *n_states])).tolist()
+    below, state, levels = dict(enumerate(leaves)), leaves[-1], list[tuple[int, Blocks]]()
+    for height in range(1, depth + 1):
+        place = dict[int, int]()
+        for k in range(min(depth - height, len(members) - 1), 0 if height < depth else -1, -1):
+            parts = [_again(members[k], below.get(k, 0), height, flipped)]
+            if k + 1 < len(members):
+                parts.append(_grown(members[k], members[k + 1], start, below[k + 1], flipped))
+            if ends:
+                own = np.arange(n_states[k])
+                parts.append(np.stack([own, np.full_like(own, -1), leaves[k] + own, np.zeros_like(own)]))
+            every = np.concatenate(parts, axis=1)
+            levels.append((n_states[k], Blocks(*every[:, np.lexsort(every[1::-1])])))
+            place[k], state = state, state + n_states[k]
+        below = place
+    return Space(leaves[-1] - leaves[0], levels or [(1, _one_leaf(leaves[0]))])
+
+
+def _one_leaf(state: int) -> Blocks:
+    return Blocks(*np.array([[0], [-1], [state], [0]]))
+
+
+def _grown(members: Ints, larger: Ints, start: Ints, below: int, flipped: Bools) -> Ints:
+    """Return the blocks (4, n) of the tests that states do not hold yet; ``below`` are those of one test more."""
+    k = members.shape[1]
+    row, test = np.nonzero((members[:, :, None] != np.arange(len(flipped))).all(axis=1))
+    rank = (number(np.column_stack([members[row], test]), start) - number(larger[:1], start))[:, None]
+    i, outcome = (members[row] < test[:, None]).sum(axis=1)[:, None], np.arange(1 << k)
+    fails = below + (rank << (k + 1)) + ((outcome >> i << (i + 1)) | (outcome & ((1 << i) - 1)))
+    sides = [fails + (side << i) for side in (flipped[test, None], ~flipped[test, None])]
+    every = np.broadcast_arrays((row[:, None] << k) + outcome, test[:, None], *sides)
+    return np.stack(every).reshape(4, -1)
+
+
+def _again(members: Ints, below: int, nothing: int, flipped: Bools) -> Ints:
+    """Return the blocks (4, n) of the tests that states hold already, which are left with nothing on one side."""
+    n, k = members.shape
+    place, outcome = np.arange(k)[:, None], np.arange(1 << k)
+    state = np.broadcast_to((np.arange(n)[:, None, None] << k) + outcome, (n, k, 1 << k))
+    holds = (outcome >> place & 1 == 1) != flipped[members][:, :, None]
+    sides = [np.where(holds == side, below + state, nothing) for side in (False, True)]
+    return np.stack([state, np.broadcast_to(members[:, :, None], state.shape), *sides]).reshape(4, -1)
+
+
+class Usage(NamedTuple):
+    """The graph, the meeting of both sides of each root, and the tests of roots and of blocks, -1 for a leaf."""
+
+    graph: UsageGraph
+    meeting: Meeting
+    roots: Ints
+    tests: Ints
+
+
+def usage_of(
+    space: Space,
+    rows: Sequence[SideConstraint],
+    allowed: Bools,
+    empty: Floats,
+    most: int | None,
+) -> Usage:
+    """Return the graph under ``rows``, whose weights are those of leaves (n_leaves, K), and of at most ``most`` leaves.
+
+    ``allowed`` (n_leaves,) are the states that may be a leaf; ``empty`` (D, leaves) is how many trees of each height,
+    by leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
+    """
+    weights, bounds = _scaled(rows)
+    first, classes = _action_classes(weights)
+    empty = empty if most else empty.sum(axis=1, keepdims=True)
+    masses = [np.ones(1), *(each[each > 0] for each in empty)]
+    fixed = np.zeros((len(rows) + bool(most), sum(map(len, masses))))
+    leaves = weights[:, allowed][:, :, first].reshape(len(rows), -1)
+    if most:
+        fixed[0] = np.concatenate([np.zeros(1), *(1.0 + np.flatnonzero(each) for each in empty)])
+        leaves = np.concatenate([np.ones_like(leaves[:1]), leaves])
+    sizes, found = np.array([*map(len, masses), *(len(first) * allowed)]), [fixed, leaves]
+    blocks, tests, labels, n_labels = list[Ints](), list[Ints](), list[Ints](), 0
+    with LongSearch(SORTING) as watched:
+        for n, level in space.levels[:-1]:
+            start, weights = np.append(0, np.cumsum(sizes)), np.concatenate(found, axis=1)
+            kept, level_sizes, of_level, label = _nodes(n, level, start, weights, watched)
+            blocks.append(np.column_stack([len(sizes) + kept[:, 0], kept[:, 1:5], n_labels + kept[:, 5]]))
+            tests.append(kept[:, 6])
+            labels.append((start[-1] + label).astype(np.int32))
+            sizes, n_labels = np.append(sizes, level_sizes), n_labels + len(label)
+            found.append(of_level)
+    start, weights = np.append(0, np.cumsum(sizes)), np.concatenate(found, axis=1)
+    _check(4 * found[-1].shape[1], 1)  # below the root, nodes have windows too
+    meeting, roots = _meeting(space.levels[-1][1], start, weights, bounds, most)
+    M = np.concatenate([*masses, np.zeros(start[-1] - len(fixed[0]))])
+    dominance = len(rows) == 1 and bounds[0, 0] == -np.inf
+    graph = UsageGraph(
+        len(masses),
+        len(masses) + space.n_leaves,
+        classes,
+        start,
+        np.concatenate([np.zeros((0, 6), np.int64), *blocks]),
+        np.concatenate([np.zeros(0, np.int32), *labels]),
+        _group_starts(start, weights, counted=bool(most)) | (not dominance),
+        np.zeros(start[-1]),
+        M,
+        np.empty((2, 2 * max(1, int(np.diff(start).max())) + len(meeting.tails))),
+    )
+    return Usage(graph, meeting, roots, np.concatenate([np.zeros(0, np.int64), *tests]))
+
+
+def _scaled(rows: Sequence[SideConstraint]) -> tuple[Floats, Floats]:
+    """Return the weights (R, leaves, K) of rows, the largest between 1/2 and 1, and their bounds (2, R).
+
+    Factors are powers of 2. A row that is bounded below alone is turned round.
+    """
+    weights, bounds = [], []
+    for row in rows:
+        exponent = -int(np.frexp(np.abs(row.weights).max(initial=0.0))[1])
+        scaled, lower, upper = (np.ldexp(each, exponent) for each in (row.weights, row.lower, row.upper))
+        turned = upper == np.inf
+        weights.append(-scaled if turned else scaled)
+        bounds.append((-upper, -lower) if turned else (lower, upper))
+    return np.array(weights), np.array(bounds).T
+
+
+def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
+    """Return the first action of each class, and the class of each action, by ``weights`` (R, leaves, K).
+
+    Actions of a class weigh the same everywhere. Where one order of weight in the last row fits all leaves, it is that
+    of the classes.
+    """
+    columns = [(column + 0.0).tobytes() for column in np.moveaxis(weights, -1, 0)]  # where -0.0 is 0.0
+    first = sorted(map(columns.index, set(columns)), key=lambda action: (float(weights[-1, :, action].sum()), action))
+    classes = [next(c for c, action in enumerate(first) if columns[action] == column) for column in columns]
+    return np.array(first), np.array(classes)
+
+
+def _check(n_numbers: int, n_rows: int) -> None:
+    """Raise SearchTooLargeError where so many numbers are too many to keep, or to sort by the weights of all rows."""
+    if reason := too_many(n_numbers):
+        raise SearchTooLargeError(reason)
+    check_rows(n_rows, n_numbers)
+
+
+def _nodes(
+    n: int, blocks: Blocks, start: Ints, weights: Floats, watched: LongSearch
+) -> tuple[Ints, Ints, Floats, Ints]:
+    """Return the nodes of the n states of a level: its blocks, how many nodes there are, their weights, the labels.
+
+    Blocks are (n, 7): state, both ranges of nodes, the first label, test; those without a pair are left out.
+    """
+    count = (start[blocks.fails + 1] - start[blocks.fails]) * (start[blocks.holds + 1] - start[blocks.holds])
+    _check(int(count.sum()), len(weights))
+    state, test, fails, holds = (each[count > 0] for each in blocks)
+    count = count[count > 0]
+    begin = np.cumsum(count) - count
+    i0, j0, width = start[fails], start[holds], start[holds + 1] - start[holds]
+    kept = np.column_stack([state, i0, start[fails + 1], j0, j0 + width, begin, test])
+    n_parts = min(n, 1 + len(weights) * int(count.sum()) // _AT_ONCE)
+    sizes, found, labels = np.zeros(n, np.int64), [weights[:, :0]], [np.zeros(0, np.int64)]
+    for part in np.array_split(np.arange(n), n_parts):
+        own = np.arange(*np.searchsorted(state, [part[0], part[-1] + 1]))
+        block = np.repeat(own, count[own])
+        i, j = np.divmod(np.arange(len(block)) - np.repeat(begin[own] - begin[own[:1]], count[own]), width[block])
+        sums = weights[:, i0[block] + i] + weights[:, j0[block] + j]
+        label, first = _distinct(state[block] - part[0], sums)
+        labels.append(sizes.sum() + label)
+        sizes[part] = np.bincount(state[block[first]] - part[0], minlength=len(part))
+        found.append(sums[:, first])
+        watched.look()
+    return kept, sizes, np.concatenate(found, axis=1), np.concatenate(labels)
+
+
+def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
+    """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
+    number_of, place = state, np.zeros(0, dtype=np.int64)
+    for row in weights:
+        key = np.rint(row / GRID).astype(np.int64)
+        key -= key.min(initial=0)
+        if (1 + number_of.max(initial=0)) * (1 + float(key.max(initial=0))) > 2.0**62:
+            key, _ = _ranks(key)
+        number_of, place = _ranks(key + number_of * (1 + key.max(initial=0)))
+    return number_of, place
+
+
+def _ranks(keys: Ints) -> tuple[Ints, Ints]:
+    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
+    order = np.argsort(keys)
+    new = np.diff(keys[order], prepend=-1) != 0  # keys are not negative
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, order[new]
+
+
+def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:
+    """Return which nodes begin a group: those where weight falls, or where the number of leaves is another."""
+    begins = np.zeros(start[-1], bool)
+    begins[start[:-1][np.diff(start) > 0]] = True
+    begins[1:] |= np.diff(weights[-1]) < 0.0  # actions at a leaf are not always in order of weight
+    if counted:
+        begins[1:] |= np.diff(weights[0]) != 0.0
+    return begins
+
+
+class _Way(NamedTuple):
+    """A root, and nodes that may go together: heads, where it fails, and tails, where it holds."""
+
+    test: int
+    heads: Ints
+    tails: Ints
+
+
+def _meeting(roots: Blocks, start: Ints, weights: Floats, bounds: Floats, most: int | None) -> tuple[Meeting, Ints]:
+    """Return the nodes on both sides of each root in order of the row that leaves the fewest pairs, and the roots.
+
+    Where leaves are limited, heads with a number of them go with the tails that leave it at ``most``.
+    """
+    ways = list[_Way]()
+    for test, fails, holds in np.transpose(roots[1:]).tolist():
+        heads, tails = (np.arange(start[state], start[state + 1]) for state in (fails, holds))
+        counts = np.unique(weights[0, heads]) if most else [0.0]
+        for count in counts:
+            some = heads[weights[0, heads] == count] if most else heads
+            others = tails[weights[0, tails] + count <= most] if most else tails
+            if len(some) and len(others):
+                ways.append(_Way(test, some, others))
+    of_rows = weights[-bounds.shape[1] :]
+    sorted_by = [_sorted(ways, row, bound) for row, bound in zip(of_rows, bounds.T, strict=True)]
+    best = int(np.argmin([(high - low).sum() for *_, low, high in sorted_by]))
+    heads, tails, low, high = sorted_by[best]
+    others = np.arange(len(of_rows)) != best
+    n_left = int((high - low).sum())
+    if others.any() and n_left > MOST_LEFT:
+        raise SearchTooLargeError(
+            f"under several side constraints the search compares {n_left:,} policies, more than {MOST_LEFT:,}; "
+            "use oracle kind 'milp', or a smaller class"
+        )
+    head_start, tail_start = (np.cumsum([0, *map(len, sides)]) for sides in list(zip(*ways, strict=True))[1:])
+    of_heads, of_tails = (np.ascontiguousarray(of_rows[others][:, nodes].T) for nodes in (heads, tails))
+    found = Meeting(
+        heads, tails, head_start, tail_start, low, high, of_heads, of_tails, np.ascontiguousarray(bounds[:, others])
+    )
+    return found, np.array([test for test, *_ in ways])
+
+
+def _sorted(ways: Sequence[_Way], row: Floats, bound: Floats) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return heads with falling weight and tails with rising weight, and the windows of heads, low and high."""
+    parts, n_tails = [(np.zeros(0, np.int64),) * 4], 0
+    for _, heads, tails in ways:
+        by_head, by_tail = heads[np.argsort(-row[heads], kind="stable")], tails[np.argsort(row[tails], kind="stable")]
+        low = np.searchsorted(row[by_tail], bound[0] - row[by_head], side="left")
+        high = np.searchsorted(row[by_tail], bound[1] - row[by_head], side="right")
+        parts.append((by_head, by_tail, n_tails + low, n_tails + high))
+        n_tails += len(tails)
+    by_head, by_tail, low, high = map(np.concatenate, zip(*parts, strict=True))
+    return by_head, by_tail, low, high
