@@ -117,7 +117,7 @@ def weight_steps(literals: Literals, depth: int, n_actions: int) -> tuple[float,
 
 
 def fewest_pairs(p: int, depth: int) -> int:
-    """Return how many pairs of nodes (usage.py) there are under a budget on one action, or fewer: other rules may have more."""
+    """Return how many pairs of nodes (usage.py) there are under a budget on one action: other rules may have more."""
     pairs = 0
     for k in range(1, depth):
         nodes = 2 if k == depth - 1 else 2 * p + 2

@@ -33,11 +33,9 @@ from policies.semirings import Soft
 from policies.trees.geometry import cheapest_leaf, grow
 from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
-from policies.trees.sets import closed_sets, n_sets, n_states
+from policies.trees.sets import closed_sets, fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Codes, ContextCosts, Products
-
-MOST_NUMBERS = 2**27  # of the totals and the states: 1 GB
 
 
 class TreeSearch(Search):
@@ -215,9 +213,9 @@ class TreeSearch(Search):
         return next(height for height in range(self._depth, -1, -1) if not height or self._fit(height))
 
     def _fit(self, height: int) -> bool:
-        p, most = len(self._literals), self._n_leaves(height) if self._limits else None
-        totals = (self._n_actions - 1 + len(self._least) + self._by_codes) * n_sets(p, height)
-        return totals <= MOST_NUMBERS and totals + n_states(p, height, self._n_actions, most) <= MOST_NUMBERS
+        most = self._n_leaves(height) if self._limits else None
+        planes = self._n_actions - 1 + len(self._least) + self._by_codes
+        return fits(len(self._literals), height, self._n_actions, planes, most)
 
     @cached_property
     def _closed(self) -> Bools:

@@ -24,6 +24,7 @@ from milpcb.types import Bools, Ints
 from policies.literals import Literals
 from policies.trees.limits import Limits
 
+MOST_NUMBERS = 2**27  # of the totals and the states: 1 GB
 CHUNK = 2**20  # sets of which rows are made at a time
 
 
@@ -61,6 +62,11 @@ def n_states(p: int, depth: int, n_actions: int, most_leaves: int | None) -> int
     leaves = [1 if most_leaves is None else min(2**h, most_leaves) for h in range(depth + 1)]
     sizes = [(h, k) for h in range(1, depth + 1) for k in range(depth - h + 1)]
     return sum(leaves[h] * comb(p, k) * (2**k + n_actions) for h, k in sizes)
+
+
+def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | None) -> bool:
+    """Return whether the totals of all sets, ``n_planes`` of each, and the answers of all states fit into memory."""
+    return n_planes * n_sets(p, depth) + n_states(p, depth, n_actions, most_leaves) <= MOST_NUMBERS
 
 
 def _numbered(p: int, depth: int) -> tuple[Ints, Ints]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,9 +13,17 @@ from policies.trees.leaves import BIG, TreeQuestion
 from policies.trees.recursion import ask
 from policies.trees.sets import layout
 from policies.trees.totals import Codes, ContextCosts, Products
-from policies.trees.tracing import trace
+from policies.trees.tracing import fill_ways, insert, trace
 
 _NO_MASSES = np.zeros(0)
+
+
+class TreeState(NamedTuple):
+    """The first ``size`` of the literals ``chosen`` (D + 1,), in order, and their outcomes, bit by bit; see sets.py."""
+
+    size: int
+    chosen: Ints
+    outcome: int
 
 
 class TreeStates:
@@ -44,8 +53,7 @@ class TreeStates:
 
     def tests(self, given: ContextCosts, most: int, closed: Bools) -> list[int]:
         """Return the tests of a best tree with at most so many leaves, see policies/trees/tracing.py."""
-        self.source.fill(*given)
-        self._ask(None, None, closed[None], every=True)
+        self.fill(given, closed)
         tests = np.full((2 << self.depth) - 1, -1)
         kept = self.source
         trace(
@@ -53,6 +61,29 @@ class TreeStates:
         )
         found: list[int] = tests.tolist()
         return found
+
+    def fill(self, given: ContextCosts, closed: Bools) -> float:
+        """Leave the least totals of all states, less those of action 0; return what that costs everywhere."""
+        everywhere = self.source.fill(*given)
+        self._ask(None, None, closed[None], every=True)
+        return everywhere
+
+    def sides(self, height: int, state: TreeState) -> Floats:
+        """Return (2, p): the least totals where each test at the root of trees of a height fails, and where it holds.
+
+        Asked after ``fill``.
+        """
+        ways, flipped = np.empty((2, int(self.where[1, height - 1]), self._p)), self.source.flipped
+        asked = self._asked(None, every=True)
+        fill_ways(height, *state, self.source.totals, asked, *self._places, self._numbers, ways)
+        fails, holds = ways.min(axis=1)
+        return np.stack([np.where(flipped, holds, fails), np.where(flipped, fails, holds)])
+
+    def side(self, state: TreeState, test: int, *, holds: bool) -> TreeState:
+        """Return the state where a test has come out as well."""
+        below = np.zeros(len(state.chosen) + 1, np.int64)
+        size, outcome = insert(*state, test, int(holds != self.source.flipped[test]), below)
+        return TreeState(int(size), below[:-1], int(outcome))
 
     def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> tuple[Floats, int]:
         sides = None if pattern is None else pattern ^ self.source.flipped

@@ -14,24 +14,21 @@ import numpy as np
 
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import Derivations, ListedTerms, too_many
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import Soft
 from policies.trees.folds import add_cells, fold, reach, trace
 from policies.trees.geometry import path_totals
-from policies.trees.near_trees import NearTrees
-from policies.trees.options import n_listed, subtrees
+from policies.trees.near import NearTrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.sets import number
+from policies.trees.sets import fits, number
+from policies.trees.states import TreeStates
 from policies.trees.totals import Products
 
-# Up to this depth subtrees are few enough to be listed; above, those of equal weight are merged.
-LISTED_DEPTH = 2
 ADDED_DEPTH = 3  # above, products of matrices are as fast
 
 
-class TreeTerms(ListedTerms):
+class TreeTerms(Terms):
     """The leaves of all trees of one depth over fixed literals."""
 
     def __init__(self, tests: list[Test], n_actions: int, depth: int, names: Names) -> None:
@@ -77,38 +74,15 @@ class TreeTerms(ListedTerms):
 
         return ConstrainedTerms(self, self._tests, self.depth, self._names, rows)
 
-    def derivations(self) -> Derivations:
-        """Return the subtrees on the side where a root fails as heads, and where it holds as tails of its state."""
-        if self.depth == 0:
-            return Derivations.whole(np.arange(self.n_actions)[:, None])
-        below = subtrees(self.n_literals, self.n_actions, self.depth - 1).T
-        size = self.n_terms // (2 * self.n_literals)
-        roots = np.arange(self.n_literals)
-        fails = (below + 2 * size * roots[:, None, None]).reshape(-1, below.shape[1])
-        state = np.repeat(roots, len(below))
-        return Derivations(fails, fails + size, state, state)
-
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the trees asked for: of depth 3 and more root by root, others where subtrees are few enough."""
-        if self.listed:
-            return super().near(contexts, asked)
-        pairs = TreeTerms(self._tests, self.n_actions, LISTED_DEPTH, self._names)
-        if self.depth <= LISTED_DEPTH or not pairs.listed:
+        """Return the trees asked for, where the answers of all states fit memory and the trees are few enough."""
+        truth = outcomes(contexts, self._tests)
+        if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):
             return None
-        found = NearTrees(pairs, self._tests, outcomes(contexts, self._tests), self.depth, pairs.node, asked)
-        return found.listing(lambda root: DecisionTree(root, self._names))
-
-    def sizes(self, lists: Ints) -> Ints:
-        """Return how many leaves differ in action from the one before."""
-        return np.asarray(np.count_nonzero(np.diff(lists % self.n_actions, axis=1), axis=1))
-
-    def policy(self, parts: list[int]) -> DecisionTree:
-        """Return the tree of these leaves, where a test fails before where it holds."""
-        return DecisionTree(self.node(parts), self._names)
-
-    def node(self, parts: list[int]) -> Node:
-        """Return its root."""
-        return self._grown(parts, 0, {})
+        states = TreeStates(
+            Products(truth, self.n_actions, 0, self.depth), self.n_actions, self.depth, np.zeros(0), None
+        )
+        return NearTrees(states, truth, asked).listing(self._tests, self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, by a compiled pass."""
@@ -126,12 +100,7 @@ class TreeTerms(ListedTerms):
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
         fold(None, self.depth, totals, self._anywhere, self._best, self._own, self._ways)
         trace(self.n_actions, totals, self._best, self._ways, self._leaves)
-        return float(self._best[0]), self.policy(self._leaves.tolist())
-
-    @property
-    def listed(self) -> bool:
-        """Whether the subtrees on both sides of all roots are few enough to be listed."""
-        return self.depth <= LISTED_DEPTH and not too_many(n_listed(self.n_literals, self.n_actions, self.depth))
+        return float(self._best[0]), DecisionTree(self._grown(self._leaves.tolist(), 0, {}), self._names)
 
     def _grown(self, leaves: list[int], level: int, known: dict[int, int]) -> Node:
         """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""

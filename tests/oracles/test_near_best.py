@@ -16,9 +16,9 @@ from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing import Question, Without, prices
 from milpcb.oracles import by_profiles, near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
-from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules, near_lists
+from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
 from policies.monotone import near as near_monotone
-from policies.trees import near_trees
+from policies.trees import near
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(0)
@@ -81,30 +81,12 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     """Where work ends early ``exact`` is False, and the policies are the cheapest of all."""
     policies = TREES if kind == "search" else MonotoneRules(3)
     every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
-    monkeypatch.setattr(near_lists, "MOST_PAIRS", len(every) // 3)
+    monkeypatch.setattr(near, "MOST_PAIRS", len(every) // 3)
     monkeypatch.setattr(by_profiles, "MOST_QUERIES", 40)
     found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
     assert not found.exact
     assert 0 < found.count < len(every)
     assert totals(found.policies()) == every[: found.count]
-
-
-def test_the_work_on_trees_of_depth_3_is_what_is_multiplied(monkeypatch):
-    """Each root has two sides, and for both the estimate counts all contexts: at most twice the products."""
-    made, work, totals_of, work_of = [], [], near_trees.path_totals, near_trees.NearTrees.work.fget
-
-    def counted(held, costs, depth):
-        made.append(
-            held.shape[1] * held.size * costs.shape[1] if costs.ndim == 2 else 0
-        )  # others are listed, not added
-        return totals_of(held, costs, depth)
-
-    monkeypatch.setattr(near_trees, "path_totals", counted)
-    monkeypatch.setattr(near_trees.NearTrees, "work", property(lambda trees: work.append(work_of(trees)) or work[-1]))
-    contexts = np.array(list(product((0.0, 1.0), repeat=4)))
-    costs = np.random.default_rng(1).integers(0, 6, (16, 3)).astype(float)
-    assert open_oracle(DecisionTrees(3, depth=3), contexts, "search").near_best(costs, 0).listed
-    assert 0 < sum(made) <= max(work) <= 2 * sum(made)
 
 
 @pytest.mark.parametrize("constrained", [False, True])
@@ -121,11 +103,11 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     found = oracle.near_best(costs, 4)
     assert (found.listed, found.exact) == (True, True)
     assert totals(found.policies(), contexts, costs) == every
-    monkeypatch.setattr(near_lists, "MOST_PAIRS", 300)
+    monkeypatch.setattr(near, "MOST_PAIRS", 300)
     some = oracle.near_best(costs, 4)
     assert not some.exact
     assert totals(some.policies(), contexts, costs) == every[: some.count]
-    monkeypatch.setattr(near_trees, "MOST_WORK", 0)
+    monkeypatch.setattr(near, "MOST_PAIRS", -1)
     monkeypatch.setattr(by_profiles, "MOST_QUERIES", 100)
     asked = oracle.near_best(costs, 4)
     assert not asked.listed
@@ -144,7 +126,7 @@ def test_trees_of_depth_4_are_listed_by_what_is_least_below_each_root():
 
 def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
     """If all trees cost the same, so many are listed as are looked at, and there are more."""
-    monkeypatch.setattr(near_lists, "MOST_PAIRS", 100)
+    monkeypatch.setattr(near, "MOST_PAIRS", 100)
     found = open_oracle(TREES, CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.exact
     assert 0 < found.count <= 100
@@ -167,7 +149,7 @@ def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
     rule = share_at_most(0, 0.1)
     costs = COSTS + np.array([0.0, 40.0, 40.0])
     expected = open_oracle(TREES, CONTEXTS, "enumeration", constraints=[rule]).near_best(costs, 2.0)
-    monkeypatch.setattr(near_lists, "MOST_PAIRS", 50)
+    monkeypatch.setattr(near, "MOST_PAIRS", 50)
     found = open_oracle(TREES, CONTEXTS, "search", constraints=[rule]).near_best(costs, 2.0)
     assert (found.count, found.exact) == (expected.count, True)
     assert totals(found.policies(), costs=costs) == totals(expected.policies(), costs=costs)

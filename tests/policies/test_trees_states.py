@@ -11,7 +11,7 @@ import pytest
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import search as trees_search
+from policies.trees import sets as trees_sets
 from policies.trees.limits import Limits, context_counts
 from policies.trees.search import TreeSearch
 from policies.trees.sets import n_sets, n_states
@@ -94,7 +94,7 @@ def test_what_does_not_fit_memory_is_searched_root_by_root(
     whole, literals, rng = opened(shape)
     assert whole._fits == shape[3]
     room = n_states(5, fits, 3, None) + 2 * n_sets(5, fits)
-    monkeypatch.setattr(trees_search, "MOST_NUMBERS", room if fits else 0)
+    monkeypatch.setattr(trees_sets, "MOST_NUMBERS", room if fits else 0)
     less = TreeSearch(literals, shape[2], shape[3], Names())
     assert less._fits == fits
     for _ in range(3):

@@ -1,0 +1,198 @@
+"""All trees of one depth within a bound of total cost, state by state.
+
+The trees below a test within the bound are those on either side whose cost leaves room for the best tree on the other
+side, which the recursion has left (policies/trees/recursion.py): two shorter lists, of which every pair within the
+bound is a tree. Trees that label all contexts of a state alike are one, and the smallest of them is shown. A labeling
+is known by the sum of random keys of its cells (milpcb/core/marks.py), which adds up over sides as costs do. Below the
+root, states are listed once, whatever tests lead to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.protocols import Listing, SideConstraint, Within
+from milpcb.types import Bools, Floats, Ints
+from policies.literals import Test
+from policies.names import Names
+from policies.semirings import Array
+from policies.trees.rule import DecisionTree, Leaf, Node, split
+from policies.trees.states import TreeState, TreeStates
+from policies.trees.totals import ContextCosts
+
+MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second
+TRIES = 8  # bounds that are asked for, each half as far from the least cost as the one before
+HALVINGS = 30  # of a bound that leaves too many pairs at the root
+
+
+class TooManyTreesError(Exception):
+    """The trees below the root are too many to be listed."""
+
+
+class Trees(NamedTuple):
+    """Trees of a state: costs, marks and sizes (n,), weights (R, n) in rows.
+
+    ``parts`` (3, n) are the root, -1 for a leaf, and the numbers of the trees where it fails and where it holds, among
+    those that ``sides`` has for it, or of their actions where it has none.
+    """
+
+    costs: Floats
+    marks: Array
+    sizes: Ints
+    weights: Floats
+    parts: Ints
+    sides: dict[int, tuple[Trees, Trees]]
+
+    def take(self, places: Ints) -> Trees:
+        """Return those of some places."""
+        costs, marks, sizes, weights, parts, sides = self
+        return Trees(costs[places], marks[places], sizes[places], weights[:, places], parts[:, places], sides)
+
+    def with_those_of(self, *others: Trees) -> Trees:
+        """Return these and others."""
+        parts = list(zip(self, *others, strict=True))[:5]
+        costs, marks, sizes, weights, places = (np.concatenate(each, axis=-1) for each in parts)
+        return Trees(costs, marks, sizes, weights, places, self.sides)
+
+    def n_pairs(self, bound: float) -> int:
+        """Return how many pairs of trees of both sides are within a bound."""
+        return sum(int(_stops(*sides, bound).sum()) for sides in self.sides.values())
+
+    def joined(self, bound: float, rows: Sequence[SideConstraint] = ()) -> Trees:
+        """Return these and all pairs of both sides within a bound that keep rows, in order of cost.
+
+        Of those that label alike it is the smallest.
+        """
+        parts, left = list[Trees](), MOST_PAIRS
+        for g, sides in self.sides.items():
+            parts.append(_pairs(g, *sides, bound, left))
+            left -= len(parts[-1].costs)
+        every = self.with_those_of(*parts) if parts else self
+        places = np.flatnonzero(every.costs <= bound)
+        for row, weights in zip(rows, every.weights, strict=False):
+            places = places[row.holds(weights[places])]
+        small = places[np.argsort(every.sizes[places], kind="stable")]
+        first = small[first_of_each(every.marks[small])]
+        return every.take(first[np.argsort(every.costs[first], kind="stable")])
+
+    def node(self, number: int, tests: list[Test]) -> Node:
+        """Return the root of a tree."""
+        root, fails, holds = self.parts[:, number].tolist()
+        if root < 0:
+            return Leaf(fails)
+        if root not in self.sides:
+            return split(tests[root], Leaf(holds), Leaf(fails))
+        below, above = self.sides[root]
+        return split(tests[root], above.node(holds, tests), below.node(fails, tests))
+
+
+def _stops(fails: Trees, holds: Trees, bound: float) -> Ints:
+    """Return how many of the trees on one side each on the other may go with, the cheapest ones."""
+    return np.searchsorted(holds.costs, bound - fails.costs, side="right")
+
+
+def _pairs(root: int, fails: Trees, holds: Trees, bound: float, most: int) -> Trees:
+    """Return the trees of a root within a bound, so many of them at most."""
+    stops = np.diff(np.minimum(np.cumsum(_stops(fails, holds, bound)), most), prepend=0)
+    i = np.repeat(np.arange(len(stops)), stops)
+    j = np.arange(len(i)) - np.repeat(np.cumsum(stops) - stops, stops)
+    return Trees(
+        fails.costs[i] + holds.costs[j],
+        fails.marks[i] + holds.marks[j],
+        fails.sizes[i] + holds.sizes[j],
+        fails.weights[:, i] + holds.weights[:, j],
+        np.stack([np.full_like(i, root), i, j]),
+        {},
+    )
+
+
+class NearTrees:
+    """The trees of ``states``, which have no limits, that are asked for at contexts where ``truth`` (n, p) holds."""
+
+    def __init__(self, states: TreeStates, truth: Bools, asked: Within) -> None:
+        self._states, self._truth, self._asked = states, truth, asked
+        given = ContextCosts(asked.costs, np.zeros((0, len(truth))))
+        self._everywhere = states.fill(given, np.zeros(truth.shape[1], bool))
+        keys = key_tables(*asked.costs.shape)
+        tables = [asked.costs - asked.costs[:, :1], *keys, *(row.weights for row in asked.rows)]
+        self._held, self._tables = truth.astype(float), np.stack(tables, axis=1)
+        actions = np.arange(asked.costs.shape[1])
+        self._leaves, self._differ = np.array([0 * actions - 1, actions, actions]), actions[:, None] != actions
+        self._known: dict[tuple[int, bytes, int], tuple[float, Trees]] = {}
+
+    def listing(self, tests: list[Test], names: Names) -> Listing | None:
+        """Return the trees asked for, those within a lower bound where they are too many; None where that has none."""
+        least, bound = self._asked.least - self._everywhere, self._asked.bound - self._everywhere
+        for tried in range(TRIES + 1):
+            self._left = MOST_PAIRS
+            try:
+                found, complete = self._whole(least, least + (bound - least) / 2**tried if tried < TRIES else least)
+            except TooManyTreesError:
+                continue
+            made = partial(_tree, found, tests, names)
+            return Listing(found.costs + self._everywhere, made, complete and not tried) if len(found.costs) else None
+        return None
+
+    def _whole(self, least: float, bound: float) -> tuple[Trees, bool]:
+        """Return the trees of all contexts within a bound, or a lower one where they are too many, and which."""
+        everyone, depth = np.arange(len(self._truth)), self._states.depth
+        found = self._parts(everyone, depth, TreeState(0, np.zeros(depth + 1, np.int64), 0), bound)
+        if found.n_pairs(bound) <= MOST_PAIRS:
+            return found.joined(bound, self._asked.rows), True
+        for _ in range(HALVINGS):
+            middle = (least + bound) / 2
+            least, bound = (middle, bound) if found.n_pairs(middle) <= MOST_PAIRS else (least, middle)
+        return found.joined(least, self._asked.rows), False
+
+    def _below(self, here: Ints, height: int, state: TreeState, bound: float) -> Trees:
+        """Return the trees of a height on the contexts ``here``, those of a state, within a bound."""
+        key = height, state.chosen[: state.size].tobytes(), state.outcome
+        if key not in self._known or self._known[key][0] < bound:
+            found = self._parts(here, height, state, bound)
+            self._left -= found.n_pairs(bound)
+            if self._left < 0:
+                raise TooManyTreesError
+            self._known[key] = bound, found.joined(bound)
+        return self._known[key][1]
+
+    def _parts(self, here: Ints, height: int, state: TreeState, bound: float) -> Trees:
+        """Return the leaves, stumps and both sides of roots that may be within a bound, of a state."""
+        tables = self._tables[here]
+        if height == 1:
+            return self._stumps(self._held[here], tables, bound)
+        found = _of_values(tables.sum(axis=0), self._leaves)
+        fails, holds = self._states.sides(height, state) if height else np.empty((2, 0))
+        for g in np.flatnonzero(fails + holds <= bound).tolist():
+            truth = self._truth[here, g]
+            if truth.any() and not truth.all():
+                below, above = (self._states.side(state, g, holds=side) for side in (False, True))
+                found.sides[g] = (
+                    self._below(here[~truth], height - 1, below, bound - holds[g]),
+                    self._below(here[truth], height - 1, above, bound - fails[g]),
+                )
+        return found
+
+    def _stumps(self, truth: Floats, tables: Floats, bound: float) -> Trees:
+        """Return the trees of one leaf, and those of one test within a bound, by the tables (n, 3 + R, K)."""
+        n, n_tables, n_actions = tables.shape
+        held = np.matmul(truth.T, tables.reshape(n, -1)).reshape(-1, n_tables, n_actions)
+        every = tables.sum(axis=0)
+        rest = every - held
+        f, i, j = places = np.nonzero((rest[:, 0, :, None] + held[:, 0, None, :] <= bound) & self._differ)
+        values = np.concatenate([every, (rest[f, :, i] + held[f, :, j]).T], axis=1)
+        return _of_values(values, np.concatenate([self._leaves, places], axis=1))
+
+
+def _tree(trees: Trees, tests: list[Test], names: Names, number: int) -> DecisionTree:
+    return DecisionTree(trees.node(number, tests), names)
+
+
+def _of_values(values: Floats, parts: Ints) -> Trees:
+    """Return leaves and stumps, given their totals (3 + R, n): costs, both tables of keys, weights."""
+    sizes = (parts[0] >= 0).astype(np.int64)
+    return Trees(values[0], marks(list(values[1:3])), sizes, values[3:], parts, {})
