@@ -21,6 +21,7 @@ from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
 from policies.trees.routes import Route, fewest_pairs, root_seconds, route, too_many_cuts, too_slow, weight_steps
 from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.sets import TreesOn
 
 MOST_DEPTH = 12
 MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished
@@ -244,8 +245,7 @@ class OpenedTrees(Opened):
 
         if self._depth < 2:  # over at once
             return self.search()
-        trees = self._literals, self.n_actions, self._depth, self._names
-        return EveryCutSearch(*trees, self._limits, self._counts, time_limit=time_limit)
+        return EveryCutSearch(self._trees_on(), time_limit=time_limit)
 
     def search(self) -> Search:
         """Return the exact search."""
@@ -253,10 +253,12 @@ class OpenedTrees(Opened):
         from policies.trees.every_cut import EveryCutSearch
         from policies.trees.search import TreeSearch
 
-        trees = self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts
         if self.route is Route.ROOTS:
-            return EveryCutSearch(*trees)
-        return TreeSearch(*trees, by_codes=self.route is Route.FEATURES)
+            return EveryCutSearch(self._trees_on())
+        return TreeSearch(self._trees_on(), by_codes=self.route is Route.FEATURES)
+
+    def _trees_on(self) -> TreesOn:
+        return TreesOn(self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts)
 
     def describe_search(self) -> str:
         """Name the route with the sizes that it was chosen for."""

@@ -1,11 +1,4 @@
-"""The search by root cuts on a table of rows: at depth d it asks itself at depth d - 1, and stumps are compiled.
-
-The sides of a root cut are asked with a cut-off. Let a cut c be evaluated between the ends u < v of its interval. No
-cut between c and v has a tree of less than L(c) + R(v). So once L(c) is known to be at least (the least cost so far)
-- R(v), these cuts are ruled out, c with them, and the search for L(c) stops; that for R(c) likewise. What it returns
-then is a bound. Within limits that is not so, as leaves may be too small; there the search stops once L(c) - D + R(u)
-rules out the cuts between u and c, where D is of the contexts between.
-"""
+"""The search by root cuts on a table of contexts: at depth d it asks itself at depth d - 1; see every_cut.py."""
 
 from __future__ import annotations
 
@@ -15,35 +8,31 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.types import Bools, Floats
-from policies.trees.root_cuts import fill_segments, search_pairs
-from policies.trees.root_frontier import (
-    BEST_CUT,
-    BEST_LINE,
+from milpcb.types import Bools, Floats, Ints
+from policies.trees.root_cuts import (
     DONE,
     ENDS,
     FULL,
     HIGH,
+    IN_HAND,
+    INTERVALS,
     LEAST,
     LINE,
     LOW,
-    Levels,
+    Frontier,
     Lines,
-    Segments,
+    cut_of,
     give_back,
-    grown,
-    lower_bound,
-    new_frontier,
-    open_lines,
+    search_pairs,
+    spread,
     take,
 )
 from policies.trees.root_tables import RootTable, side_rows
 
-# Contexts of the smallest segments that have bounds of their own.
-SMALLEST = 16
-# Contexts times features that are gone through between two looks at the clock.
-SLICE = 3e7
+SLICE = 3e7  # contexts times features that are gone through between two looks at the clock
 FIRST_ENDS = 64
+
+Look = Callable[[], None]
 
 
 class Root(NamedTuple):
@@ -56,206 +45,168 @@ class Root(NamedTuple):
 
 
 class RootAnswer(NamedTuple):
-    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None.
-
-    ``sides`` are the answers where the root fails and where it holds, of trees of depth 3 and more.
-    """
+    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None."""
 
     lower: float
     upper: float
     root: Root | None
-    sides: tuple[RootAnswer, ...] = ()
 
 
 @dataclass(frozen=True)
 class RootQuery:
     """Which trees: up to a depth, of so many leaves, with the features of one row of ``below`` (n, d).
 
-    ``levels`` are the slacks for which stumps are evaluated; the trees asked for are those of level 0.
+    Each leaf has at least ``least`` (C,) counts.
     """
 
     depth: int
     leaves: int
     below: Bools
-    levels: Levels
+    least: Floats
 
     def of_side(self, root: Root, side: int) -> RootQuery:
         """Return the query about one side of a root."""
         return replace(self, depth=self.depth - 1, leaves=root.leaves[side], below=root.below[None])
 
+    def lines(self) -> Lines:
+        """Return a line for each set of features, feature of it, and way to give its sides as many leaves as may be."""
+        half, most = 2 ** (self.depth - 1), min(self.leaves, 2**self.depth)
+        ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
+        rows = [(f, way, kept) for kept in self.below for f in np.flatnonzero(kept) for way in ways]
+        features, leaves, below = zip(*rows, strict=True)
+        levels, places = levels_of(self.least, deep=self.depth > 2)
+        return Lines(
+            np.array(features, np.int64), np.array(leaves, np.int64), np.array(below, bool), self.least, levels, places
+        )
 
-def levels_of(least: Floats) -> Levels:
-    """Return the levels 0, 1, 2, 4, ... and infinity for leaves with ``least`` (C,) rows; of no limit, the last."""
+
+def levels_of(least: Floats, *, deep: bool) -> tuple[Floats, Ints]:
+    """Return the slacks 0, 1, 2, 4, ... and infinity for leaves with ``least`` (C,) rows; of no limit, the last.
+
+    The second array has the first that allows each number of rows. Deeper subtrees are asked for within the limits
+    alone: of those with a slack, which would be searches of their own, the bound stays 0.
+    """
     most = int(least.max(initial=0.0))
-    levels = np.array([0.0, *(2.0**h for h in range((most - 1).bit_length())), np.inf] if most else [np.inf])
-    return Levels(levels, least, np.asarray(np.searchsorted(levels, np.arange(most + 1))))
-
-
-NO_LIMITS = levels_of(np.zeros(0))
-
-
-Look = Callable[[], None]
+    slacks = [] if deep else [2.0**h for h in range((most - 1).bit_length())]
+    levels = np.array([0.0, *slacks, np.inf] if most else [np.inf])
+    return levels, np.searchsorted(levels, np.arange(most + 1))
 
 
 def find(table: RootTable, query: RootQuery, cut_off: float = np.inf, look: Look | None = None) -> RootAnswer:
     """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
     depth = min(query.depth, query.leaves - 1)
-    if depth == 0:
-        leaf = leaf_cost(table, query.levels.least)
-        return RootAnswer(leaf, leaf, None)
-    if depth == 1:
-        return best_stump(table, query)
-    return RootCuts(table, replace(query, depth=depth), cut_off).run(look)
+    if depth > 1:
+        return RootCuts(table, replace(query, depth=depth), cut_off).run(look)
+    leaf = leaf_cost(table, query.least)
+    return best_stump(table, query) if depth else RootAnswer(leaf, leaf, None)
 
 
 def leaf_cost(table: RootTable, least: Floats) -> float:
     """Return the cost of one leaf, infinity where it has fewer rows than ``least`` (C,)."""
-    if (table.counts.sum(axis=0)[: len(least)] < least).any():
+    if (table.counts.sum(axis=0) < least).any():
         return np.inf
     return float(table.first.sum() + np.minimum(0.0, table.differences.sum(axis=0).min()))
 
 
 def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
     """Return the least cost of trees of one test."""
-    least, base = query.levels.least, table.first.sum()
-    found = RootAnswer(cost := leaf_cost(table, least), cost, None)
+    least, base = query.least[:, None], table.first.sum()
+    found = RootAnswer(cost := leaf_cost(table, query.least), cost, None)
     for f in np.flatnonzero(query.below.any(axis=0)):
-        sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f, : len(least)].cumsum(axis=1)
+        sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f].cumsum(axis=1)
         above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
         costs = base + np.minimum(0.0, sums.min(axis=0)) + above
-        large = (np.minimum(sizes, sizes[:, -1:] - sizes) >= least[:, None]).all(axis=0)
+        large = (np.minimum(sizes, sizes[:, -1:] - sizes) >= least).all(axis=0)
         costs = np.where(table.gaps[f] & large, costs, np.inf)
         at = int(costs.argmin())
         if costs[at] < found.upper:
-            cut = int(table.codes[f, table.orders[f, at]])
-            cost = float(costs[at])
+            cut, cost = int(table.codes[f, table.orders[f, at]]), float(costs[at])
             found = RootAnswer(cost, cost, Root(int(f), cut, (1, 1), query.below[0]))
     return found
 
 
 class RootCuts:
-    """A query of depth 2 or more on a table, under way: ``lower``, ``upper`` and ``root`` hold at any moment."""
+    """A query of depth 2 or more on a table, under way: ``answer`` holds at any moment."""
 
     def __init__(self, table: RootTable, query: RootQuery, cut_off: float = np.inf) -> None:
-        pairs = query.depth == 2
-        # Deeper subtrees are asked for within the limits alone: of those without, the bound stays 0.
-        levels = query.levels if pairs or query.levels is NO_LIMITS else _two(query.levels)
-        self._table, self.query, self._levels = table, query, levels
-        self._lines, self._segments = _lines(query), _segments(table, bounded=pairs)
-        n_parts = len(table.last) if pairs else 0
-        leaf = leaf_cost(table, query.levels.least)
-        self._frontier = new_frontier(len(self._lines.features), FIRST_ENDS, len(levels.levels), n_parts, leaf, cut_off)
-        self._sides: dict[tuple[int, int], tuple[RootAnswer, ...]] = {}  # by line and cut of each best root so far
+        self._table, self.query, self._lines = table, query, query.lines()
+        n, n_levels = len(self._lines.features), len(self._lines.levels)
+        room, n_parts = n + 2 * FIRST_ENDS, len(table.last) if query.depth == 2 else 0
+        self._frontier = Frontier(
+            np.array([0, 2, -1, 0, 0, 0, 0]),
+            np.array([leaf_cost(table, query.least), cut_off, np.inf]),
+            np.zeros(room),
+            np.zeros((room, 3), np.int64),
+            np.zeros(FIRST_ENDS, np.int64),
+            np.zeros((2, n_levels, FIRST_ENDS)),
+            np.zeros((2, n_levels, FIRST_ENDS, n_parts)),
+        )
+        lines = np.flatnonzero(table.last[self._lines.features] > 0)
+        self._frontier.state[INTERVALS] = len(lines)
+        self._frontier.items[: len(lines)] = np.stack([lines, 0 * lines, 0 * lines + 1], axis=1)
 
     @property
-    def lower(self) -> float:
-        """No tree costs less."""
-        return float(lower_bound(self._frontier))
-
-    @property
-    def upper(self) -> float:
-        """What the best tree so far costs."""
-        return float(self._frontier.costs[LEAST])
-
-    @property
-    def root(self) -> Root | None:
-        """The root of the best tree so far."""
-        line = int(self._frontier.state[BEST_LINE])
-        return None if line < 0 else self._root(line, int(self._frontier.state[BEST_CUT]))
+    def answer(self) -> RootAnswer:
+        """The bounds and the root of the best tree so far."""
+        (n, _, line, cut, *_), costs = self._frontier.state.tolist(), self._frontier.costs
+        lower = min(costs[LEAST], costs[IN_HAND], self._frontier.keys[:n].min(initial=np.inf))
+        return RootAnswer(float(lower), float(costs[LEAST]), None if line < 0 else self._root(line, cut))
 
     @property
     def n_evaluated(self) -> int:
         """How many root cuts are evaluated so far."""
         return int(self._frontier.state[ENDS]) - 2
 
-    @property
-    def answer(self) -> RootAnswer:
-        """The bounds and the root of the best tree so far, with the best trees on both sides of it."""
-        state = self._frontier.state
-        sides = self._sides.get((int(state[BEST_LINE]), int(state[BEST_CUT])), ())
-        return RootAnswer(self.lower, self.upper, self.root, sides)
-
     def run(self, look: Look | None = None) -> RootAnswer:
         """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
-        if self.query.depth == 2:
-            fill_segments(self._table, self._lines, self._segments)
-        open_lines(self._lines, self._segments, self._frontier)
         while (end := self._pairs() if self.query.depth == 2 else self._deeper(look)) != DONE:
             if end == FULL:
-                self._frontier = grown(self._frontier)
+                self._grow()
             if look is not None:
                 look()
         return self.answer
 
-    @property
-    def _asked(self) -> tuple[RootTable, Levels, Lines, Segments]:
-        return self._table, self._levels, self._lines, self._segments
-
     def _pairs(self) -> int:
         """Evaluate some cuts; return DONE, FULL or 0."""
         most = 1 + int(SLICE / self._table.codes.size)
-        return int(search_pairs(*self._asked, self._frontier, most))
+        return int(search_pairs(self._table, self._lines, self._frontier, most))
 
     def _deeper(self, look: Look | None) -> int:
         """Evaluate one cut; return DONE, FULL or its end."""
         frontier = self._frontier
-        end = int(take(*self._asked, frontier))
+        end = int(take(self._table, self._lines, frontier))
         if end < 0:
             return end
-        root = self._root(int(frontier.state[LINE]), int(frontier.cuts[end]))
-        found: dict[int, RootAnswer] = {}
+        root, exact = self._root(int(frontier.state[LINE]), int(frontier.cuts[end])), True
         for side in (1, 0):
             rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
-            found[side] = find(rows, self.query.of_side(root, side), self._cut_off(side, root), look)
-            frontier.best[side, end, 0] = max(frontier.best[side, end, 0], found[side].lower)
-        exact = all(answer.lower == answer.upper for answer in found.values())
-        if exact and frontier.best[:, end, 0].sum() < self.upper:
-            self._sides[int(frontier.state[LINE]), root.cut] = found[0], found[1]
-        give_back(*self._asked, frontier, end, exact)
+            found = find(rows, self.query.of_side(root, side), self._cut_off(side, root), look)
+            frontier.best[side, 0, end] = max(frontier.best[side, 0, end], found.lower)
+            exact = exact and found.lower == found.upper
+        give_back(self._table, self._lines, frontier, end, exact)
         return end
 
     def _cut_off(self, side: int, root: Root) -> float:
-        """Return what the cost of a side rules out half of the interval with: by the first bound, if it is of use."""
-        frontier, table, f, least = self._frontier, self._table, root.feature, self.upper
-        if least == np.inf:
-            return np.inf
+        """Return what the cost of a side rules out half of the interval with."""
+        frontier, table, f = self._frontier, self._table, root.feature
         low, high = int(frontier.state[LOW]), int(frontier.state[HIGH])
-        if self._levels is NO_LIMITS:
-            return least - float(frontier.best[1 - side, high if side else low, 0])
+        least = float(frontier.costs[LEAST])
+        if not len(self.query.least):
+            return least - float(frontier.best[1 - side, 0, high if side else low])
         end = low if side else high
-        cut = frontier.cuts[end] if end > 1 else (-1 if end == 0 else table.last[f])
-        between = abs(table.spreads[f, cut + 1] - table.spreads[f, root.cut + 1])
-        return least - float(frontier.best[1 - side, end, 0]) + float(between)
+        between = float(spread(table, f, int(cut_of(table, frontier, f, end)), root.cut))
+        return least - float(frontier.best[1 - side, 0, end]) + between
 
     def _root(self, line: int, cut: int) -> Root:
         lines = self._lines
-        fails, holds = lines.leaves[line]
-        return Root(int(lines.features[line]), cut, (int(fails), int(holds)), lines.below[line])
+        fails, holds = lines.leaves[line].tolist()
+        return Root(int(lines.features[line]), cut, (fails, holds), lines.below[line])
 
-
-def _two(levels: Levels) -> Levels:
-    places = np.minimum(np.arange(len(levels.places)), 1)
-    return Levels(levels.levels[[0, -1]], levels.least, places)
-
-
-def _lines(query: RootQuery) -> Lines:
-    """Return a line for each set of features, feature of it, and way to give its sides as many leaves as there are."""
-    half, most = 2 ** (query.depth - 1), min(query.leaves, 2**query.depth)
-    ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
-    rows = [(f, way, kept) for kept in query.below for f in np.flatnonzero(kept) for way in ways]
-    features, leaves, below = zip(*rows, strict=True)
-    return Lines(np.array(features, np.int32), np.array(leaves, np.int32), np.array(below, bool))
-
-
-def _segments(table: RootTable, *, bounded: bool) -> Segments:
-    """Return room for the bounds of segments, without any where not ``bounded``."""
-    n_codes = table.last.astype(np.int64) + 1
-    heights = np.array([int(last).bit_length() for last in table.last], np.int32)
-    smallest = [int(SMALLEST * n / len(table.first)).bit_length() for n in n_codes]
-    lowest = np.minimum(heights, smallest) if bounded else heights + 1
-    starts, total = np.zeros((len(heights), int(heights.max()) + 2), np.int64), 0
-    for f, (height, low) in enumerate(zip(heights, lowest, strict=True)):
-        sizes = [(int(n_codes[f]) - 1 >> h) + 1 for h in range(low, height + 1)]
-        ends = total + np.cumsum([0, *sizes])
-        starts[f, : len(ends)], total = ends, int(ends[-1])
-    return Segments(heights, lowest.astype(np.int32), starts, np.empty(total), np.empty(total))
+    def _grow(self) -> None:
+        """Make room for twice as many ends."""
+        state, costs, keys, items, cuts, best, parts = self._frontier
+        n = len(cuts)
+        keys, items, cuts = np.pad(keys, (0, 2 * n)), np.pad(items, ((0, 2 * n), (0, 0))), np.pad(cuts, (0, n))
+        best = np.pad(best, ((0, 0), (0, 0), (0, n)))
+        parts = np.pad(parts, ((0, 0), (0, 0), (0, n), (0, 0)))
+        self._frontier = Frontier(state, costs, keys, items, cuts, best, parts)

@@ -27,39 +27,24 @@ import numpy as np
 
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
-from policies.literals import Literals
-from policies.names import Names
 from policies.semirings import Soft
 from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.limits import FREE, Limits
 from policies.trees.rule import DecisionTree, Leaf
-from policies.trees.sets import closed_sets, fits
+from policies.trees.sets import TreesOn, fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Codes, ContextCosts, Products
 
 
 class TreeSearch(Search):
-    """The recursion above on fixed contexts with ``counts`` (g, 1 or 1 + K), within limits.
+    """The recursion above on fixed contexts.
 
     All that it works in is allocated once. Totals are filled ``by_codes`` or by products of literals.
     """
 
-    def __init__(
-        self,
-        literals: Literals,
-        n_actions: int,
-        depth: int,
-        names: Names,
-        limits: Limits = FREE,
-        counts: Floats | None = None,
-        *,
-        by_codes: bool = False,
-    ) -> None:
-        self._literals, self._n_actions, self._depth, self._names = literals, n_actions, depth, names
-        self._limits, self._by_codes = limits, by_codes and len(literals) > 0
-        self._rows = np.ones((len(literals.contexts), 1)) if counts is None else counts
-        self._least, self._counts = limits.asked(self._rows) if limits else (np.zeros(0), self._rows.T[:0])
-        self._most = min(2**depth, limits.max_leaves or 2**depth)
+    def __init__(self, trees: TreesOn, *, by_codes: bool = False) -> None:
+        self._trees, self._by_codes = trees, by_codes and len(trees.literals) > 0
+        self._literals, self._n_actions, self._depth = trees.literals, trees.n_actions, trees.depth
+        self._limits, self._closed = trees.limits, trees.closed
         self._states: dict[int, TreeStates] = {}
 
     def value(self, costs: Floats) -> float:
@@ -79,7 +64,7 @@ class TreeSearch(Search):
         given = self._all(costs)
         closed = self._closed[self._best_set(given)]
         traced: dict[tuple[int, ...], tuple[list[int], int]] = {}  # by path: tests of a tree, and the node there
-        most: dict[tuple[int, ...], int] = {(): self._most}  # how many leaves there may be below each path
+        most: dict[tuple[int, ...], int] = {(): self._trees.most_leaves}  # how many leaves there may be below each path
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
             height = self._depth - len(path) // 2
@@ -98,7 +83,7 @@ class TreeSearch(Search):
             tests, node = traced[path]
             return cheapest_leaf(costs, here) if tests[node] < 0 else tests[node]
 
-        tree = DecisionTree(grow(choose, self._literals, np.ones(len(costs), bool)), self._names)
+        tree = DecisionTree(grow(choose, self._literals, np.ones(len(costs), bool)), self._trees.names)
         return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum()), tree
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
@@ -106,11 +91,11 @@ class TreeSearch(Search):
         from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
 
         states = self._states_of(self._depth)
-        most = self._most if self._most < 2**self._depth else None
-        return ConstrainedTrees(states, self._literals, self._names, self._counts, rows, most)
+        most = self._trees.most_leaves if self._trees.most_leaves < 2**self._depth else None
+        return ConstrainedTrees(states, self._literals, self._trees.names, self._trees.counts, rows, most)
 
     def _all(self, costs: Floats) -> ContextCosts:
-        return ContextCosts(costs, self._counts)
+        return ContextCosts(costs, self._trees.counts)
 
     def _pattern(self, row: int) -> Bools:
         """Return (p,): which literals hold at a context."""
@@ -173,7 +158,7 @@ class TreeSearch(Search):
 
     def _one_leaf(self, soft: Soft, given: ContextCosts, n: int) -> Floats:
         """Return what one leaf costs (K,), or (1,) with any action; infinite where it is too small."""
-        if (given.counts.sum(axis=1) < self._least).any():
+        if (given.counts.sum(axis=1) < self._trees.least).any():
             return np.full(n, np.inf)
         totals = given.costs.sum(axis=0)
         return totals if n > 1 else add_up(soft, totals[:, None])
@@ -190,7 +175,7 @@ class TreeSearch(Search):
 
     def _n_leaves(self, height: int) -> int:
         """Return how many numbers of leaves are distinguished."""
-        return min(2**height, self._most) if self._limits else 1
+        return min(2**height, self._trees.most_leaves) if self._limits else 1
 
     def _states_of(self, height: int) -> TreeStates:
         if height not in self._states:
@@ -200,12 +185,12 @@ class TreeSearch(Search):
                 source = Codes(self._literals, *self._sizes, height)
             else:
                 source = Products(self._truth, *self._sizes, height)
-            self._states[height] = TreeStates(source, self._n_actions, height, self._least, most)
+            self._states[height] = TreeStates(source, self._n_actions, height, self._trees.least, most)
         return self._states[height]
 
     @property
     def _sizes(self) -> tuple[int, int]:
-        return self._n_actions, len(self._least)
+        return self._n_actions, len(self._trees.least)
 
     @cached_property
     def _fits(self) -> int:
@@ -214,15 +199,8 @@ class TreeSearch(Search):
 
     def _fit(self, height: int) -> bool:
         most = self._n_leaves(height) if self._limits else None
-        planes = self._n_actions - 1 + len(self._least) + self._by_codes
+        planes = self._n_actions - 1 + len(self._trees.least) + self._by_codes
         return fits(len(self._literals), height, self._n_actions, planes, most)
-
-    @cached_property
-    def _closed(self) -> Bools:
-        """The literals that are closed to a tree (n, p), for each set of features that it may share."""
-        if not self._limits:
-            return np.zeros((1, len(self._literals)), bool)
-        return closed_sets(self._literals, self._limits, self._depth)
 
     @cached_property
     def _truth(self) -> Bools:

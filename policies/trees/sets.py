@@ -14,15 +14,18 @@ action, g.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.types import Bools, Ints
+from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
-from policies.trees.limits import Limits
+from policies.names import Names
+from policies.trees.limits import FREE, Limits
 
 MOST_NUMBERS = 2**27  # of the totals and the states: 1 GB
 CHUNK = 2**20  # sets of which rows are made at a time
@@ -121,3 +124,43 @@ def closed_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
     closed = np.ones((len(chosen), d), bool)
     np.put_along_axis(closed, chosen, values=False, axis=1)
     return np.repeat(closed, np.diff(literals.first), axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class TreesOn:
+    """Trees of a depth over literals of fixed contexts, of which ``rows`` (g, 1 or 1 + K) are the counts, in limits."""
+
+    literals: Literals
+    n_actions: int
+    depth: int
+    names: Names
+    limits: Limits = FREE
+    rows: Floats | None = None
+
+    @cached_property
+    def most_leaves(self) -> int:
+        """How many leaves there may be."""
+        most: int = 2**self.depth
+        return min(most, self.limits.max_leaves or most)
+
+    @property
+    def least(self) -> Floats:
+        """(C,): what a leaf must have of each count."""
+        return self._asked[0]
+
+    @property
+    def counts(self) -> Floats:
+        """(C, g): the counts that anything is asked of."""
+        return self._asked[1]
+
+    @cached_property
+    def closed(self) -> Bools:
+        """The literals that are closed to a tree (n, p), for each set of features that it may share."""
+        if not self.limits:
+            return np.zeros((1, len(self.literals)), bool)
+        return closed_sets(self.literals, self.limits, self.depth)
+
+    @cached_property
+    def _asked(self) -> tuple[Floats, Floats]:
+        rows = np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows
+        return self.limits.asked(rows) if self.limits else (np.zeros(0), rows.T[:0])

@@ -41,6 +41,7 @@ from policies.names import Names
 from policies.trees import root_search
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 SEED = 0
 N_ACTIONS = 3
@@ -128,7 +129,7 @@ def against(n: int, d: int, cuts: int, depth: int) -> Row:
     rng = np.random.default_rng(SEED)
     literals = Literals.of(rng.normal(size=(n, d)), cuts)
     costs = rng.normal(size=(len(literals.contexts), N_ACTIONS))
-    searches = [TreeSearch(literals, N_ACTIONS, depth, Names(), by_codes=codes) for codes in (False, True)]
+    searches = [TreeSearch(TreesOn(literals, N_ACTIONS, depth, Names()), by_codes=codes) for codes in (False, True)]
     row: Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
     for kind, table in (("real", costs), ("whole", np.rint(3 * costs))):
         by_literals, by_features = (search.value for search in searches)
@@ -147,7 +148,7 @@ def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
     opening, opened = timed(DecisionTrees(N_ACTIONS, depth=depth, thresholds="all").on, contexts)
     seconds, (value, n_evaluated) = timed(evaluations, opened.search().value, costs, turns=3 if n <= 10_000 else 1)
     if (n, d, depth) == ALL[0]:
-        by_codes = TreeSearch(Literals.of(contexts, "all"), N_ACTIONS, depth, Names(), by_codes=True)
+        by_codes = TreeSearch(TreesOn(Literals.of(contexts, "all"), N_ACTIONS, depth, Names()), by_codes=True)
         check_same(value, by_codes.value(costs))
     return {
         "depth": depth,

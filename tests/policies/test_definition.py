@@ -16,6 +16,7 @@ from policies.names import Names
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.routes import Route
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 NESTED = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # the second column divides as the first does, and more
@@ -71,5 +72,5 @@ def test_the_search_by_root_cuts_prices_in_the_unit_of_the_costs(limits: dict[st
     unit, search = 2.0**exponent, opened.search()
     assert search.profile(costs * unit, 5).tolist() == (search.profile(costs, 5) * unit).tolist()
     if not limits:
-        by_pairs = TreeSearch(opened._literals, 3, 2, Names())
+        by_pairs = TreeSearch(TreesOn(opened._literals, 3, 2, Names()))
         assert search.profile(costs, 5).tolist() == by_pairs.profile(costs, 5).tolist()

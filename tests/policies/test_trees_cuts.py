@@ -22,6 +22,7 @@ from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.routes import Route, route, too_many_cuts
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 NAMES = Names.of(None, None)
 by_codes = partial(TreeSearch, by_codes=True)
@@ -46,7 +47,7 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), thresholds)
     if not len(literals):
         return
-    slow, fast = (route(literals, n_actions, depth, NAMES) for route in (TreeSearch, by_codes))
+    slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES)) for route in (TreeSearch, by_codes))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -58,21 +59,17 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
     assert fast.minimise(whole) == slow.minimise(whole)
 
 
-@pytest.mark.parametrize("smallest", [1, 4, 16])
 @settings(max_examples=60)
 @given(data=st.data())
-def test_root_cuts_answer_as_pairs_of_features(
-    smallest: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """Bounds prune no better root, with segments down to one context, with ties, with room for few."""
+def test_root_cuts_answer_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
+    """Bounds prune no better root, with ties, with room for few."""
     n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "SMALLEST", smallest)
         patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (route(literals, n_actions, 2, NAMES) for route in (by_codes, EveryCutSearch))
+        slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES)) for route in (by_codes, EveryCutSearch))
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -92,12 +89,9 @@ def limits(draw: st.DrawFn, m: int) -> Limits:
     )
 
 
-@pytest.mark.parametrize("smallest", [1, 4])
 @settings(max_examples=100)
 @given(data=st.data())
-def test_root_cuts_keep_limits_as_pairs_of_features(
-    smallest: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
+def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
     """Bounds prune no better root within the limits, whose leaves rows and what was logged make small or large."""
     n_actions, m = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 40))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 4))), "all")
@@ -109,9 +103,10 @@ def test_root_cuts_keep_limits_as_pairs_of_features(
     if kept.too_small(counts.sum(axis=0)) or not kept:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "SMALLEST", smallest)
         patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (route(literals, n_actions, 2, NAMES, kept, counts) for route in (by_codes, EveryCutSearch))
+        slow, fast = (
+            route(TreesOn(literals, n_actions, 2, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch)
+        )
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -135,7 +130,7 @@ def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     counts = context_counts(literals.group, n_actions, np.arange(m) % 3 if kept.min_action_rows else None)
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
-    slow, fast = (route(literals, n_actions, depth, NAMES, kept, counts) for route in (TreeSearch, by_codes))
+    slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES, kept, counts)) for route in (TreeSearch, by_codes))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     whole = np.rint(costs)
@@ -154,7 +149,7 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | 
     costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
     trees = Literals.of(contexts, "all"), 3, 2, NAMES
     if kept is None:
-        slow, fast = by_codes(*trees), EveryCutSearch(*trees)
+        slow, fast = by_codes(TreesOn(*trees)), EveryCutSearch(TreesOn(*trees))
     else:
         slow, fast = (search(*trees, kept, np.ones((400, 1))) for search in (by_codes, EveryCutSearch))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)

@@ -29,6 +29,7 @@ from policies.trees.root_search import RootCuts
 from policies.trees.root_tables import all_rows, kept_rows, side_rows
 from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 NAMES = Names.of(None, None)
 by_codes = partial(TreeSearch, by_codes=True)
@@ -48,11 +49,10 @@ def test_depth_3_answers_as_pairs_of_features(draw_costs: Callable[..., Floats],
     literals = Literals.of(table(rng, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
-    slow, fast = (search(literals, n_actions, 3, NAMES) for search in (by_codes, EveryCutSearch))
+    slow, fast = (search(TreesOn(literals, n_actions, 3, NAMES)) for search in (by_codes, EveryCutSearch))
     g = len(literals.contexts)
     costs, row, unit = draw_costs(data, g, n_actions), int(rng.integers(g)), 2.0 ** int(rng.integers(-900, 900))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "SMALLEST", int(rng.choice([1, 4, 16])))
         patch.setattr(root_search, "FIRST_ENDS", int(rng.choice([3, 64])))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
         assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
@@ -79,7 +79,7 @@ def test_depth_3_keeps_limits_as_pairs_of_features(draw_costs: Callable[..., Flo
     if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
         return
     trees = literals, 2, 3, NAMES, kept, counts
-    slow, fast = by_codes(*trees), EveryCutSearch(*trees)
+    slow, fast = by_codes(TreesOn(*trees)), EveryCutSearch(TreesOn(*trees))
     costs = draw_costs(data, len(literals.contexts), 2)
     row = int(rng.integers(len(costs)))
     least, tree = fast.minimise(costs)
@@ -94,8 +94,8 @@ def test_depth_4_answers_as_literals() -> None:
     rng = np.random.default_rng(0)
     literals = Literals.of(table(rng, 12, 2), "all")
     costs = rng.integers(-9, 10, (len(literals.contexts), 3)).astype(float)
-    expected = TreeSearch(literals, 3, 4, NAMES).value(costs)
-    search = EveryCutSearch(literals, 3, 4, NAMES)
+    expected = TreeSearch(TreesOn(literals, 3, 4, NAMES)).value(costs)
+    search = EveryCutSearch(TreesOn(literals, 3, 4, NAMES))
     assert search.value(costs) == expected == search.minimise(costs)[0]
 
 
@@ -106,8 +106,8 @@ def test_depth_3_on_hundreds_of_contexts(kind: str) -> None:
     contexts = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 20, (90, 1))])
     costs = rng.normal(size=(90, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
     literals = Literals.of(contexts, "all")
-    expected = by_codes(literals, 3, 3, NAMES).value(costs)
-    assert EveryCutSearch(literals, 3, 3, NAMES).value(costs) == pytest.approx(expected, abs=1e-9)
+    expected = by_codes(TreesOn(literals, 3, 3, NAMES)).value(costs)
+    assert EveryCutSearch(TreesOn(literals, 3, 3, NAMES)).value(costs) == pytest.approx(expected, abs=1e-9)
 
 
 def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:

@@ -14,7 +14,7 @@ from policies.names import Names
 from policies.trees import sets as trees_sets
 from policies.trees.limits import Limits, context_counts
 from policies.trees.search import TreeSearch
-from policies.trees.sets import n_sets, n_states
+from policies.trees.sets import TreesOn, n_sets, n_states
 
 # rows, features, actions, depth: also with more levels than literals, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (30, 4, 4, 3), (20, 4, 3, 4), (8, 3, 2, 5), (9, 2, 3, 4), (20, 1, 3, 3)]
@@ -47,7 +47,7 @@ def opened(shape: tuple[int, int, int, int], seed: int = 0) -> tuple[TreeSearch,
     m, p, n_actions, depth = shape
     rng = np.random.default_rng(seed)
     literals = Literals.of((rng.random((m, p)) < rng.uniform(0.2, 0.8, p)).astype(float), 1)
-    return TreeSearch(literals, n_actions, depth, Names()), literals, rng
+    return TreeSearch(TreesOn(literals, n_actions, depth, Names())), literals, rng
 
 
 def drawn(rng: np.random.Generator, shape: tuple[int, int], kind: str) -> Floats:
@@ -95,7 +95,7 @@ def test_what_does_not_fit_memory_is_searched_root_by_root(
     assert whole._fits == shape[3]
     room = n_states(5, fits, 3, None) + 2 * n_sets(5, fits)
     monkeypatch.setattr(trees_sets, "MOST_NUMBERS", room if fits else 0)
-    less = TreeSearch(literals, shape[2], shape[3], Names())
+    less = TreeSearch(TreesOn(literals, shape[2], shape[3], Names()))
     assert less._fits == fits
     for _ in range(3):
         costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
@@ -113,10 +113,10 @@ def test_limits_are_kept_root_by_root(monkeypatch: pytest.MonkeyPatch, kept: Lim
     """What does not fit memory has the same values, profiles, weights and trees within limits."""
     whole, literals, rng = opened((40, 4, 3, 3))
     trees = literals, 3, 3, Names(), kept, context_counts(literals.group, 3, None)
-    whole = TreeSearch(*trees)
+    whole = TreeSearch(TreesOn(*trees))
     assert whole._fits == 3
     monkeypatch.setattr(TreeSearch, "_fit", lambda _, height: height == 1)
-    less = TreeSearch(*trees)
+    less = TreeSearch(TreesOn(*trees))
     for kind in ("whole", "ties"):
         costs = drawn(rng, (len(literals.contexts), 3), kind)
         assert less.value(costs) == whole.value(costs)
@@ -133,6 +133,6 @@ def test_many_contexts_are_gathered_block_by_block() -> None:
     search, literals, rng = opened((3000, 11, 2, 4))
     assert len(literals.contexts) > 512
     costs = drawn(rng, (len(literals.contexts), 2), "whole")
-    below = TreeSearch(literals, 2, 3, Names())
+    below = TreeSearch(TreesOn(literals, 2, 3, Names()))
     sides = [[below.value(costs * (column == side)[:, None]) for side in (0, 1)] for column in literals.truth.T]
     assert search.value(costs) == min(map(sum, sides))

@@ -12,6 +12,7 @@ from policies.literals import Literals
 from policies.names import Names
 from policies.trees import states
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 # rows, features, actions, depth: also one literal, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (12, 1, 2, 2), (60, 7, 4, 2), (3000, 11, 3, 2)]
@@ -39,7 +40,7 @@ def test_the_tree_is_that_of_a_search_at_every_node(
     """With the same choice wherever several are best; of real costs trees of the same total, to rounding."""
     literals, rng = literals_of(shape)
     *_, n_actions, depth = shape
-    traced, searched = (TreeSearch(literals, n_actions, depth, Names()) for _ in range(2))
+    traced, searched = (TreeSearch(TreesOn(literals, n_actions, depth, Names())) for _ in range(2))
     monkeypatch.setattr(searched, "_fit", lambda height: height == 0)
     for _ in range(5 if len(literals.contexts) < 100 else 1):
         costs = COSTS[kind](rng, (len(literals.contexts), n_actions))
@@ -52,7 +53,7 @@ def test_the_tree_is_that_of_a_search_at_every_node(
 def test_a_tree_takes_one_search(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recursion runs once for a value, and once for the tree that attains it."""
     literals, rng = literals_of((30, 5, 3, depth))
-    search, calls, kernel = TreeSearch(literals, 3, depth, Names()), [], states.ask
+    search, calls, kernel = TreeSearch(TreesOn(literals, 3, depth, Names())), [], states.ask
     monkeypatch.setattr(states, "ask", lambda *asked: calls.append(1) or kernel(*asked))
     costs = COSTS["whole"](rng, (len(literals.contexts), 3))
     value = search.value(costs)

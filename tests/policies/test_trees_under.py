@@ -19,6 +19,7 @@ from policies.names import Names
 from policies.trees import usage
 from policies.trees.limits import Limits, context_counts
 from policies.trees.search import TreeSearch
+from policies.trees.sets import TreesOn
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
@@ -299,7 +300,7 @@ def test_rows_and_limits_to_depth_6_are_those_of_the_definition(seed: int) -> No
         weights = rng.integers(-1, 3, (g, n_actions)) / float(rng.choice([1, 3]))
         middle = float(weights[np.arange(g), rng.integers(0, n_actions, g)].sum())
         rows.append(SideConstraint(weights, *[(-np.inf, middle + 0.1), (middle - 0.1, middle + 0.6)][seed % 2]))
-    under = TreeSearch(literals, n_actions, depth, Names(), kept, counts, by_codes=bool(seed % 3)).under(rows)
+    under = TreeSearch(TreesOn(literals, n_actions, depth, Names(), kept, counts), by_codes=bool(seed % 3)).under(rows)
     costs, row = rng.integers(-9, 10, (g, n_actions)).astype(float), int(rng.integers(g))
 
     def expected(costs: Floats) -> tuple[float, float]:
