@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milpcb.protocols import Listing, SideConstraint, Terms, Within
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import Soft
@@ -21,11 +21,9 @@ from policies.trees.folds import add_cells, fold, reach, trace
 from policies.trees.geometry import path_totals
 from policies.trees.near import NearTrees
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.sets import fits, number
+from policies.trees.sets import fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Products
-
-ADDED_DEPTH = 3  # above, products of matrices are as fast
 
 
 class TreeTerms(Terms):
@@ -56,17 +54,13 @@ class TreeTerms(Terms):
         return list(places)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the total costs of the leaves, by products of matrices."""
-        truth = outcomes(contexts, self._tests).astype(float)
-        return np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()
+        """Return the total costs of the leaves."""
+        return self.adder(contexts)(costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return the adder by the table of totals that the search fills, as far as that has been worth it."""
-        truth = outcomes(contexts, self._tests)
-        if len(truth) and 1 <= self.depth <= ADDED_DEPTH:
-            return LeafAdder(truth, self.n_actions, self.depth)
-        held = truth.astype(float)
-        return lambda costs: np.ascontiguousarray(path_totals(held, costs, self.depth)).ravel()
+        """Return the adder by products of matrices, with the literals of the contexts."""
+        truth = outcomes(contexts, self._tests).astype(float)
+        return lambda costs: np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with the recursion over the trees alone that keep ``rows``."""
@@ -121,35 +115,3 @@ class TreeTerms(Terms):
     def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
         fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
         return np.asarray(self._own[0].copy())
-
-
-class LeafAdder:
-    """Adds up costs (n, K) of contexts with the literals ``truth`` (n, p), for trees of a depth.
-
-    As in the search only differences to action 0 are added up. What action 0 costs everywhere is put on the leaf where
-    all tests hold, whichever its action: each tree has one such leaf.
-    """
-
-    def __init__(self, truth: Bools, n_actions: int, depth: int) -> None:
-        self._source, self._depth = Products(truth, n_actions, 0, depth, turned=False), depth
-        p, sides = truth.shape[1], range(1 << depth)
-        paths = np.stack(np.meshgrid(*[np.arange(p)] * depth, indexing="ij"), axis=-1).reshape(-1, depth)
-        self._sets = [number(paths[:, [i for i in range(depth) if o >> i & 1]], self._source.start) for o in sides]
-        self._totals = np.zeros((*(p, 2) * depth, n_actions))
-        self._none = np.zeros((0, len(truth)))
-
-    def __call__(self, costs: Floats) -> Floats:
-        """Return totals (n_terms,), in an array that the next call writes over."""
-        everywhere, depth = self._source.fill(costs, self._none), self._depth
-        held = [self._source.totals[:, sets] for sets in self._sets]  # by tests that hold, whatever the others do
-        for i in range(depth):
-            for o in range(1 << depth):
-                if not o >> i & 1:
-                    held[o] -= held[o | 1 << i]
-        for o, totals in enumerate(held):
-            sides = [side for i in range(depth) for side in (slice(None), o >> i & 1)]
-            self._totals[(*sides, slice(1, None))] = totals.T.reshape(*[self._totals.shape[0]] * depth, -1)
-        every = [side for _ in range(depth) for side in (slice(None), 1)]
-        self._totals[tuple(every)] += everywhere
-        self._totals[(*every, 0)] = everywhere
-        return self._totals.ravel()

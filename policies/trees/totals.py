@@ -61,14 +61,14 @@ class ProductRoom(NamedTuple):
 class Products:
     """Fills the totals of the literals ``truth`` (g, p), by products; with ``n_counts`` counts beside the costs.
 
-    Where ``turned``, literals that hold at more than half of the contexts are turned round: ``flipped`` (p,).
+    Literals that hold at more than half of the contexts are turned round: ``flipped`` (p,).
     """
 
-    def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int, *, turned: bool = True) -> None:
+    def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int) -> None:
         self._depth, self._n_contexts = depth, len(truth)
         self.start, where, _ = layout(truth.shape[1], depth, n_actions, None)
         self.totals = np.zeros((n_actions - 1 + n_counts, int(where[0, -1])))
-        self.flipped = turned * (2 * truth.sum(axis=0) > len(truth))
+        self.flipped = 2 * truth.sum(axis=0) > len(truth)
         self._held = _in_blocks(truth ^ self.flipped)
         self._table = np.empty((len(truth), n_actions))
 

@@ -19,6 +19,8 @@ ELSEWHERE = {
     "trees.leaves.leaf_cost": "one leaf with any of K actions",
     "trees.recursion.add_row": "a total less the least one, which is known",
     "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
+    "trees.usage_kernels.answer": "the same under side constraints",
+    "trees.usage_kernels.sum_of": "two pairs of least and mass, neither of which is nothing to rounding",
 }
 RNG = np.random.default_rng(0)
 
@@ -55,26 +57,13 @@ def test_sums_of_weights_are_those_of_logaddexp(apart):
 
 @pytest.mark.parametrize("spread", [1.0, 30.0, 100.0, 5000.0])
 def test_every_form_of_a_sum_is_that_of_logaddexp(spread):
-    """One after the other, all together, as masses with powers, and by vectors of exponentials: one number."""
+    """One after the other and all together: one number."""
     costs = RNG.uniform(-spread, spread, 40)
     expected = -np.logaddexp.reduce(-costs)
-    one_by_one, mass, power = np.inf, 0.0, semirings.NOTHING
+    one_by_one = np.inf
     for cost in costs:
         one_by_one = semirings.add(1.0, one_by_one, cost)
-        mass, power = semirings.plus(mass, power, *semirings.weight_of(cost))
-    masses, powers = np.empty(len(costs)), np.empty(len(costs), np.int64)
-    semirings.fill_weights(2.0, costs / 2.0, masses, powers)
-    together = 0.0, semirings.NOTHING
-    for each in zip(masses, powers, strict=True):
-        together = semirings.plus(*together, *each)
-    ones, nothing, room = np.ones(len(costs)), np.zeros(len(costs)), np.empty((2, len(costs)))
-    forms = (
-        one_by_one,
-        semirings.add_all(1.0, costs),
-        semirings.cost_of_mass(*semirings.normal(mass, power)),
-        semirings.cost_of_mass(*together),
-        semirings.sum_products(len(costs), costs, nothing, ones, ones, room),
-    )
+    forms = (one_by_one, semirings.add_all(1.0, costs))
     np.testing.assert_allclose(forms, expected, rtol=1e-13, atol=1e-13)
     assert semirings.add_all(None, costs) == costs.min()
 
@@ -89,11 +78,5 @@ def test_exponentials_are_those_of_numpy():
 
 
 def test_sums_of_nothing():
-    """Nothing costs infinity, and its powers are those of nothing."""
-    assert semirings.cost_of_mass(0.0, semirings.NOTHING) == np.inf
-    assert semirings.normal(0.0, 7) == (0.0, semirings.NOTHING)
+    """Nothing costs infinity."""
     assert semirings.add(1.0, np.inf, np.inf) == np.inf
-    masses, powers = np.array([1.0, 0.0, 1.0]), np.array([1, semirings.NOTHING, 2])
-    assert semirings.common_power(masses, powers, 0, 2) == 1
-    assert semirings.common_power(masses, powers, 0, 3) == semirings.MIXED
-    assert semirings.common_power(masses, powers, 1, 2) == semirings.NOTHING
