@@ -41,6 +41,10 @@ class Recursion(ABC, Generic[Place]):
     def profile(self, totals: Floats, place: Place) -> Floats:
         """Return V[a] (K,): the least total of the policies that play a at ``place``, inf where none does."""
 
+    def profiles(self, totals: Floats, places: Sequence[Place]) -> Floats:
+        """Return (n, K): the profiles at some places, of the same totals."""
+        return np.array([self.profile(totals, place) for place in places])
+
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
         """Return (K,): log of the sum of exp(-rate * total) over the derivations that play a at ``place``.
 
@@ -74,10 +78,6 @@ class Search(Recursion[int]):
         """
         value, policy = self.minimise(costs)
         return value, value, policy, Stop.OPTIMAL
-
-    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        """Return (n, K): the profiles at some rows, of the same costs."""
-        return np.array([self.profile(costs, row) for row in rows])
 
 
 class Terms(Recursion[Ints]):
@@ -187,8 +187,7 @@ class TermSearch(Search):
 
     def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
         """Return (n, K): the profiles at some rows, of totals that are added up once."""
-        totals = self._add_up(costs)
-        return np.array([self._terms.profile(totals, self._place(row)) for row in rows])
+        return self._terms.profiles(self._add_up(costs), [self._place(row) for row in rows])
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""

@@ -1,0 +1,169 @@
+"""The recursion of a class whose derivations are the paths of a graph, free and under side constraints."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from milpcb.core.marks import key_tables, marks
+from milpcb.errors import InfeasibleError
+from milpcb.protocols import Listing, RestrictedTerms, SideConstraint, Terms, Within
+from milpcb.types import Floats, Ints, Policy
+
+if TYPE_CHECKING:
+    from policies.paths.graph import Graph
+    from policies.paths.walks import Acts
+
+MOST_KEPT = 10**8  # actions of terms that are kept from query to query: 400 MB
+MOST_WALKED = 10**10  # derivations: minutes a query at the very worst
+
+
+class PathTerms(Terms):
+    """Terms whose derivations are the paths of a graph; a class gives the graph, and what its terms stand for.
+
+    The leaves of the graph are those that costs are added up in, unless ``leaf_totals`` makes others of them.
+    """
+
+    @property
+    @abstractmethod
+    def graph(self) -> Graph:
+        """The paths; the same object each time."""
+
+    @abstractmethod
+    def policy(self, terms: list[int]) -> Policy:
+        """Return the policy of a path, given the terms of the graph, leaves with an action, in their order."""
+
+    @abstractmethod
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs (n, K) at these ``contexts`` (n, d) that returns their totals (n_terms,)."""
+
+    def leaf_totals(self, totals: Floats) -> Floats:
+        """Return the totals of the graph's terms, given those that are kept: a linear map."""
+        return totals
+
+    def deciding(self, place: Ints) -> tuple[Ints, Ints]:
+        """Return terms of the graph, of which each path has one, and the action (n,) of each at ``place``."""
+        return place.ravel(), np.tile(np.arange(self.n_actions), len(place))
+
+    def totals(self, contexts: Floats, costs: Floats) -> Floats:
+        """Return the totals of ``costs`` at ``contexts``; whole costs stay exact."""
+        return self.adder(contexts)(costs)
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total."""
+        return float(self.graph.sums(self.graph.costs(self.leaf_totals(totals))).low[0])
+
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        """Return the least total and a policy that attains it, by the first edges of equal ones."""
+        graph, totals = self.graph, self.leaf_totals(totals)
+        cost = graph.costs(totals)
+        low = graph.sums(cost).low
+        return float(low[0]), self.policy(graph.least_path(cost, low, totals))
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total by the action at ``place``."""
+        return np.asarray(self.profiles(totals, [place])[0])
+
+    def profiles(self, totals: Floats, places: Sequence[Ints]) -> Floats:
+        """Return (n, K): the profiles at some places, by one pass from the root and one from the sink."""
+        return self._by_action(self.leaf_totals(totals), places, soft=False)
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
+        return np.asarray(-self._by_action(rate * self.leaf_totals(totals), [place], soft=True)[0])
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the policies asked for at ``contexts`` (n, d); see Terms.near."""
+        from policies.paths.walks import Walker  # the compiler takes its time: only for those who ask for it
+
+        add_up = self.adder(contexts)
+
+        def lifted(costs: Floats) -> Floats:
+            return self.leaf_totals(add_up(costs)).copy()
+
+        walker = Walker(self.graph, [row.mapped(lifted) for row in asked.rows])
+        own = marks([lifted(table) for table in key_tables(*asked.costs.shape)])
+        found = walker.within(lifted(asked.costs), asked.least, asked.bound, own)
+        if found is None:
+            return None
+        return Listing(found.totals, lambda i: self.listed(found.terms[i]), found.complete)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the terms with a recursion over the derivations alone that keep ``rows``."""
+        return KeptPaths(self, rows)
+
+    def listed(self, terms: Ints) -> Policy:
+        """Return the policy of a path, of which some terms are nothing."""
+        return self.policy([int(term) for term in terms[terms < self.graph.nothing]])
+
+    def _by_action(self, totals: Floats, places: Sequence[Ints], *, soft: bool) -> Floats:
+        from policies.paths.kernels import through, up
+
+        graph, cost = self.graph, self.graph.costs(totals, soft=soft)
+        below, above = graph.sums(cost, soft=soft), graph.room(soft=soft)
+        up(graph.edges, cost, soft, above)
+        answers = np.empty((len(places), self.n_actions))
+        for place, into in zip(places, answers, strict=True):
+            through(*self.deciding(place), graph.by_term, graph.edges, cost, soft, above, below, into)
+        return answers
+
+
+class KeptPaths(RestrictedTerms):
+    """The derivations of ``terms`` that keep all ``rows``."""
+
+    def __init__(self, terms: PathTerms, rows: Sequence[SideConstraint]) -> None:
+        super().__init__(terms)
+        from policies.paths.walks import Walker
+
+        self._paths, self._rows = terms, tuple(rows)
+        self._walker = Walker(terms.graph, [row.mapped(terms.leaf_totals) for row in rows])
+        self._acts = lru_cache(1 + MOST_KEPT // (1 + terms.graph.nothing))(self._acts_at)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._paths, self._rows)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the terms under these rows as well."""
+        return KeptPaths(self._paths, (*self._rows, *rows))
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total, infinite where no derivation keeps the rows."""
+        return float(self._walker.least(self._paths.leaf_totals(totals))[0][0])
+
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        """Return the least total and a policy that attains it."""
+        least, paths = self._walker.least(self._paths.leaf_totals(totals))
+        if least[0] == np.inf:
+            raise InfeasibleError("no policy of the class keeps the side constraints")
+        return float(least[0]), self._paths.listed(self._walker.terms(paths[0]))
+
+    def profile(self, totals: Floats, place: Ints) -> Floats:
+        """Return (K,): the least total by the action at ``place``."""
+        return self._walker.least(self._paths.leaf_totals(totals), self._acts(place.tobytes()))[0]
+
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
+        return self._walker.log_sums(rate * self._paths.leaf_totals(totals), self._acts(place.tobytes()))
+
+    def _acts_at(self, place: bytes) -> Acts:
+        """Return the action of each term that decides what is played at a place, by its bytes; -1 of the others."""
+        from policies.paths.walks import Acts
+
+        terms, actions = self._paths.deciding(np.frombuffer(place, dtype=np.int64).reshape(-1, self.n_actions))
+        acts = np.full(self._paths.graph.nothing + 1, -1, dtype=np.int32)
+        acts[terms] = actions
+        return Acts(acts, np.zeros(self.n_actions, dtype=bool))
+
+
+def too_many(n_derivations: int) -> str:
+    """Return why derivations are too many for side constraints, or nothing when they are not."""
+    if n_derivations <= MOST_WALKED:
+        return ""
+    return (
+        f"under side constraints the search may go through {n_derivations:,} ways to write a policy, more than "
+        f"{MOST_WALKED:,}; use oracle kind 'milp', or a smaller class"
+    )

@@ -1,0 +1,276 @@
+"""Depth-first branch and bound through the paths of a graph that keep side constraints.
+
+Before a walk, one sum from the sink bounds what is left to pay, and two for each row what is left to weigh: a walk
+turns round where no path can follow that is within its bound and keeps the rows. It lists such paths, finds the
+cheapest by action, or adds up their weights, whole subgraphs at once where all of their paths keep the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.constraints.linear import check_rows
+from milpcb.core.long_search import LongSearch
+from milpcb.core.marks import Marks, first_of_each
+from milpcb.protocols import SideConstraint
+from milpcb.types import Bools, Floats, Ints
+from policies.paths.graph import Graph
+from policies.paths.kernels import LEAST, LIST, SUM, Ahead, Array, Found, PathRows, PathSums, Trail, down, walk
+
+FAR = 400.0  # exponents that are added up below the largest one
+MOST_WAYS = 500  # to begin, that are looked at for a first bound
+SMALL, LARGE = 2_000, 100_000  # edges from which on a first bound pays, and a multiplier
+ROUNDS = 4  # of the search for it
+FIRST_LISTED = 2**14  # paths that there is room for at first
+MOST_LISTED = 2 * 10**6  # paths: half a second
+MOST_LABELS = 10**8  # of these paths
+MOST_TURNS = 4  # of a list, each of kernels.STEPS edges: half a second
+HALVINGS = 12  # of a bound that too many paths are within
+WORDS = "going through the policies that keep side constraints"  # in lines of progress
+
+
+class Listed(NamedTuple):
+    """Paths by total cost: totals (n,) and terms (n, depth), and whether these are all."""
+
+    totals: Floats
+    terms: Ints
+    complete: bool
+
+
+class Acts(NamedTuple):
+    """Who decides what is played at a context: the action of each term (terms,), -1 of those that leave it open.
+
+    ``never`` (K,) marks the actions that no path with the rows plays there, as far as that is known by now.
+    """
+
+    actions: Array
+    never: Bools
+
+
+class Walker:
+    """The paths of a ``graph`` that keep ``rows``, whose weights (n_terms,) are those of leaves with their actions."""
+
+    def __init__(self, graph: Graph, rows: Sequence[SideConstraint] = ()) -> None:
+        check_rows(len(rows), graph.nothing + 2 * graph.n_inner)
+        self._graph, self._plain = graph, graph.plain
+        self._given = [(row.weights, row.lower, row.upper) for row in rows]
+        self._ends = np.empty((2, len(rows), graph.n_inner + 1))
+        weights = np.empty((len(rows), graph.nothing + 1))
+        nothing = np.empty(0)
+        for r, row in enumerate(rows):
+            weights[r] = graph.costs(row.weights)
+            for end, sign in zip(self._ends, (1.0, -1.0), strict=True):
+                down(graph.edges, graph.costs(sign * row.weights), False, PathSums(end[r], nothing))
+                end[r] *= sign
+        self._no_keys = np.zeros(graph.nothing + 1, dtype=np.uint64)
+        bounds = [(row.lower, row.upper) for row in rows]
+        self._rows = PathRows(weights, np.array(bounds, dtype=float).reshape(len(rows), 2))
+
+    def least(self, totals: Floats, acts: Acts | None = None) -> tuple[Floats, Array]:
+        """Return the least total by the action of a path in ``acts``, of all paths where it is None.
+
+        And the edges of the path that attains each. Bounds rise until a path of each action is within them: the first
+        is one that an eighth of the ways to begin are within, were there no rows, or what a multiplier gives.
+        """
+        graph, cost = self._graph, self._graph.costs(totals)
+        found = self._room(1 if acts is None else graph.n_actions)
+        least, low, n_edges = found.totals, graph.sums(cost).low, len(self._plain.edges.to)
+        least[:] = np.inf
+        if low[0] == np.inf:
+            return least, found.paths
+        bound = base = widest = np.inf
+        if n_edges > SMALL:
+            first = slice(0, graph.edges.first[1], 1 + graph.edges.first[1] // MOST_WAYS)
+            ways = np.sort(cost[graph.edges.term[first]] + low[graph.edges.to[first]])
+            bound, base, widest = ways[len(ways) // 8], ways[0], ways[-1]
+        ends, rows, extra = self._ends, self._rows, None
+        if n_edges > LARGE and self._given:
+            bound, base, extra = self._multiplier(totals, bound, base)
+        while True:
+            if extra is not None:
+                ends, rows = self._with(extra, bound)
+            within = np.where(least < np.inf, least, bound)
+            self._walk(cost, ends, rows, PathSums(low, low[:0]), acts, within, LEAST, found)
+            missing = least == np.inf
+            if acts is not None:
+                if bound == np.inf:
+                    acts.never[missing] = True
+                missing &= ~acts.never
+            if bound == np.inf or not missing.any():
+                return least, found.paths
+            wider = bound + 2.0 * max(bound - base, (widest - base) / 100.0)
+            bound = wider if bound < min(wider, widest) else np.inf
+
+    def log_sums(self, totals: Floats, acts: Acts) -> Floats:
+        """Return (K,): log of the summed exp(-total) of the paths by the action in ``acts`` of one of their terms."""
+        graph, cost = self._graph, self._graph.costs(totals, soft=True)
+        sums = graph.sums(cost, soft=True)
+        least, found = sums.low[0], self._room(graph.n_actions)
+        logs = np.full(graph.n_actions, -np.inf)
+        if least == np.inf:
+            return logs
+        found.totals[:] = 0.0
+        within = np.full(graph.n_actions, least + FAR)
+        self._walk(cost, self._ends, self._rows, sums, acts, within, SUM, found)
+        near = found.totals >= np.exp(-FAR / 2)
+        logs[near] = np.log(found.totals[near]) - least
+        if not (near | acts.never).all():
+            lowest, _ = self.least(totals, acts)
+            low = graph.sums(graph.costs(totals)).low
+            for a in np.flatnonzero(~near & (lowest < np.inf)):
+                found.totals[:] = 0.0
+                within = np.where(np.arange(graph.n_actions) == a, FAR, -np.inf)
+                bare = PathSums(low, low[:0])
+                self._walk(cost, self._ends, self._rows, bare, acts, within, SUM, found, begin=-lowest[a])
+                logs[a] = np.log(found.totals[a]) - lowest[a]
+        return logs
+
+    def within(self, totals: Floats, least: float, bound: float, marks: Marks) -> Listed | None:
+        """Return the paths of total cost at most ``bound``, the shortest of those with one sum of ``marks`` (n_terms,).
+
+        Where they are too many it is those within a lower bound, not below ``least``; some of them where even so they
+        are. None where too many break a row before one is found that keeps all.
+        """
+        cost = self._graph.costs(totals)
+        sums = PathSums(self._graph.sums(cost).low, np.empty(0))
+        keys = np.zeros(len(cost), dtype=np.uint64)
+        keys[: len(marks)] = marks
+        found, complete = self._list(cost, sums, bound, keys)
+        if not complete:
+            low, high = least, bound
+            for _ in range(HALVINGS):
+                middle = (low + high) / 2
+                low, high = (middle, high) if self._list(cost, sums, middle, keys)[1] else (low, middle)
+            found, _ = self._list(cost, sums, low, keys)
+        short = np.argsort((found.paths >= 0).sum(axis=1), kind="stable")
+        chosen = short[first_of_each(found.marks[short])]
+        chosen = chosen[np.argsort(found.totals[chosen], kind="stable")]
+        terms = self.terms(found.paths[chosen])
+        return Listed(found.totals[chosen], terms, complete) if complete or len(chosen) else None
+
+    def terms(self, paths: Array) -> Ints:
+        """Return the terms of the edges of paths; that of no edge costs nothing."""
+        return np.where(paths < 0, self._graph.nothing, self._plain.edges.term[paths].astype(np.int64))
+
+    def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Marks) -> tuple[Found, bool]:
+        """Return the paths within a bound, and whether these are all."""
+        most, size = min(MOST_LISTED, MOST_LABELS // max(1, self._graph.depth)), FIRST_LISTED
+        while True:
+            found = self._room(min(size, most))
+            done = self._walk(
+                cost, self._ends, self._rows, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS
+            )
+            n, room = int(found.number[0]), len(found.totals)
+            if n <= room or room == most or not done:
+                kept = slice(min(n, room))
+                return Found(found.totals[kept], found.marks[kept], found.paths[kept], found.number), done and n <= room
+            size *= 8
+
+    def _walk(
+        self,
+        cost: Floats,
+        ends: Floats,
+        rows: PathRows,
+        sums: PathSums,
+        acts: Acts | None,
+        within: Floats,
+        mode: int,
+        found: Found,
+        *,
+        keys: Marks | None = None,
+        begin: float = 0.0,
+        turns: int | None = None,
+    ) -> bool:
+        """Walk through the paths; return whether all that there are, not ended after so many ``turns``."""
+        plain, depth = self._plain, self._graph.depth + 1
+        factor = sums.mass
+        if len(sums.mass):
+            gap = cost[plain.edges.term] + sums.low[plain.edges.to]
+            with np.errstate(invalid="ignore"):  # of a node that no path goes on from
+                gap -= sums.low[plain.edges.source]
+            factor = np.exp(-gap)
+        edge, node, action = np.zeros((3, depth), dtype=np.int64)
+        trail = Trail(
+            edge,
+            node,
+            action,
+            np.zeros(depth),
+            np.ones(depth),
+            np.zeros(depth, dtype=np.uint64),
+            np.zeros((len(rows.weights), depth)),
+            np.zeros(1, dtype=np.int64),
+        )
+        trail.total[0], trail.action[0] = begin, 0 if acts is None else -1
+        ahead = Ahead(self._graph.nodes, sums.low, ends, sums.mass, factor)
+        actions = np.zeros(0, dtype=np.int32) if acts is None else acts.actions
+        marks = self._no_keys if keys is None else keys
+        walk(plain.edges, cost, ahead, rows, actions, within, mode, marks, trail, found)
+        if trail.depth[0] >= 0:
+            with LongSearch(WORDS) as watched:
+                while trail.depth[0] >= 0 and turns != 1:
+                    watched.look()
+                    turns = None if turns is None else turns - 1
+                    walk(plain.edges, cost, ahead, rows, actions, within, mode, marks, trail, found)
+        return bool(trail.depth[0] < 0)
+
+    def _room(self, size: int) -> Found:
+        paths = np.empty((size, self._graph.depth), dtype=np.int32)
+        return Found(np.empty(size), np.empty(size, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
+
+    def _multiplier(self, totals: Floats, bound: float, base: float) -> tuple[float, float, _Extra | None]:
+        """Return a first bound, what paths that keep the rows cost at the least, and a row that follows from a bound.
+
+        A path of cost at most b and weight at most u has cost + m * weight at most b + m * u, for any m >= 0. Where the
+        best path of all breaks a row, m is found between it and the lightest path (LARAC: Juettner et al., Infocom
+        2001).
+        """
+        _, heavy = self._path(totals)
+        sums = [weights[heavy].sum() for weights, *_ in self._given]
+        broken = [max(s - upper, lower - s) for s, (_, lower, upper) in zip(sums, self._given, strict=True)]
+        r = int(np.argmax(broken))
+        weights, lower, upper = self._given[r]
+        sign, limit = (1.0, upper) if sums[r] > upper else (-1.0, -lower)
+        weights = sign * weights
+        _, light = self._path(weights)
+        if broken[r] <= 0.0 or weights[light].sum() > limit:
+            return bound, base, None
+        multiplier = 0.0
+        low = np.empty(0)
+        for _ in range(ROUNDS):
+            (c0, w0), (c1, w1) = ((totals[path].sum(), weights[path].sum()) for path in (heavy, light))
+            multiplier = max(0.0, (c1 - c0) / (w0 - w1))
+            low, terms = self._path(totals + multiplier * weights)
+            if low[0] >= c0 + multiplier * w0 - 1e-9 * abs(c0):
+                break
+            heavy, light = (heavy, terms) if weights[terms].sum() <= limit else (terms, light)
+        if all(lower <= own[light].sum() <= upper for own, lower, upper in self._given):
+            known = float(totals[light].sum())
+            bound = known + 1e-9 * (abs(known) + abs(base))
+        mixed = self._graph.costs(totals + multiplier * weights)
+        return bound, low[0] - multiplier * limit, _Extra(mixed, low, multiplier * limit)
+
+    def _with(self, extra: _Extra, bound: float) -> tuple[Floats, PathRows]:
+        """Return what is left to weigh, and the rows, with the one that follows from a bound."""
+        if bound == np.inf:
+            return self._ends, self._rows
+        most = bound + extra.offset + 1e-9 * (abs(bound) + abs(extra.offset))
+        ends = np.stack([extra.low, np.full(len(extra.low), np.inf)])[:, None]
+        rows = PathRows(np.vstack([extra.cost, self._rows.weights]), np.vstack([[-np.inf, most], self._rows.bounds]))
+        return np.concatenate([ends, self._ends], axis=1), rows
+
+    def _path(self, totals: Floats) -> tuple[Floats, list[int]]:
+        """Return what is left to pay from each node on, and the terms of a path of least total."""
+        cost = self._graph.costs(totals)
+        low = self._graph.sums(cost).low
+        return low, self._graph.least_path(cost, low, totals)
+
+
+class _Extra(NamedTuple):
+    """A row that follows from a bound on cost: costs of terms, what is left of them from each node, and the offset."""
+
+    cost: Floats
+    low: Floats
+    offset: float
