@@ -102,22 +102,6 @@ class ListedTerms(Terms):
         return actions
 
 
-class FoldedTerms(ListedTerms):
-    """Terms whose recursion is one sum over all derivations, read in (min, +) and in (log-sum-exp, +)."""
-
-    @abstractmethod
-    def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
-        """Return (K,): the sum by ``add``, minimum or logaddexp, of the derivations by the action at ``place``."""
-
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
-        return self._by_action(totals, place, np.minimum)
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
-        return self._by_action(-rate * totals, place, np.logaddexp)
-
-
 def too_many(n_numbers: int) -> str:
     """Return why a list of derivations is too long for side constraints, or nothing when it is not."""
     if n_numbers <= MOST_HELD:

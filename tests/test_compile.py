@@ -19,7 +19,7 @@ from milpcb.oracles import compiling
 MOST = 2
 FILES = (
     *("milpcb.contexts.kernels", "policies.linear.kernels", "policies.linear.table_kernels", "policies.linear.walks"),
-    *("policies.monotone.kernels", "policies.path_kernels", "policies.weighted_kernels"),
+    *("policies.monotone.kernels", "policies.path_kernels", "policies.paths.kernels"),
 )
 
 

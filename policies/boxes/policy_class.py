@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, permutations, product
 from math import comb, log
 
@@ -18,8 +19,8 @@ from policies.boxes.program import BoxEncoding
 from policies.boxes.rule import BoxRule, Interval
 from policies.boxes.terms import BoxTerms
 from policies.cuts import CuttingClass, Thresholds, check_thresholds, cut_points
-from policies.derivations import too_many
 from policies.names import Names
+from policies.paths.terms import too_many
 
 MOST_ENTRIES = 10**9  # of boxes on contexts: beyond them memory runs out
 
@@ -78,7 +79,7 @@ class OpenedBoxes(Opened):
         self.group, self.contexts = boxes.group, boxes.contexts
         n_rules = self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1))
         self.log_size = log(n_rules)
-        self.unsupported = {"constraints": reason} if (reason := too_many(2 * n_rules)) else {}
+        self.unsupported = {"constraints": reason} if (reason := too_many(n_rules)) else {}
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
 
@@ -92,6 +93,10 @@ class OpenedBoxes(Opened):
 
     def terms(self) -> BoxTerms:
         """Return both sides of the boxes that divide these contexts differently."""
+        return self._own_terms
+
+    @cached_property
+    def _own_terms(self) -> BoxTerms:
         return BoxTerms(self._boxes, self.n_actions, self._names)
 
     def policies(self) -> Iterator[BoxRule]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import permutations, product
 from math import comb, log, perm
 
@@ -15,13 +15,13 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened, TermSearch
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, every_test
 from policies.names import Names
+from policies.paths.terms import too_many
 from policies.rule_lists.geometry import Cells, HeldCells
 from policies.rule_lists.program import RuleListEncoding
 from policies.rule_lists.rule import Clause, RuleList
-from policies.rule_lists.terms import RuleListTerms, Step
+from policies.rule_lists.terms import RuleListTerms, ShortListSearch
 
 MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
 
@@ -92,7 +92,7 @@ class OpenedRuleLists(Opened):
         if reason := lists.too_large(p, len(literals.contexts)):
             self.capabilities = Opened.capabilities - {"program"} | {"fixed"}
             self.unsupported = dict.fromkeys(("program", "search", "action_weights", "totals", "constraints"), reason)
-        elif reason := too_many(self._n_listed(most, p)):
+        elif reason := too_many(perm(p, most) * 2 ** max(0, most - 1) * k ** (most + 1)):
             self.capabilities, self.unsupported = self.capabilities - {"constraints"}, {"constraints": reason}
 
     def program(self, *, constrained: bool = False) -> RuleListEncoding:
@@ -104,16 +104,16 @@ class OpenedRuleLists(Opened):
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
     def search(self) -> TermSearch:
-        """Return the exact search: the same shortest paths, cell by cell, without rules that divide no contexts."""
-        return TermSearch(self._terms(partial(self._cells.rule_list, names=self._names)), self.contexts)
+        """Return the exact search: the same shortest paths; its lists have no rules that divide no contexts."""
+        return ShortListSearch(self._own_terms, self.contexts, self._cells, self._names)
 
     def terms(self) -> RuleListTerms:
         """Return the cells over the literals that divide these contexts."""
-        return self._terms()
+        return self._own_terms
 
-    def _terms(self, write: Callable[[list[Step], int], RuleList] | None = None) -> RuleListTerms:
-        cells = self._cells
-        return RuleListTerms(cells, self._literals.tests, cells.turned, self.n_actions, self._names, write)
+    @cached_property
+    def _own_terms(self) -> RuleListTerms:
+        return RuleListTerms(self._cells, self._literals.tests, self._cells.turned, self.n_actions, self._names)
 
     def policies(self) -> Iterator[RuleList]:
         """List all rule lists once, short ones first.
@@ -145,13 +145,6 @@ class OpenedRuleLists(Opened):
     def fixed(self) -> RuleLists:
         """Return the class with these cut points, explicit from now on."""
         return self._lists
-
-    def _n_listed(self, depth: int, p: int) -> int:
-        """Return how many numbers the derivations are listed by: ways to the last test, and that with its actions."""
-        before = max(0, depth - 1)
-        n_heads = perm(p, before) * (2 * self.n_actions) ** before
-        n_tails = (comb(p, before) * (p - before) << before) * self.n_actions**2
-        return int(before * n_heads + 2 * n_tails)
 
     @cached_property
     def _cells(self) -> HeldCells:

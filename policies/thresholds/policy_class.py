@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import comb, log
 
@@ -13,10 +14,9 @@ from milpcb.core.checks import whole
 from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.derivations import too_many
 from policies.names import Names
+from policies.paths.terms import too_many
 from policies.thresholds.geometry import Bins
-from policies.thresholds.pieces import n_rules
 from policies.thresholds.program import ThresholdEncoding
 from policies.thresholds.rule import ThresholdRule
 from policies.thresholds.terms import ThresholdTerms
@@ -67,7 +67,8 @@ class OpenedThresholds(Opened):
         sizes = [len(points) for points in bins.cuts.values()]
         chosen = ((q, c) for q in sizes for c in range(1, min(rules.max_cuts, q) + 1))
         self.log_size = log(k + sum(comb(q, c) * k * (k - 1) ** c for q, c in chosen))
-        reason = too_many(n_rules(sizes, rules.max_cuts, rules.n_actions) * (rules.max_cuts + 1))
+        ways = sum(comb(q, c) * k ** (c + 1) for q in sizes for c in range(min(q, rules.max_cuts) + 1))
+        reason = too_many(ways)
         self.unsupported = {"constraints": reason} if reason else {}
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
         self.capabilities = every - self.unsupported.keys()
@@ -83,6 +84,10 @@ class OpenedThresholds(Opened):
 
     def terms(self) -> ThresholdTerms:
         """Return the bins (feature, bin, action) between the cut points that divide these contexts."""
+        return self._own_terms
+
+    @cached_property
+    def _own_terms(self) -> ThresholdTerms:
         return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
 
     def policies(self) -> Iterator[ThresholdRule]:

@@ -1,27 +1,33 @@
-"""The leaf totals of threshold rules, (feature, bin, action), and their dynamic program, for all features at once.
+"""The leaf totals of threshold rules, (feature, bin, action), and the rules as paths through them.
 
 A piece of a rule is a run of bins of one feature. A derivation is a feature, at most B of its cuts, and any action for
-each piece (neighbours may repeat theirs), so a constant is counted once per feature and set of cuts.
+each piece (neighbours may repeat theirs), so a constant is counted once per feature and set of cuts. Without side
+constraints a path goes bin by bin, and is as long as there are bins. Under them, and in lists, each edge is a whole
+piece, whose total is the difference of two running sums over the bins: few edges a path, but more of them in all.
 
-The program has a column for each piece, the sum of its bins, so noise on its columns is not noise on these terms.
+The program has a column for each piece, so noise on its columns is not noise on these terms.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.types import Bools, Floats, Ints
-from policies.derivations import Derivations, FoldedTerms
+from milpcb.protocols import Listing, SideConstraint, Terms, Within
+from milpcb.types import Floats, Ints
 from policies.names import Names
+from policies.paths.terms import PathTerms
 from policies.thresholds.geometry import bin_totals
-from policies.thresholds.pieces import Pieces
 from policies.thresholds.rule import ThresholdRule
 
+if TYPE_CHECKING:
+    from policies.paths.graph import Graph
 
-class ThresholdTerms(FoldedTerms):
+
+class _Bins(PathTerms):
     """The bins between the cut points, a feature after the other, from low to high, each with every action."""
 
     def __init__(
@@ -29,13 +35,12 @@ class ThresholdTerms(FoldedTerms):
     ) -> None:
         self.n_actions = n_actions
         self._cuts, self._binary, self._max_cuts, self._names = cuts, binary, max_cuts, names
-        self._sizes = sizes = np.array([len(points) + 1 for points in cuts.values()])
-        self._first = np.cumsum([0, *sizes[:-1]])
-        self._real = np.arange(sizes.max()) < sizes[:, None]
-        self._may_cut: Bools = self._real & (np.arange(sizes.max()) > 0)
+        self._features = list(cuts)
+        self._sizes = np.array([len(points) + 1 for points in cuts.values()])
+        self._first = np.cumsum([0, *self._sizes[:-1]])
         self.n_features = 1 + max(cuts)
         self.n_touched = len(cuts)
-        self.n_terms = int(sizes.sum()) * n_actions
+        self.n_terms = int(self._sizes.sum()) * n_actions
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the bin of each feature."""
@@ -46,102 +51,146 @@ class ThresholdTerms(FoldedTerms):
         add_up = bin_totals(self._bins(contexts), self._sizes)
         return lambda costs: add_up(costs).ravel()
 
-    def derivations(self) -> Derivations:
-        """Return all rules, in pieces."""
-        return Derivations.whole(self._pieces.rules)
-
-    def policy(self, parts: list[int]) -> ThresholdRule:
-        """Return the rule of these pieces, from low to high."""
-        numbers, actions = zip(
-            *(divmod(part, self.n_actions) for part in parts if part < self._pieces.nothing), strict=True
-        )
-        f = int(self._pieces.feature[numbers[0]])
-        return self._rule(f, [int(self._pieces.stop[number]) for number in numbers[:-1]], actions)
-
-    def parts(self, totals: Floats) -> Floats:
-        """Return the totals of the pieces, each with every action."""
-        pieces, below = self._pieces, np.pad(self._tables(totals).cumsum(axis=1), ((0, 0), (1, 0), (0, 0)))
-        return np.asarray(below[pieces.feature, pieces.stop] - below[pieces.feature, pieces.start]).ravel()
-
-    def actions(self, place: Ints) -> Ints:
-        """Return the actions of the pieces that hold the bins of ``place``."""
-        pieces, bins = self._pieces, self._own(place)[self._pieces.feature]
-        holds = (pieces.start <= bins) & (bins < pieces.stop)
-        return np.where(holds[:, None], np.arange(self.n_actions), -1).ravel()
-
-    def value(self, totals: Floats) -> float:
-        """Return the least total."""
-        return float(self._states(self._tables(totals), np.minimum)[-1].min())
-
-    def minimise(self, totals: Floats) -> tuple[float, ThresholdRule]:
-        """Return the least total and a rule that attains it, walking back from its last piece."""
-        tables = self._tables(totals)
-        states = self._states(tables, np.minimum)
-        last = states[-1]
-        f, used, action = (int(i) for i in np.unravel_index(last.argmin(), last.shape))
-        actions, bins = [action], list[int]()
-        for b in range(tables.shape[1] - 1, 0, -1):
-            before = states[b - 1][f]
-            if before[used, action] + tables[f, b, action] == states[b][f, used, action]:  # its own sum
-                continue
-            used -= 1
-            action = int(before[used].argmin())
-            bins.append(b)
-            actions.append(action)
-        return float(last.min()), self._rule(f, bins[::-1], tuple(actions[::-1]))
-
-    def _states(self, tables: Floats, add: np.ufunc) -> list[Floats]:
-        """Fold the bins from low to high: after each, (..., features, cuts used, last action).
-
-        ``add`` is min or log-sum-exp, and the last of them the sum over the rules that end so.
-        """
-        nothing = _nothing(add)
-        state = np.full((*tables.shape[:-2], self._max_cuts + 1, self.n_actions), nothing)
-        state[..., 0, :] = tables[..., 0, :]
-        states = [state]
-        for b in range(1, tables.shape[-2]):
-            cut = add.reduce(state[..., :-1, :], axis=-1, keepdims=True)
-            cut = np.where(self._may_cut[:, b, None, None], cut, nothing)
-            after = state.copy()
-            after[..., 1:, :] = add(state[..., 1:, :], cut)
-            state = after + tables[..., None, b, :]
-            states.append(state)
-        return states
-
-    def _by_action(self, totals: Floats, place: Ints, add: np.ufunc) -> Floats:
-        """Return (K,): the sums with the bins of the context held to each action in turn."""
-        tables, bins, features = self._tables(totals), self._own(place), np.arange(len(self._cuts))
-        forced = np.repeat(tables[None], self.n_actions, axis=0)
-        other = ~np.eye(self.n_actions, dtype=bool)
-        forced[:, features, bins, :] = np.where(other[:, None, :], _nothing(add), tables[features, bins][None])
-        return np.asarray(add.reduce(self._states(forced, add)[-1].reshape(self.n_actions, -1), axis=1))
-
-    def _tables(self, totals: Floats) -> Floats:
-        """Return the totals (features, bins, K), padded with zeros."""
-        tables = np.zeros((*self._real.shape, self.n_actions))
-        tables[self._real] = totals.reshape(-1, self.n_actions)
-        return tables
-
-    def _own(self, place: Ints) -> Ints:
-        """Return the bins (features,) of a place."""
-        return np.asarray(place[:, 0] // self.n_actions - self._first)
-
     def _bins(self, contexts: Floats) -> Ints:
         """Return the bin (n, features) of each of ``contexts`` in each feature."""
         return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
 
-    def _rule(self, f: int, bins: list[int], actions: tuple[int, ...]) -> ThresholdRule:
-        """Return the rule on the feature at place f whose pieces but the first begin with these bins."""
-        feature = list(self._cuts)[f]
-        cuts = tuple(float(self._cuts[feature][b - 1]) for b in bins)
-        return ThresholdRule(feature, cuts, actions, self._names, self._binary[feature])
+    def _rule(self, position: int, cuts: Sequence[int], actions: Sequence[int]) -> ThresholdRule:
+        """Return the rule on the feature at a position that is cut above these of its bins."""
+        f = self._features[position]
+        points = tuple(float(self._cuts[f][bin_]) for bin_ in cuts)
+        return ThresholdRule(f, points, tuple(actions), self._names, self._binary[f])
+
+
+class ThresholdTerms(_Bins):
+    """Paths bin by bin: nodes (cuts used, feature, bin, action), and one between two bins where a cut is made."""
 
     @cached_property
-    def _pieces(self) -> Pieces:
-        """The pieces of the rules: listed for side constraints alone, as there may be many."""
-        return Pieces([len(points) for points in self._cuts.values()], self._max_cuts, self.n_actions)
+    def _pieces(self) -> _Pieces:
+        return _Pieces(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
+
+    def near(self, contexts: Floats, asked: Within) -> Listing | None:
+        """Return the policies asked for, by pieces."""
+        return self._pieces.near(contexts, asked)
+
+    def under(self, rows: Sequence[SideConstraint]) -> Terms:
+        """Return the terms under ``rows``, which are kept by pieces."""
+        return self._pieces.under(rows)
+
+    def policy(self, terms: list[int]) -> ThresholdRule:
+        """Return the rule whose bins play these actions."""
+        leaves, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
+        position = int(np.searchsorted(self._first, leaves[0], side="right")) - 1
+        return self._rule(position, range(len(leaves) - 1), actions)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The rules of up to B cuts, layer by layer: in layer k, k cuts have been made."""
+        from policies.paths.graph import Graph
+
+        n_leaves, K, actions = int(self._sizes.sum()), self.n_actions, np.arange(self.n_actions)
+        edges: list[tuple[Any, Any, Any]] = []
+        cut: dict[int, Ints] = {}  # of each feature, the nodes of the cuts that lead to the layer
+        node = 1
+        for k in range(self._max_cuts + 1):
+            made: dict[int, Ints] = {}
+            for f, (first, size) in enumerate(zip(self._first.tolist(), self._sizes.tolist(), strict=True)):
+                if size <= k:
+                    continue
+                bins = np.arange(k, size)
+                runs = node + (bins - k)[:, None] * K + actions  # after a bin with an action
+                node += runs.size
+                runs[-1] = -1  # the sink
+                terms = (first + bins)[:, None] * K + actions
+                if k == 0:
+                    edges.append((np.zeros(K, dtype=np.int64), runs[0], terms[0]))
+                else:
+                    edges.append((np.repeat(cut[f], K), runs.ravel(), terms.ravel()))
+                edges.append((runs[:-1].ravel(), runs[1:].ravel(), terms[1:].ravel()))
+                if k < self._max_cuts and size > k + 1:
+                    made[f] = runs[:-1]
+            cut = {}
+            for f, before in made.items():
+                cut[f] = node + np.arange(len(before))
+                node += len(before)
+                edges.append((before.ravel(), np.repeat(cut[f], K), np.full(before.size, -1)))
+        source, to, term = (np.concatenate(part) for part in zip(*edges, strict=True))
+        return Graph(source, np.where(to < 0, node, to), np.where(term < 0, n_leaves * (K + 1), term), n_leaves, K)
 
 
-def _nothing(add: np.ufunc) -> float:
-    """Return the sum of no terms."""
-    return np.inf if add is np.minimum else -np.inf
+class _Pieces(_Bins):
+    """Paths piece by piece: nodes (feature, cuts used, last cut). Leaves are pieces, numbered feature by feature."""
+
+    def policy(self, terms: list[int]) -> ThresholdRule:
+        """Return the rule of these pieces."""
+        pieces, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
+        position, _, stop = self._ends
+        return self._rule(int(position[pieces[0]]), [int(stop[piece]) - 1 for piece in pieces[:-1]], actions)
+
+    def leaf_totals(self, totals: Floats) -> Floats:
+        """Return the totals of the pieces; the running sums of each feature begin at 0, so that they stay exact."""
+        table, zeros = totals.reshape(-1, self.n_actions), self._zeros
+        sums = np.empty((len(table) + len(zeros), self.n_actions))
+        sums[self._summed] = table
+        sums[0] = 0.0
+        sums[zeros[1:]] = -np.add.reduceat(table, self._first, axis=0)[:-1]
+        np.cumsum(sums, axis=0, out=sums)
+        low, high = self._at_ends
+        return np.asarray(sums[high] - sums[low]).ravel()
+
+    @cached_property
+    def _zeros(self) -> Ints:
+        """Where the running sums of each feature begin."""
+        return np.asarray(self._first + np.arange(len(self._first)))
+
+    @cached_property
+    def _summed(self) -> Ints:
+        """Where the running sum after each bin is."""
+        return np.arange(int(self._sizes.sum())) + np.repeat(np.arange(1, len(self._sizes) + 1), self._sizes)
+
+    @cached_property
+    def _at_ends(self) -> tuple[Ints, Ints]:
+        """Where the running sums before and after each piece are."""
+        position, start, stop = self._ends
+        return self._zeros[position] + start, self._zeros[position] + stop
+
+    def deciding(self, place: Ints) -> tuple[Ints, Ints]:
+        """Return the pieces that hold the bins of ``place``, with all actions."""
+        position, start, stop = self._ends
+        bins = (place[:, 0] // self.n_actions - self._first)[position]
+        leaves = np.flatnonzero((start <= bins) & (bins < stop))
+        actions = np.arange(self.n_actions)
+        return (leaves[:, None] * self.n_actions + actions).ravel(), np.tile(actions, len(leaves))
+
+    @cached_property
+    def _ends(self) -> Ints:
+        """Position of the feature, start and stop (3, pieces) of each piece, of the bins start <= bin < stop."""
+        found = []
+        for f, size in enumerate(self._sizes.tolist()):
+            if self._max_cuts == 1:
+                cuts = np.arange(1, size)
+                start = np.concatenate([np.zeros(size, dtype=np.int64), cuts])
+                stop = np.concatenate([np.arange(1, size + 1), np.full(size - 1, size)])
+            else:
+                start, stop = np.triu_indices(size + 1, 1)
+            found.append(np.array([np.full(len(start), f), start, stop]))
+        return np.concatenate(found, axis=1)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The rules of up to B cuts; each piece with the action that costs least."""
+        from policies.paths.graph import Graph
+
+        edges, node, pieces = [], 1, np.arange(self._ends.shape[1])
+        for f, size in enumerate(self._sizes.tolist()):
+            leaf, most = pieces[self._ends[0] == f], min(self._max_cuts, size - 1)
+            _, start, stop = self._ends[:, leaf]
+            for k in range(most + 1):  # cuts before the piece, the last of them at its start
+                here = ((start >= k) if k else (start == 0)) & ((stop == size) | (k < most))
+                source = node + (k - 1) * (size - 1) + start[here] - 1 if k else 0 * start[here]
+                to = np.where(stop[here] == size, -1, node + k * (size - 1) + stop[here] - 1)
+                edges.append((source, to, leaf[here]))
+            node += most * (size - 1)
+        source, to, leaf = (np.concatenate(part) for part in zip(*edges, strict=True))
+        n_leaves = len(pieces)
+        return Graph(source, np.where(to < 0, node, to), n_leaves * self.n_actions + leaf, n_leaves, self.n_actions)

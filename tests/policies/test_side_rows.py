@@ -1,4 +1,4 @@
-"""Side rows in classes whose derivations are listed: the passes over windows against every pair, and who has none."""
+"""Side rows in classes whose derivations are paths: the walks against the list of all paths, and who has none."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import pytest
 
 from milpcb.constraints import LabelConstraint, always, share_at_most
 from milpcb.errors import InfeasibleError, InputError
+from milpcb.listed import ListedSearch
 from milpcb.oracles import open_oracle
 from milpcb.protocols import SideConstraint
-from milpcb.types import Floats, Ints
-from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules, derivations
-from policies.derivations import ListedTerms
+from milpcb.types import Floats
+from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies.paths import terms as paths
+from policies.paths.terms import PathTerms
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(5)
@@ -49,53 +51,58 @@ def test_search_list_and_solver_agree(constrained: Any, number: int) -> None:
     assert [wrong for _, wrong in found if wrong] == []
 
 
-def every_pair(terms: ListedTerms, totals: Floats) -> tuple[Floats, Ints]:
-    """Return the totals (N,) of all derivations, and the numbers (N, L) of their parts."""
-    listed, parts = terms.derivations(), np.append(terms.parts(totals), 0.0)
-    pairs = [
-        np.concatenate([np.repeat(heads, len(tails), axis=0), np.tile(tails, (len(heads), 1))], axis=1)
-        for state in range(int(listed.head_state.max()) + 1)
-        for heads, tails in [(listed.heads[listed.head_state == state], listed.tails[listed.tail_state == state])]
-    ]
-    chosen = np.concatenate(pairs)
-    return parts[chosen].sum(axis=1), chosen
+def every_path(terms: PathTerms, contexts: Floats) -> ListedSearch:
+    """Return the list of all derivations, those that walks go through, with what they play on the contexts."""
+    terms = terms.under([]).terms  # those whose graph is walked on
+    graph = terms.graph.plain
+    paths, node = np.full((1, graph.depth), graph.nothing), np.zeros(1, dtype=np.int64)
+    for step in range(graph.depth):
+        counts = np.where(node < graph.n_inner, np.diff(graph.edges.first, append=len(graph.edges.to))[node], 1)
+        rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        paths, node = np.repeat(paths, counts, axis=0), np.repeat(node, counts)
+        inner = node < graph.n_inner
+        edge = graph.edges.first[node[inner]] + rank[inner]
+        paths[inner, step], node[inner] = graph.edges.term[edge], graph.edges.to[edge]
+    labels = np.empty((len(paths), len(contexts)), dtype=np.int64)
+    for row, place in enumerate(terms.places(contexts)):
+        acts = np.full(graph.nothing + 1, -1)
+        decided, actions = terms.deciding(place)
+        acts[decided] = actions
+        assert (np.count_nonzero(acts[paths] >= 0, axis=1) == 1).all()
+        labels[:, row] = acts[paths].max(axis=1)
+    return ListedSearch(list(range(len(paths))), labels, terms.n_actions)
 
 
 @pytest.mark.parametrize("name", LARGER)
 @pytest.mark.parametrize(
     "sides", [(None, 0.2), (0.8, None), (0.45, 0.55), (0.5, 0.5), ((0.3, 0.6), (0.4, 0.7)), ((0.6, 0.7), (0.7, None))]
 )
-def test_windows_hold_the_derivations_that_keep_the_rows(name: str, sides: Any) -> None:
-    """Profiles and weights of one row, and of two, are those of all pairs of a head and a tail that keep them."""
+def test_walks_find_the_derivations_that_keep_the_rows(name: str, sides: Any) -> None:
+    """Profiles and weights under one row, and under two, are those of all paths that keep them."""
     rules, contexts = LARGER[name]
     terms = rules.on(contexts).terms()
     rng = np.random.default_rng(0)
     shape = (len(contexts), rules.n_actions)
-    rows, drawn, kept = [], [], True
+    every, rows = every_path(terms, contexts), []
     for low, high in sides if isinstance(sides[0], tuple) else [sides]:
-        drawn.append(rng.normal(size=shape))
-        weights = terms.totals(contexts, drawn[-1])
-        every, _ = every_pair(terms, weights)
-        lower = -np.inf if low is None else np.quantile(every, low, method="nearest")
-        upper = np.inf if high is None else np.quantile(every, high, method="nearest")
+        weights = rng.normal(size=shape)
+        totals = every.totals(weights)
+        lower = -np.inf if low is None else np.quantile(totals, low, method="nearest")
+        upper = np.inf if high is None else np.quantile(totals, high, method="nearest")
         rows.append(SideConstraint(weights, lower - 1e-9, upper + 1e-9))
-        kept = kept & (lower - 1e-9 <= every) & (every <= upper + 1e-9)
-    drawn.append(100.0 * rng.normal(size=shape))
-    costs = terms.totals(contexts, drawn[-1])
-    place = terms.places(contexts[:1])[0]
-    totals, parts = every_pair(terms, costs)
-    played = np.append(terms.actions(place), -1)[parts].max(axis=1)
-    under = terms.under(rows)
-    expected = [totals[kept & (played == a)].min(initial=np.inf) for a in range(rules.n_actions)]
-    assert 0 < kept.sum() < len(kept)
-    assert under.profile(costs, place) == pytest.approx(expected, abs=1e-9)
-    value, policy = under.minimise(costs)
-    *weighed, attained = (table[np.arange(len(contexts)), policy.predict(contexts)].sum() for table in drawn)
-    assert [value, attained] == pytest.approx([min(expected)] * 2, abs=1e-9)
-    assert all(row.lower <= weight <= row.upper for row, weight in zip(rows, weighed, strict=True))
+    costs, place = 100.0 * rng.normal(size=shape), terms.places(contexts[:1])[0]
+    totals, kept = terms.totals(contexts, costs), every.under(rows)
+    under = terms.under([row.mapped(terms.adder(contexts)) for row in rows])
+    assert 0 < len(kept.labels) < len(every.labels)
+    assert under.profile(totals, place) == pytest.approx(kept.profile(costs, 0), abs=1e-9)
+    value, policy = under.minimise(totals)
+    labels = policy.predict(contexts)
+    attained = costs[np.arange(len(contexts)), labels].sum()
+    assert [value, attained] == pytest.approx([kept.value(costs)] * 2, abs=1e-9)
+    assert all(row.keeps(labels) for row in rows)
     for rate in (0.0, 0.01, 3.0):  # at 3 the best of those left weighs e^-1000 times the best of all
-        logs = [np.logaddexp.reduce(-rate * totals[kept & (played == a)]) for a in range(rules.n_actions)]
-        assert under.log_weights(costs, place, rate) == pytest.approx(logs, abs=1e-8)
+        logs = under.log_weights(totals, place, rate)
+        assert logs == pytest.approx(kept.log_weights(costs, 0, rate), abs=1e-8)
 
 
 def test_rows_on_rows_are_all_kept() -> None:
@@ -121,34 +128,20 @@ def test_more_actions_than_a_byte_holds_keep_the_rows() -> None:
     assert np.array_equal(search.profile(costs, 0), listed.profile(costs, 0))
 
 
-def test_a_class_too_long_to_list_says_how_long_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of numbers is in the message; without side constraints the search goes on as before."""
-    monkeypatch.setattr(derivations, "MOST_HELD", 1_000)
-    lists = RuleLists(2, max_rules=3).on(CONTEXTS)
-    # 8 * 7 pairs of tests, 4 sides, 4 pairs of actions, 2 parts; 28 * 4 sets, 6 tests, 4 pairs of actions, 2 parts
-    assert lists.unsupported["constraints"].startswith(
-        "under side constraints the search lists the class by 7,168 numbers"
-    )
-    budget = share_at_most(0, 0.2)
-    with pytest.raises(InputError, match="use oracle kind 'milp'"):
-        open_oracle(lists, CONTEXTS, "search", constraints=[budget])
-    assert open_oracle(lists, CONTEXTS, "search").value(np.zeros((40, 2))) == 0.0
-    for rules in (BoxRules(3, max_features=2), ThresholdRules(3, max_cuts=3, thresholds=9)):
-        opened = rules.on(REALS)
-        assert "constraints" not in opened.capabilities
-        assert "search" in opened.capabilities
-
-
-@pytest.mark.parametrize("name", LARGER)
-def test_the_counted_numbers_are_those_that_are_held(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the limit is compared with is the size of the list."""
-    rules, contexts = LARGER[name]
-    listed = rules.on(contexts).terms().derivations()
-    held = listed.heads.size + listed.tails.size
-    monkeypatch.setattr(derivations, "MOST_HELD", held)
-    assert "constraints" in rules.on(contexts).capabilities
-    monkeypatch.setattr(derivations, "MOST_HELD", held - 1)
-    assert f"{held:,} numbers" in rules.on(contexts).unsupported["constraints"]
+def test_a_class_of_too_many_paths_says_how_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number is in the message, and is that of the paths; without side constraints the search goes on as before."""
+    for rules, contexts in LARGER.values():
+        opened = rules.on(contexts)
+        monkeypatch.setattr(paths, "MOST_WALKED", 100)
+        refused, number = rules.on(contexts), round(np.exp(opened.terms().log_derivations))
+        assert f"{number:,} ways" in refused.unsupported["constraints"]
+        assert "constraints" not in refused.capabilities
+        budget = share_at_most(0, 0.2)
+        with pytest.raises(InputError, match="use oracle kind 'milp'"):
+            open_oracle(rules, contexts, "search", constraints=[budget])
+        assert open_oracle(rules, contexts, "search").value(np.zeros((40, rules.n_actions))) == 0.0
+        monkeypatch.undo()
+        assert "constraints" in rules.on(contexts).capabilities
 
 
 def test_scoring_rules_without_tables_hold_no_side_constraints() -> None:
