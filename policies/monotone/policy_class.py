@@ -16,9 +16,9 @@ from milpcb.protocols import Listing, Opened, Search, Within
 from milpcb.types import Floats
 from policies.cuts import Thresholds, check_thresholds
 from policies.monotone.geometry import Order, axes_of
-from policies.monotone.near import Ways, near_rules, ways
 from policies.monotone.program import MonotoneEncoding
 from policies.monotone.rule import MonotoneRule
+from policies.monotone.terms import MonotoneTerms
 from policies.named import NamedClass
 from policies.names import Names
 
@@ -99,11 +99,11 @@ class OpenedMonotone(Opened):
 
     def near(self, asked: Within) -> Listing | None:
         """Return the rules asked for, where the diagram of all labelings has few states."""
-        return None if self._ways is None else near_rules(self._order, self._ways, asked)
+        return None if self._diagram is None else self._diagram.near(self.contexts, asked)
 
     @cached_property
-    def _ways(self) -> Ways | None:
-        return ways(self._order, self.n_actions)
+    def _diagram(self) -> MonotoneTerms | None:
+        return MonotoneTerms.of(self._order, self.n_actions)
 
     def policies(self) -> Iterator[MonotoneRule]:
         """List the rules of all monotone labelings of the contexts, each once."""

@@ -17,7 +17,7 @@ from milpcb.offline.arguing import Question, Without, prices
 from milpcb.oracles import by_profiles, near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
-from policies.monotone import near as near_monotone
+from policies.monotone import terms as monotone_terms
 from policies.trees import near
 
 SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
@@ -137,7 +137,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
     monkeypatch.setattr(by_profiles, "MOST_QUERIES", 60)
-    monkeypatch.setattr(near_monotone, "MOST_CELLS", 0)  # no list of its own
+    monkeypatch.setattr(monotone_terms, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed
     assert not found.exact

@@ -14,7 +14,7 @@ from milpcb.protocols import open_class
 from milpcb.types import Floats, Ints
 from policies import LinearRules, MonotoneRules
 from policies.linear import near as near_scores
-from policies.monotone import near as near_monotone
+from policies.paths import walks
 
 RNG = np.random.default_rng(0)
 BINARY = RNG.integers(0, 2, (40, 6)).astype(float)
@@ -76,7 +76,7 @@ def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.M
     expected = within(labelings_of(name), costs, slack)
     monkeypatch.setattr(near_scores, "MOST_KEPT", len(expected) // 3)
     monkeypatch.setattr(near_scores, "_ROOM", 8)
-    monkeypatch.setattr(near_monotone, "MOST_LISTED", len(expected) // 3)
+    monkeypatch.setattr(walks, "MOST_LISTED", len(expected) // 3)
     found = oracle.near_best(costs, slack)
     assert not found.exact
     assert 0 < found.count < len(expected)
@@ -100,7 +100,7 @@ def test_a_budget_of_rows_ends_the_list_below_what_is_left(monkeypatch: pytest.M
 def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all policies cost the same, as many are listed as a list may have."""
     monkeypatch.setattr(near_scores, "MOST_KEPT", 20)
-    monkeypatch.setattr(near_monotone, "MOST_LISTED", 20)
+    monkeypatch.setattr(walks, "MOST_LISTED", 20)
     for name in ("three of six", "monotone"):
         policies, contexts, _ = POOLS[name]
         found = open_oracle(policies, contexts, "search").near_best(np.zeros((len(contexts), 2)), 0)
