@@ -48,7 +48,7 @@ class Diagram(NamedTuple):
             levels.append((child, np.pad(below[:, :-1], ((0, 0), (1, 0)))))
         return cls._joined(levels[::-1])
 
-    def numbers(self, labels: Labels) -> Ints:
+    def numbers(self, labels: npt.NDArray[np.integer]) -> Ints:
         """Return the numbers (n,) of labelings (n, P)."""
         state, numbers = np.zeros((2, len(labels)), dtype=np.int64)
         for label in labels.T:

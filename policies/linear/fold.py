@@ -1,8 +1,9 @@
 """The least total and the summed weights of the rows of all support tables, given the prices of their labels.
 
-Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. On
-each a walk through the diagram of its table (walks.py) looks for something less. A derivation is a support and a row of
-its table, so a labeling comes once with every support it can be made on: a constant with all.
+Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. Some
+at a time are bounded by relaxed graphs (template.py), and a walk through the graph of the table looks for something
+less on those that are left. A derivation is a support and a row of its table, so a labeling comes once with every
+support it can be made on: a constant with all.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from milpcb.types import Floats, Ints
 from policies.linear.supports import Batch, Supports
 
 if TYPE_CHECKING:
-    from policies.linear.walks import Sides
+    from policies.linear.template import SideWeights
 
-AT_ONCE = 2**12  # supports whose prices are handed over
+AT_ONCE = 2**11  # supports that are bounded at a time
 
 
 class Prices(NamedTuple):
@@ -63,23 +64,18 @@ class TableFold:
     """The rows of the tables of ``supports`` that keep ``sides``."""
 
     def __init__(self, supports: Supports, sides: Sequence[SidePrices] = ()) -> None:
-        self._batches = supports.batches
-        self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
-        self._any_sides = bool(sides)
+        self._batches, self._sides = supports.batches, tuple(sides)
 
     def value(self, prices: Sequence[Prices]) -> float:
         """Return the least total, infinite where no row keeps the side constraints."""
-        found = self._anywhere(prices)
+        found = self._search(prices, [each.least() for each in prices])
         return np.inf if found is None else found.total
 
     def least(self, prices: Sequence[Prices]) -> FoundRow:
-        """Return the least total and a row that attains it: the first support, lowest bounds first, the first labels.
-
-        Raises InfeasibleError where no row keeps the side constraints.
-        """
-        found = self._anywhere(prices)
+        """Return the least total and a row that attains it."""
+        found = self._search(prices, [each.least() for each in prices])
         if found is None:
-            raise InfeasibleError("no rule keeps the side constraints")
+            raise InfeasibleError("no scoring rule of the class keeps the side constraints")
         return found
 
     def profile(self, prices: Sequence[Prices], patterns: Sequence[Ints]) -> Floats:
@@ -99,77 +95,84 @@ class TableFold:
 
     def log_weights(self, prices: Sequence[Prices], patterns: Sequence[Ints], rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the rows by their label at a context."""
-        from policies.linear.table_kernels import weigh_supports
-        from policies.linear.walks import weigh_kept
+        logs = np.full(1 + len(prices[0].above), -np.inf)
+        for number, (batch, (base, above), here) in enumerate(zip(self._batches, prices, patterns, strict=True)):
+            for start in range(0, len(base), AT_ONCE):
+                some = np.arange(start, min(start + AT_ONCE, len(base)))
+                costs = rate * batch.template.costs(above, some)
+                if self._sides:
+                    own = self._kept_sums(number, costs, some, here[some])
+                else:
+                    own = batch.template.log_sums(costs, here[some])
+                logs = np.logaddexp(logs, np.logaddexp.reduce(own - rate * base[some, None], axis=0))
+        return logs
 
-        logs = []
-        for batch, sides, (base, above), here in zip(self._batches, self._sides, prices, patterns, strict=True):
-            child, before, first = batch.table.diagram
-            own = np.empty((len(base), 1 + len(above)))
-            if self._any_sides:
-                weigh_kept(child, before, batch.axes, by_support(above), here, sides, rate, own)
-            else:
-                weigh_supports(child, first, by_support(above), here, rate, own)
-            logs.append(np.logaddexp.reduce(-own - rate * base[:, None], axis=0))
-        return np.asarray(np.logaddexp.reduce(logs, axis=0))
+    def _kept_sums(self, number: int, costs: Floats, some: Ints, patterns: Ints) -> Floats:
+        """Return (n, K): log of the summed exp(-cost) of the rows of some supports that keep the side constraints."""
+        from policies.paths.kernels import SUM
 
-    def _anywhere(self, prices: Sequence[Prices]) -> FoundRow | None:
-        nowhere = [np.zeros(len(batch.supports), dtype=np.int64) for batch in self._batches]
-        return self._search(prices, [each.least() for each in prices], nowhere, -1)
+        batch = self._batches[number]
+        sides, logs = side_weights(self._sides, number, batch, some), np.empty((len(some), batch.template.n_actions))
+        for action in range(batch.template.n_actions):
+            forced = costs.copy()
+            batch.template.force(forced, patterns, action)
+            logs[:, action] = batch.template.walk(forced, np.zeros(len(some)), sides, np.inf, SUM, len(some))[0].totals
+        return logs
 
     def _search(
-        self, prices: Sequence[Prices], bounds: Sequence[Floats], patterns: Sequence[Ints], action: int
+        self,
+        prices: Sequence[Prices],
+        bounds: Sequence[Floats],
+        patterns: Sequence[Ints] | None = None,
+        action: int = -1,
     ) -> FoundRow | None:
-        """Return the least total of the rows that play an action, if not negative, at the patterns; None for none."""
-        best, found = np.inf, None
+        """Return the least total of the rows, None for none; of those that play an action at the patterns, if any."""
+        found = None
         for number in range(len(self._batches)):
-            on_batch = self._search_batch(number, prices[number], bounds[number], patterns[number], action, best)
-            if on_batch is not None:
-                best, found = on_batch.total, on_batch
+            here = None if patterns is None else (patterns[number], action)
+            best = np.inf if found is None else found.total
+            found = self._search_batch(number, prices[number], bounds[number], here, best) or found
         return found
 
     def _search_batch(
-        self, number: int, prices: Prices, bounds: Floats, patterns: Ints, action: int, best: float
+        self, number: int, prices: Prices, low: Floats, forced: tuple[Ints, int] | None, best: float
     ) -> FoundRow | None:
         """Return the least total on the supports of a batch; None where it is not below ``best``."""
-        from policies.linear.walks import search_supports  # with it numba, which takes a second to import
+        from policies.paths.kernels import LEAST  # with it numba, which takes a second to import
 
-        batch, sides, found = self._batches[number], self._sides[number], None
-        child, before, _ = batch.table.diagram
-        some, left = np.array([bounds.argmin()]), None  # one alone, so that few others need to be put in order
+        batch, found = self._batches[number], None
+        template = batch.template
+        some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
         while len(some):
-            own = on_supports(sides, some)
-            above, base, low, here = prices.above[..., some], prices.base[some], bounds[some], patterns[some]
-            best, support, row, turn = search_supports(
-                child, before, batch.axes, by_support(above), base, low, here, action, own, best
-            )
-            if row >= 0:
-                found = FoundRow(best, batch, batch.turned(int(some[support]), turn), row)
-            left = np.flatnonzero(bounds < best) if left is None else left[bounds[left] < best]
-            left = left[np.argsort(bounds[left], kind="stable")]
+            costs, sides = template.costs(prices.above, some), side_weights(self._sides, number, batch, some)
+            if forced is not None:
+                template.force(costs, forced[0][some], forced[1])
+            base, tight = prices.base[some], low[some]
+            if len(some) > 1:
+                tight = np.maximum(tight, base + template.bounds(costs, sides))
+            order = np.argsort(tight, kind="stable")
+            order = order[tight[order] < best]
+            if len(order):
+                sides = type(sides)(*(each[order] for each in sides))
+                on, where, _ = template.walk(costs[order], base[order], sides, best, LEAST, 1)
+                if where[0] >= 0:
+                    best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
+                    found = FoundRow(best, batch, batch.supports[some[order[where[0]]]], row)
+            left = np.flatnonzero(low < best) if left is None else left[low[left] < best]
+            left = left[np.argsort(low[left], kind="stable")]
             some, left = left[:AT_ONCE], left[AT_ONCE:]
         return found
 
 
-def by_support(above: Floats) -> Floats:
-    """Return prices (K-1, P, n) as (n, K-1, P)."""
-    return np.ascontiguousarray(above.transpose(2, 0, 1))
+def side_weights(sides: Sequence[SidePrices], number: int, batch: Batch, some: Ints) -> SideWeights:
+    """Return the side constraints on some supports of a batch."""
+    from policies.linear.template import SideWeights
 
-
-def on_supports(sides: Sides, some: Ints) -> Sides:
-    """Return the side constraints on some supports, in order of rows: kernels are compiled for each order of memory."""
-    return type(sides)(*(array.take(some, axis=-1) for array in sides))
-
-
-def side_arrays(batch: Batch, number: int, sides: Sequence[SidePrices]) -> Sides:
-    """Return what kernels need of the side constraints on the supports of a batch."""
-    from policies.linear.walks import Sides
-
-    n_above, n = batch.table.diagram.child.shape[1] - 1, len(batch.supports)
-    on = [(prices[number], side) for prices, side in sides]
-    lower, upper = [side.lower - own.base for own, side in on], [side.upper - own.base for own, side in on]
-    return Sides(
-        np.array([own.above for own, _ in on]).reshape(len(sides), n_above, len(batch.places), n),
-        np.array(lower).reshape(len(sides), n),
-        np.array(upper).reshape(len(sides), n),
-    )
+    template, shape = batch.template, (len(some), len(sides))
+    weights = np.empty((*shape, template.n_terms))
+    bounds = np.empty((*shape, 2))
+    for r, (prices, side) in enumerate(sides):
+        base, above = prices[number]
+        weights[:, r] = template.costs(above, some)
+        bounds[:, r, 0], bounds[:, r, 1] = side.lower - base[some], side.upper - base[some]
+    return SideWeights(weights, bounds)

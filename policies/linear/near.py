@@ -13,8 +13,7 @@ import numpy as np
 from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.protocols import Listing, Within
 from milpcb.types import Floats, Ints
-from policies.linear.diagram import Labels
-from policies.linear.fold import AT_ONCE, Prices, by_support, on_supports, prices_of, side_arrays
+from policies.linear.fold import AT_ONCE, prices_of, side_weights
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Supports
 
@@ -73,9 +72,7 @@ class _Near:
         self._batches = supports.batches
         self._prices = prices_of(supports, asked.costs)
         self._keys = [prices_of(supports, keys) for keys in key_tables(*asked.costs.shape)]
-        sides = [(prices_of(supports, row.weights), row) for row in asked.rows]
-        self._sides = [side_arrays(batch, number, sides) for number, batch in enumerate(self._batches)]
-        self._everywhere = float(asked.costs[:, 0].sum())
+        self._sides = [(prices_of(supports, row.weights), row) for row in asked.rows]
         self._bound = asked.bound
         self._rows, self._new, self._looked = NearRows.none(), list[NearRows](), 0
         self.complete = True
@@ -97,40 +94,31 @@ class _Near:
 
     def _list(self, number: int, some: Ints) -> int:
         """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
-        from policies.linear.walks import list_supports  # with it numba, which takes a second to import
+        from policies.paths.kernels import LIST  # with it numba, which takes a second to import
 
-        batch, sides = self._batches[number], self._sides[number]
-        child, _, first = batch.table.diagram
-        spare = len(batch.table.labels)
-        room = max(_ROOM, spare)
-        totals, where = np.empty(room), np.empty(room, dtype=np.int64)
-        labels = np.empty((room, len(batch.places)), batch.table.labels.dtype)
-        done, found = list_supports(
-            child,
-            first,
-            batch.axes,
-            by_support(self._prices[number].above[..., some]),
-            on_supports(sides, some),
-            self._bound - self._everywhere,
-            np.empty(len(child) + 2),
-            spare,
-            totals,
-            labels,
-            where,
-        )
-        self._add(number, totals[:found] + self._everywhere, labels[:found], some[where[:found]])
-        return int(done)
-
-    def _add(self, number: int, totals: Floats, labels: Labels, supports: Ints) -> None:
-        batch = self._batches[number]
-        numbers = batch.table.diagram.numbers(labels)
-        own = marks([_totals(keys[number], labels, supports) for keys in self._keys])
+        batch, (base, above) = self._batches[number], self._prices[number]
+        template = batch.template
+        costs, sides = template.costs(above, some), side_weights(self._sides, number, batch, some)
+        near = np.flatnonzero(base[some] + template.bounds(costs, sides) <= self._bound)
+        kept = type(sides)(*(each[near] for each in sides))
+        keys = marks([template.costs(prices[number].above, some[near]) for prices in self._keys])
+        room = max(_ROOM, len(batch.table.labels))  # for those of a support at the least
+        found, where, done = template.walk(costs[near], base[some[near]], kept, self._bound, LIST, room, keys)
+        numbers = batch.table.diagram.numbers(template.labels(found.paths))
         self._new.append(
-            NearRows(totals, own, batch.table.sizes[numbers], np.full(len(totals), number), supports, numbers)
+            NearRows(
+                found.totals,
+                found.marks,
+                batch.table.sizes[numbers],
+                np.full(len(numbers), number),
+                some[near[where]],
+                numbers,
+            )
         )
-        self._looked += len(totals)
+        self._looked += len(numbers)
         if sum(len(rows.totals) for rows in self._new) > max(2 * _ROOM, len(self._rows.totals)):
             self._join()
+        return len(some) if done == len(near) else int(near[done])
 
     def _join(self) -> None:
         """Take in the new rows; where there are too many the bound falls, so that half of them are left."""
@@ -140,12 +128,3 @@ class _Near:
             self.complete = False
             self._bound = float(np.partition(self._rows.totals, MOST_KEPT // 2)[MOST_KEPT // 2])
             self._rows = self._rows.cheapest(self._bound, MOST_KEPT)
-
-
-def _totals(prices: Prices, labels: Labels, supports: Ints) -> Floats:
-    """Return what labels (n, P) on their supports (n,) cost."""
-    totals = np.zeros(len(labels))
-    zero = np.zeros((1, prices.above.shape[2]))
-    for p, played in enumerate(labels.T):
-        totals += np.concatenate([zero, prices.above[:, p]])[played, supports]
-    return totals

@@ -27,7 +27,7 @@ from policies.linear.nested_sums import NestedSums
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
-    from policies.linear.walks import Axes
+    from policies.linear.template import Template
 
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
@@ -62,29 +62,11 @@ class Batch:
         return tuple(len(shape.grid) for shape in self.shapes)
 
     @cached_property
-    def axes(self) -> Axes:
-        """The columns as the search needs them: any that has the shape of the last one may take its place.
+    def template(self) -> Template:
+        """The labelings of the table as paths."""
+        from policies.linear.template import Template  # with it numba, which takes a second to import
 
-        None of them where labels are not ordered, as nothing is known of labels along a column.
-        """
-        from policies.linear.walks import Axes  # with it numba, which takes a second to import
-
-        if not self.ordered:
-            none = np.zeros(0, dtype=np.int64)
-            return Axes(none, none, np.arange(len(self.places))[None], none.astype(bool))
-        sizes, s = np.array(self.sizes, dtype=np.int64), len(self.sizes)
-        strides = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)[:s]
-        alike = np.array([shape == self.shapes[-1] for shape in self.shapes], dtype=bool)
-        patterns = np.arange(len(self.places)).reshape(self.sizes)
-        turns = [np.swapaxes(patterns, axis, -1).ravel() if alike[axis] else patterns.ravel() for axis in range(s)]
-        return Axes(sizes, strides, np.array([*turns, patterns.ravel()]), alike)
-
-    def turned(self, support: int, axis: int) -> Ints:
-        """Return the columns (s,) of a support where one of ``axes`` has changed places with the last, or none has."""
-        columns: Ints = self.supports[support].copy()
-        if axis < len(self.axes.sizes):
-            columns[[axis, -1]] = columns[[-1, axis]]
-        return columns
+        return Template(self.table.diagram, self.sizes if self.ordered else None)
 
     def prices(self, sums: Floats) -> Floats:
         """Return Q (K-1, P, n) from the sums (K-1, all): the lowest value has what all have, less the others'."""

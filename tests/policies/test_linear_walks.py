@@ -17,7 +17,7 @@ from policies.linear.diagram import Diagram
 from policies.linear.labelings import Shape, one_score, support_table
 from policies.linear.opened import OpenedLinear
 from policies.linear.supports import Supports
-from policies.linear.table_kernels import LEAST_EXPONENT
+from policies.linear.template import SPAN
 from policies.linear.terms import TableSearch, TableTerms
 
 POOLS = {
@@ -162,7 +162,7 @@ def test_both_ways_to_sum_are_gone_through() -> None:
     """The costs of the test above are on both sides of the limit between the two ways to sum."""
     on = opened("three of seven", np.random.default_rng(2))
     smallest = np.abs(Supports(on.scored).prices(np.ones((len(on.contexts), 1)))[0]).sum(axis=(0, 1)).min()
-    assert 0.5 * 9 * smallest < LEAST_EXPONENT < 0.5 * 60 * 9 * smallest
+    assert 0.5 * 9 * smallest < SPAN < 0.5 * 60 * 9 * smallest
 
 
 @EVERY_POOL

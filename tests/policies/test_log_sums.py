@@ -14,12 +14,11 @@ POLICIES = Path(semirings.__file__).parent
 LOGARITHMS = {"exp", "expm1", "log", "log1p", "logaddexp"}
 # Compiled functions elsewhere that take an exponential or a logarithm, and of what.
 ELSEWHERE = {
-    "linear.table_kernels._scaled": "prices within e^600 of each other, whose products need no logarithm",
-    "linear.walks._walk": "totals less the least one, which is known",
     "paths.kernels.down": "a pair (low, mass) for each node of a graph, one exponential an edge",
     "paths.kernels.up": "the same from the other end",
     "paths.kernels.through": "a total less the least of its action, which is known",
     "paths.kernels.walk": "totals less one that is known",
+    "paths.lanes.walk_each": "the sum of an instance, whose least total is known",
     "trees.leaves.leaf_cost": "one leaf with any of K actions",
     "trees.recursion.add_row": "a total less the least one, which is known",
     "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",

@@ -1,0 +1,195 @@
+"""The labelings of a support table as the paths of a graph, and smaller graphs that relax it.
+
+A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
+costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. Every path of
+it is one of each relaxed graph: labels that only rise, or only fall, along one column; and paths in which states are
+one that go on alike for a few patterns, which bound what is left of a walk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from milpcb.types import Floats, Ints
+from policies.linear.diagram import Diagram
+from policies.paths.kernels import LIST, Array, Edges, Found, PathSums, down
+from policies.paths.lanes import Instances, down_lanes, sum_lanes, walk_each
+
+LANES, WIDE = 8, 64  # instances whose sums, at the least, and bounds are made at once
+ROOM = 2**14  # sums that processors keep at hand
+SPAN = 600.0  # exponents further apart leave no trace in a product of factors
+LOOK = 3  # patterns by which states are told apart in bounds
+ROUNDS = 6  # multipliers that are tried of each row
+ROUNDING = 1e-9
+
+
+class SideWeights(NamedTuple):
+    """Side constraints on some instances: ``weights`` (n, R, terms), and the ``bounds`` (n, R, 2) of their sums."""
+
+    weights: Floats
+    bounds: Floats
+
+
+class Template:
+    """The graph of a ``diagram`` of labelings, and its relaxations, those along columns of so many values."""
+
+    def __init__(self, diagram: Diagram, sizes: Sequence[int] | None) -> None:
+        n, self.n_actions = len(diagram.child), int(diagram.child.shape[1])
+        self.n_patterns = len(diagram.first) - 1
+        level = np.repeat(np.arange(self.n_patterns), np.diff(diagram.first))
+        terms = level[:, None] * self.n_actions + np.arange(self.n_actions)
+        child = diagram.child.astype(np.int64)
+        state, there = np.broadcast_to(np.arange(n)[:, None], terms.shape), child <= n
+        self._exact = _edges(state[there], child[there], terms[there], n)
+        self._loose, self._at = _looser(child, level, terms)
+        self._relaxed = [] if sizes is None else list(_chains(sizes, self.n_actions))
+
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return self.n_patterns * self.n_actions + 1
+
+    def costs(self, above: Floats, some: Ints) -> Floats:
+        """Return (n, terms): what labels cost on ``some`` instances, given what they cost above label 0 (K-1, P, N)."""
+        table = np.zeros((len(some), self.n_terms))
+        by_label = table[:, :-1].reshape(len(some), self.n_patterns, self.n_actions)
+        by_label[:, :, 1:] = above[:, :, some].transpose(2, 1, 0)
+        return table
+
+    def force(self, costs: Floats, patterns: Ints, action: int) -> None:
+        """Leave one label alone at the pattern (n,) of each instance: all others cost infinity."""
+        for a in set(range(self.n_actions)) - {action}:
+            costs[np.arange(len(costs)), patterns * self.n_actions + a] = np.inf
+
+    def bounds(self, costs: Floats, sides: SideWeights) -> Floats:
+        """Return (n,): no path of an instance is cheaper that keeps the rows, by a few multipliers of each."""
+        bound, finite = self._least(costs), np.where(np.isinf(costs), 0.0, costs)
+        for r in range(sides.weights.shape[1]):
+            weights = sides.weights[:, r]
+            unit = np.abs(finite).sum(axis=1).mean() / (np.abs(weights).sum(axis=1).mean() or 1.0)
+            for sign, limit in ((-1.0, -sides.bounds[:, r, 0]), (1.0, sides.bounds[:, r, 1])):
+                for step in range(ROUNDS if np.isfinite(limit).all() else 0):
+                    multiplier = unit * 4.0 ** (step - ROUNDS // 2)
+                    here = self._least(costs + sign * multiplier * weights) - multiplier * limit
+                    here -= ROUNDING * (np.abs(here) + np.abs(multiplier * limit))
+                    np.maximum(bound, here, out=bound)
+        return bound
+
+    def log_sums(self, costs: Floats, patterns: Ints) -> Floats:
+        """Return (n, K): log of the summed exp(-cost) of the paths of each instance, by their label at a pattern."""
+        table = costs[:, :-1].reshape(len(costs), self.n_patterns, self.n_actions)
+        least = table.min(axis=2)
+        span = (table.max(axis=2) - least).sum(axis=1)
+        factors = np.exp(least[:, :, None] - table).reshape(len(costs), -1)
+        here = patterns[:, None] * self.n_actions + np.arange(self.n_actions)
+        sums, lanes = np.empty((len(costs), self.n_actions)), max(LANES, ROOM // len(self._exact.first))
+        for start in range(0, len(sums), lanes):
+            factor = np.ascontiguousarray(factors[start : start + lanes].T)
+            cells, each = here[start : start + lanes].T, np.arange(factor.shape[1])
+            kept, mass = factor[cells, each], np.empty((len(self._exact.first), factor.shape[1]))
+            for action in range(self.n_actions):
+                factor[cells, each] = 0.0
+                factor[cells[action], each] = kept[action]
+                sum_lanes(self._exact, factor, mass)
+                sums[start : start + lanes, action] = mass[0]
+        with np.errstate(divide="ignore"):
+            logs = np.log(sums) - least.sum(axis=1)[:, None]
+        for i in np.flatnonzero(span >= SPAN):
+            for action in range(self.n_actions):
+                forced = costs[i : i + 1].copy()
+                self.force(forced, patterns[i : i + 1], action)
+                own = PathSums(*np.empty((2, len(self._exact.first))))
+                down(self._exact, forced[0], True, own)
+                logs[i, action] = np.log(own.mass[0]) - own.low[0] if own.low[0] < np.inf else -np.inf
+        return np.asarray(logs)
+
+    def walk(
+        self,
+        costs: Floats,
+        base: Floats,
+        sides: SideWeights,
+        bound: float,
+        mode: int,
+        room: int,
+        keys: Array | None = None,
+    ) -> tuple[Found, Ints, int]:
+        """Walk through instances, see walk_each; return what was found, where, and how many were gone through."""
+        paths = np.empty((room, self.n_patterns), dtype=np.int32)
+        found = Found(np.empty(room), np.empty(room, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
+        where = np.empty(room, dtype=np.int64)
+        where[:1] = -1
+        marks = np.zeros((1, 1), dtype=np.uint64) if keys is None else keys
+        every = Instances(costs, base, sides.weights, sides.bounds, marks)
+        done = walk_each(self._exact, self._loose, self._at, every, bound, mode, found, where)
+        if mode == LIST:
+            n = int(found.number[0])
+            found, where = Found(found.totals[:n], found.marks[:n], found.paths[:n], found.number), where[:n]
+        return found, where, int(done)
+
+    def labels(self, paths: Array) -> Ints:
+        """Return the labels (n, P) of paths."""
+        return np.asarray(self._exact.term[paths] % self.n_actions, dtype=np.int64)
+
+    def _least(self, costs: Floats) -> Floats:
+        """Return (n,): no path of an instance is cheaper than the least one of any relaxation along a column."""
+        best = np.full(len(costs), -np.inf)
+        for start in range(0, len(costs), WIDE):
+            some = np.ascontiguousarray(costs[start : start + WIDE].T)
+            for edges in self._relaxed:
+                low = np.empty((len(edges.first), some.shape[1]))
+                down_lanes(edges, some, low)
+                np.maximum(best[start : start + WIDE], low[0], out=best[start : start + WIDE])
+        return best
+
+
+def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
+    """Return edges, which are in the order of their source, as kernels take them."""
+    first = np.searchsorted(source, np.arange(n_inner + 1))
+    return Edges(*(np.ascontiguousarray(part, dtype=np.int32) for part in (first, to, term, source)))
+
+
+def _looser(child: Ints, level: Ints, terms: Ints) -> tuple[Edges, Array]:
+    """Return a smaller graph with more paths, and its node of each state.
+
+    Two states of a level are one where the same labels can follow for the next LOOK patterns.
+    """
+    n, _ = child.shape
+    kind = np.append(np.zeros(n, dtype=np.int64), [1, 2])
+    for _ in range(LOOK):
+        alike = np.unique(np.column_stack([level, kind[child]]), axis=0, return_inverse=True)[1]
+        kind = np.append(alike.ravel(), [n, n + 1])
+    _, at = np.unique(np.column_stack([level, kind[:n]]), axis=0, return_inverse=True)
+    size = int(at.max()) + 1
+    at = np.append(at.ravel(), [size, size + 1])
+    edges = np.column_stack([np.repeat(at[:n], child.shape[1]), at[child].ravel(), terms.ravel()])
+    source, to, term = np.unique(edges[edges[:, 1] <= size], axis=0).T
+    return _edges(source, to, term, size), at[:-1].astype(np.int32)
+
+
+def _chains(sizes: Sequence[int], n_actions: int) -> Iterator[Edges]:
+    """Yield for each column the labelings that only rise, or only fall, along it."""
+    patterns, K = np.arange(prod(sizes)).reshape(tuple(sizes)), n_actions
+    nothing = patterns.size * K
+    for axis, size in enumerate(sizes):
+        lines = np.moveaxis(patterns, axis, -1).reshape(-1, size)
+        edges, hubs, node = [(0, 1, nothing), (0, 2, nothing)], [1, 2], 3  # after all lines so far: risen, fallen
+        for line in lines.tolist():
+            for way in (0, 1):
+                before: list[int] = []
+                for p in line:
+                    here = list(range(node, node + K))
+                    node += K
+                    for a in range(K):
+                        onto = [b for b in range(K) if (b <= a if way == 0 else b >= a)] if before else []
+                        edges += [(before[b], here[a], p * K + a) for b in onto]
+                        edges += [] if before else [(hubs[way], here[a], p * K + a)]
+                    before = here
+                edges += [(last, node, nothing) for last in before]
+                hubs[way], node = node, node + 1
+        edges += [(hub, node, nothing) for hub in hubs]
+        source, to, term = np.array(sorted(edges)).T
+        yield _edges(source, to, term, node)
