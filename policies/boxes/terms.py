@@ -37,7 +37,7 @@ class BoxTerms(PathTerms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the constants, and of every other box the side that a context is on."""
-        outside = ~self._boxes.holding(contexts)[:, 1:]
+        outside = np.ascontiguousarray(~self._boxes.holding(contexts)[:, 1:])
         sides = np.pad(1 + 2 * np.arange(outside.shape[1]) + outside, ((0, 0), (1, 0)))
         return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 

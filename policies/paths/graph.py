@@ -73,14 +73,15 @@ class Graph:
         return first + int(totals[first : first + self.n_actions].argmin())
 
     @cached_property
-    def by_term(self) -> tuple[Ints, Ints]:
+    def by_term(self) -> tuple[Array, Array]:
         """Of each term the edges that have it, those of any action with each: where they start, and the edges."""
         leaf = self.edges.term[self._wide].astype(np.int64) - self.n_terms
         edge = np.concatenate([np.flatnonzero(~self._wide), np.repeat(np.flatnonzero(self._wide), self.n_actions)])
         each = leaf[:, None] * self.n_actions + np.arange(self.n_actions)
         term = np.concatenate([self.edges.term[~self._wide], each.ravel()])
         order = np.argsort(term, kind="stable")
-        return np.searchsorted(term[order], np.arange(self.nothing + 2)), edge[order]
+        starts = np.searchsorted(term[order], np.arange(self.nothing + 2))
+        return starts.astype(np.int32), edge[order].astype(np.int32)
 
     @cached_property
     def plain(self) -> Graph:

@@ -105,15 +105,16 @@ def down(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
             mass[v] = total
 
 
-@compiled()
+@compiled(NO_NAN)
 def up(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
     """Fill what the paths from the root to each node sum up to."""
     first, to, term, low, mass = edges.first, edges.to, edges.term, sums.low, sums.mass
     low[:] = np.inf
     low[0] = 0.0
     for v in range(len(first) - 1):
+        own = low[v]
         for e in range(first[v], first[v + 1]):
-            low[to[e]] = min(low[to[e]], low[v] + cost[term[e]])
+            low[to[e]] = lower(low[to[e]], own + cost[term[e]])
     if soft:
         mass[:] = 0.0
         mass[0] = 1.0
@@ -127,7 +128,7 @@ def up(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
                         mass[to[e]] += mass[v] * np.exp(-gap)
 
 
-@compiled()
+@compiled(NO_NAN)
 def through(
     terms: Array,
     actions: Array,
@@ -151,7 +152,7 @@ def through(
                 v, w = edges.source[e], edges.to[e]
                 x = above.low[v] + cost[t] + below.low[w]
                 if step == 0:
-                    answers[a] = min(answers[a], x)
+                    answers[a] = lower(answers[a], x)
                 elif x < answers[a] + NEGLIGIBLE:
                     weights[a] += above.mass[v] * below.mass[w] * np.exp(answers[a] - x)
     if soft:
