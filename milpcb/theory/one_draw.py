@@ -292,7 +292,7 @@ CONSTANTS = ((0,), (1,))
 THREE = ((0, 0), (0, 1), (1, 1))
 FOUR = ((0, 0), (0, 1), (1, 0), (1, 1))
 CLASSES = ((CONSTANTS, (0, 0, 0)), (THREE, (0, 1, 0)), (FOUR, (1, 0, 0)))
-SETTINGS = [DrawSetting(labelings, rows, Fraction(L)) for labelings, rows in CLASSES for L in (4, 5)]
+SETTINGS = [DrawSetting(labelings, rows, Fraction(L)) for labelings, rows in CLASSES for L in (4, 5, 6)]
 GUESSED = [DrawSetting(labelings, rows, Fraction(4), known=False) for labelings, rows in CLASSES[1:]]
 SHORT = [DrawSetting(CONSTANTS, (0, 0, 0), Fraction(4)), DrawSetting(THREE, (0, 1), Fraction(5))]
 ONE_ROUND = [DrawSetting(CONSTANTS, (0,), Fraction(5))]

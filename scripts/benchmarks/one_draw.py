@@ -4,10 +4,12 @@
 over a few rounds, K + 1 values or one minimiser each, and multiplied: at T = 1e6 a solver would take an hour and more.
 Harms are what a query at each of them would take; then come queries without a look ahead, those of a run, and how many
 of these were about ties. --spread measures means and standard deviations of regret over seeds, by noise and number of
-futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds.
+futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds. --counts
+replays the changes of a run over the list of all trees: queries at each harm; where harms exceed the gap to the second
+best; where the least of the n best no longer is below all others; and those of the run, which looks ahead.
 
     python scripts/benchmarks/one_draw.py [--horizons 10000 100000] [--oracles search highs] [--fresh 200] [--json FILE]
-        [--spread 200]
+        [--spread 200] [--counts]
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -31,13 +34,14 @@ from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
 from milpcb.oracles import kept  # noqa: E402 - see above
-from milpcb.types import Floats  # noqa: E402 - see above
+from milpcb.types import Floats, Ints  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
 
 QUIET = 20_000  # calls of act and learn
 SPREAD = 5_000  # rounds
 NOISES = ("paper", "half", "coordinate", "signed")
 FUTURES = (None, 1, 4, 16)  # None for fresh draws
+KNOWN = {"harms": 0, "gap": 1, "4 best": 4, "24 best": 24, "200 best": 200}  # policies listed by a query
 COLUMNS = (
     "harms",
     "no look ahead",
@@ -147,6 +151,62 @@ def spread(found: Floats) -> Table:
     return table
 
 
+def labelings(contexts: Floats, n_actions: int) -> Ints:
+    """Return what all trees of depth 2 play on contexts of 0 and 1 (m, N), each once."""
+    bits, found = contexts.astype(np.int64), []
+    leaves = np.array(list(product(range(n_actions), repeat=4)))
+    for root, left, right in product(range(bits.shape[1]), repeat=3):
+        below = np.where(bits[:, root] == 1, 2 + bits[:, right], bits[:, left])
+        found.append(leaves[:, below].astype(np.int8))
+    return np.unique(np.concatenate(found), axis=0).T.copy()
+
+
+def counts(horizon: int) -> dict[str, int]:
+    """Return how many queries a run asks, and would ask if it knew the gap, or the n best, from each query."""
+    run, changes = Run(horizon, "search", 0), []
+    plain = kept.KeptMinimiser.change
+
+    def recorded(self: kept.KeptMinimiser, row: int, change: Floats) -> None:
+        changes.append((row, change.copy()))
+        plain(self, row, change)
+
+    learner = run.learner(future="once")
+    start = learner.totals()
+    with patch.object(kept.KeptMinimiser, "change", recorded):
+        run.play(learner, horizon)
+    once: Any = learner.one_draw
+    asked = {"changes": len(changes), "the run": once.queries - once.ties}
+    labels = labelings(run.oracle.contexts, 3)
+    totals = start[np.arange(len(labels))[:, None], labels].sum(axis=0)
+    leader, known = int(totals.argmin()), {name: _Known(n) for name, n in KNOWN.items()}
+    for row, change in changes:
+        totals += change[labels[row]]
+        harm, least = float(change[labels[row, leader]] - change.min()), float(change.min())
+        if totals[leader] > totals.min():
+            leader = int(totals.argmin())
+        for each in known.values():
+            each.change(totals, harm, least)
+    return asked | {name: each.queries for name, each in known.items()}
+
+
+class _Known:
+    """How often a query is asked that lists the ``n`` best policies and what all others cost at least."""
+
+    def __init__(self, n: int) -> None:
+        self._n, self._best = n, np.zeros(0, dtype=np.int64)
+        self._others, self.queries = -np.inf, 0
+
+    def change(self, totals: Floats, harm: float, least: float) -> None:
+        """Take in a change; ask where the best of the list may no longer be the best of all."""
+        self._others += least
+        if not (harm if self._n == 0 else totals[self._best].min(initial=np.inf) > self._others):
+            return
+        self.queries += 1
+        if self._n:
+            order = totals.argpartition(self._n)
+            self._best, self._others = order[: self._n], float(totals[order[self._n]])
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -155,7 +215,15 @@ def main() -> None:
     parser.add_argument("--fresh", type=int, default=200)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--spread", type=int, help="seeds")
+    parser.add_argument("--counts", action="store_true")
     options = parser.parse_args()
+    if options.counts:
+        rows = {horizon: counts(horizon) for horizon in options.horizons}
+        table = Table("T", *next(iter(rows.values())), title="queries, none of them about ties")
+        for horizon, row in rows.items():
+            table.add_row(f"{horizon:,}", *(f"{count:,}" for count in row.values()))
+        Console().print(table)
+        return
     if options.spread:
         Console().print(spread(np.stack([regrets(seed) for seed in range(options.spread)])))
         return
