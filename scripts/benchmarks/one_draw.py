@@ -6,10 +6,11 @@ Harms are what a query at each of them would take; then come queries without a l
 of these were about ties. --spread measures means and standard deviations of regret over seeds, by noise and number of
 futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds. --counts
 replays the changes of a run over the list of all trees: queries at each harm; where harms exceed the gap to the second
-best; where the least of the n best no longer is below all others; and those of the run, which looks ahead.
+best; where the least of the n best no longer is below all others; and those of the run, which looks ahead. --programs
+plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of them.
 
     python scripts/benchmarks/one_draw.py [--horizons 10000 100000] [--oracles search highs] [--fresh 200] [--json FILE]
-        [--spread 200] [--counts]
+        [--spread 200] [--counts] [--programs]
 """
 
 from __future__ import annotations
@@ -31,16 +32,24 @@ from rich.console import Console  # noqa: E402 - see above
 from rich.table import Table  # noqa: E402 - see above
 
 from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
+from milpcb.constraints import share_at_most  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
 from milpcb.oracles import kept  # noqa: E402 - see above
+from milpcb.protocols import PolicyClass  # noqa: E402 - see above
 from milpcb.types import Floats, Ints  # noqa: E402 - see above
-from policies import DecisionTrees  # noqa: E402 - see above
+from policies import DecisionTrees, Halfspaces, LinearRules  # noqa: E402 - see above
 
 QUIET = 20_000  # calls of act and learn
 SPREAD = 5_000  # rounds
 NOISES = ("paper", "half", "coordinate", "signed")
 FUTURES = (None, 1, 4, 16)  # None for fresh draws
+PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, float | None]] = {  # class, contexts, features, binary, share
+    "trees, action 1 on at most a third": (DecisionTrees(2, depth=2), 200, 12, True, 1 / 3),
+    "halfspaces": (Halfspaces(), 60, 3, False, None),
+    'linear rules, scores="each"': (LinearRules(2, max_features=2, scores="each"), 100, 8, True, None),
+    "linear rules, weights to 5": (LinearRules(2), 100, 8, True, None),
+}
 KNOWN = {"harms": 0, "gap": 1, "4 best": 4, "24 best": 24, "200 best": 200}  # policies listed by a query
 COLUMNS = (
     "harms",
@@ -84,14 +93,44 @@ class Run:
             row = self.rows[t]
             q = learner.act(row).tolist()
             action, left = 0, self.uniform[t] - q[0]
-            while left > 0.0 and action < 2:
+            while left > 0.0 and action < len(q) - 1:
                 action += 1
                 left -= q[action]
             paid += costs[t][action]
             learner.learn(row, action, costs[t][action], q[action])
-        seconds, totals = process_time() - start, np.zeros((self.oracle.n_contexts, 3))
+        seconds, totals = process_time() - start, np.zeros((self.oracle.n_contexts, self.oracle.n_actions))
         np.add.at(totals, self.rows[:rounds], self.costs[:rounds])
         return seconds, paid - self.reference.value(totals)
+
+
+class ProgramRun(Run):
+    """A run by HiGHS on a class and contexts: of two actions one costs 1 less often, by a linear score."""
+
+    def __init__(self, horizon: int, policies: PolicyClass, contexts: Floats, share: float | None) -> None:
+        rng, self.horizon, self.seed = np.random.default_rng(1), horizon, 0
+        m, scores = len(contexts), contexts @ rng.normal(size=contexts.shape[1])
+        limits = [] if share is None else [share_at_most(1, share, n_contexts=m, n_actions=2)]
+        self.oracle = self.reference = open_oracle(policies, contexts, kind="milp", constraints=limits)
+        self.rows = rng.integers(m, size=horizon).tolist()
+        right = (scores > np.median(scores)).astype(int)
+        chances = np.where(np.eye(2)[right] == 1, 0.3, 0.6)
+        self.costs = (rng.random((horizon, 2)) < chances[self.rows]).astype(float)
+        self.uniform = rng.random(horizon).tolist()
+
+
+def programs(horizon: int) -> Table:
+    """Return queries, rule changes and CPU seconds of runs by programs that take long."""
+    columns = ("class", "contexts", "queries", "rule changes", "regret", "guarantee", "seconds")
+    table = Table(*columns, title=f"half noise, one draw, HiGHS, T = {horizon:,}")
+    for name, (policies, m, d, binary, share) in PROGRAMS.items():
+        rng = np.random.default_rng(0)
+        contexts = rng.integers(0, 2, (m, d)).astype(float) if binary else rng.normal(size=(m, d))
+        run = ProgramRun(horizon, policies, contexts, share)
+        learner = run.learner(future="once")
+        seconds, regret = run.play(learner, horizon)
+        counts = f"{learner.queries:,}", f"{learner.rule_changes:,}"
+        table.add_row(name, f"{m} x {d}", *counts, f"{regret:,.0f}", f"{learner.guarantee():,.0f}", f"{seconds:.1f}")
+    return table
 
 
 def measured(horizon: int, kind: str, fresh: int) -> dict[str, float]:
@@ -216,6 +255,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--spread", type=int, help="seeds")
     parser.add_argument("--counts", action="store_true")
+    parser.add_argument("--programs", action="store_true")
     options = parser.parse_args()
     if options.counts:
         rows = {horizon: counts(horizon) for horizon in options.horizons}
@@ -223,6 +263,10 @@ def main() -> None:
         for horizon, row in rows.items():
             table.add_row(f"{horizon:,}", *(f"{count:,}" for count in row.values()))
         Console().print(table)
+        return
+    if options.programs:
+        for horizon in options.horizons:
+            Console().print(programs(horizon))
         return
     if options.spread:
         Console().print(spread(np.stack([regrets(seed) for seed in range(options.spread)])))
