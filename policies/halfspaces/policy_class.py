@@ -23,9 +23,9 @@ from policies.names import Names
 
 # Labelings whose rules are listed, at a linear program each.
 MOST_LISTED = 10_000
-# Rows are quick for so few contexts: their programs are. Beyond, labelings are columns while hyperplanes are few.
+# With fewer contexts rows are quick. From here on labelings are columns, as long as there are no more than these.
 FEWEST_CONTEXTS = 25
-MOST_HYPERPLANES = 50_000
+MOST_COLUMNS = 100_000
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,7 @@ class OpenedHalfspaces(Opened):
 
     def program(self, *, constrained: bool = False) -> Encoding:
         """Return the polytope of labels, or the list of labelings where that is short and nothing constrains it."""
-        g, d = self.contexts.shape
-        if not constrained and g >= FEWEST_CONTEXTS and comb(g, d) <= MOST_HYPERPLANES:
+        if not constrained and len(self.contexts) >= FEWEST_CONTEXTS and self.log_size <= log(MOST_COLUMNS):
             return LabelingEncoding(self.contexts, self._names)
         return HalfspaceEncoding(self.contexts, self._names)
 

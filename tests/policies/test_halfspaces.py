@@ -135,6 +135,7 @@ def test_columns_answer_as_rows_do() -> None:
     columns, rows = opened.program(), opened.program(constrained=True)
     assert (columns.separator is None, columns.program.integral) == (True, True)
     assert rows.separator is not None
+    assert REAL.on(rng.normal(size=(25, 23))).program().separator is not None  # as many labelings as there are
     oracle, limited = open_oracle(REAL, contexts), open_oracle(REAL, contexts, constraints=[EVERYTHING])
     for _ in range(3):
         costs = rng.integers(-5, 6, (25, 2)).astype(float)
