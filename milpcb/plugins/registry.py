@@ -146,6 +146,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "finals": "milpcb.experiments.results.figures.finals:finals",
         "overview": "milpcb.experiments.results.figures.overview:overview",
         "times": "milpcb.experiments.results.figures.times:times",
+        "queries": "milpcb.experiments.results.figures.queries:queries",
         "horizons": "milpcb.experiments.results.figures.horizons:horizons",
         "against": "milpcb.experiments.results.figures.against:against",
     },

@@ -219,6 +219,22 @@ def test_all_panels_of_an_end_have_one_scale(make_frame):
         assert first.get_xscale() == second.get_xscale() == "linear"
 
 
+def test_queries_and_rule_changes_are_drawn_where_a_rule_is_in_force(make_frame):
+    """A full and an open point for the learner with a rule, a full one for another; nothing where there is no rule."""
+    frame = make_frame(["bistro_plus", "hedge"])
+    with pytest.raises(InputError, match="nothing to draw"):
+        one(Results(frame, "t"), "queries")
+    ruled = pl.when(pl.col("learner") == "bistro_plus").then(5.0).otherwise(float("nan"))
+    results = Results(frame.with_columns(rule_changes=ruled), "t")
+    drawing = one(results, "queries")
+    [axes] = drawing.figure.axes
+    calls = results.finals.group_by("learner").agg(pl.col("oracle_calls").mean())["oracle_calls"].to_list()
+    drawn = sorted((line.get_xdata()[0], line.get_fillstyle()) for line in axes.lines)
+    assert drawn == sorted([(5.0, "none"), *((call, "full") for call in calls)])
+    assert axes.get_xscale() == "log"
+    assert "The rule of bistro_plus changes 5.0 times" in drawing.caption
+
+
 def test_times_are_microseconds_split_into_oracle_and_rest(make_frame):
     """Whole and oracle time per round are the seconds of the last row over its round; the caption names the slowest."""
     results = Results(make_frame(["bistro_plus", "hedge", "uniform"]), "t")
