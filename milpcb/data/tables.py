@@ -7,11 +7,11 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -53,43 +53,42 @@ def check_table(path: Path) -> None:
     check_file(path)
     if kind := OTHERS.get(path.suffix.lower()):
         raise InputError(f"{path} is {kind} by its ending, and only CSV and Parquet are read; save the table as CSV")
+    if path.suffix == ".parquet":
+        _check_parquet(path)
+        return
     try:
         with path.open("rb") as file:
             first = file.readline(2**24)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    if path.suffix == ".parquet":
-        _check_parquet(path, first)
-        return
     if other := disguised(path):
         raise InputError(f"{path} {other}")
     if max(map(first.count, SEPARATORS)) >= MOST_COLUMNS:
         raise InputError(f"{path} has more than {MOST_COLUMNS:,} columns; leave some out")
 
 
-def _check_parquet(path: Path, first: bytes) -> None:
-    with needs("studies", f"reading the Parquet file {path}"):
-        import polars as pl
-
-    if not first.startswith(b"PAR1"):
-        raise InputError(f"{path} {DAMAGED}")
-    with _whole(path):
-        columns = pl.read_parquet_schema(path)
-        rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    if len(columns) > MOST_COLUMNS or rows * len(columns) > MOST_VALUES:
+def _check_parquet(path: Path) -> None:
+    rows, columns = parquet_rows(path)
+    if rows * len(columns) > MOST_VALUES:
         raise InputError(
-            f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_COLUMNS:,} columns and "
-            f"{MOST_VALUES:,} values are read"
+            f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_VALUES:,} values are read"
         )
+    import polars as pl
+
+    _check_texts(path, pl.scan_parquet(path), columns)
+
+
+def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) -> None:
+    """Raise InputError on a string that is too long in a column of strings."""
+    import polars as pl
+
     for name in (name for name, kind in columns.items() if kind == pl.String):
         with _whole(path):
-            longest = pl.scan_parquet(path).select(pl.col(name).str.len_bytes().max()).collect().item()
+            longest = table.select(pl.col(name).str.len_bytes().max()).collect().item()
         if longest is not None and longest > LONGEST_TEXT:
-            raise InputError(_too_long(path, name, longest))
-
-
-def _too_long(path: Path, name: str, longest: int) -> str:
-    return f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
+            raise InputError(
+                f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
+            )
 
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
@@ -151,8 +150,8 @@ def frame_of(fields: Sequence[Field], rows: Sequence[Sequence[Value]]) -> pl.Dat
     return pl.DataFrame([pl.Series(field.name, list(values), strict=False) for field, values in columns])
 
 
-def parquet_rows(path: Path) -> tuple[int, tuple[str, ...]]:
-    """Return how many rows a Parquet file has, and the names of its columns, without reading it; raises InputError."""
+def parquet_rows(path: Path) -> tuple[int, Mapping[str, Any]]:
+    """Return how many rows a Parquet file has, and the types of its columns, without reading it; raises InputError."""
     with needs("studies", f"reading the Parquet file {path}"):
         import polars as pl
 
@@ -165,7 +164,7 @@ def parquet_rows(path: Path) -> tuple[int, tuple[str, ...]]:
     if first != b"PAR1":
         raise InputError(f"{path} {DAMAGED}")
     with _whole(path):
-        columns = tuple(pl.read_parquet_schema(path))
+        columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
     if len(columns) > MOST_COLUMNS:
         raise InputError(f"{path} has {len(columns):,} columns; at most {MOST_COLUMNS:,} are read")
@@ -186,10 +185,7 @@ def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl
     for start in range(0, rows, size):
         with _whole(path):
             piece = _collected(pl.scan_parquet(path).select(columns).slice(start, size))
-        for name in (name for name, kind in piece.schema.items() if kind == pl.String):
-            longest = piece.select(pl.col(name).str.len_bytes().max()).item()
-            if longest is not None and longest > LONGEST_TEXT:
-                raise InputError(_too_long(path, name, longest))
+        _check_texts(path, piece.lazy(), piece.schema)
         yield piece
 
 

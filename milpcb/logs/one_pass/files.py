@@ -72,7 +72,7 @@ def log_files(log: Path) -> LogFiles:
     kept = [(path, rows) for path, (rows, _) in zip(found, known, strict=True) if rows]
     if not kept:
         raise InputError(f"{log} has no rows")
-    return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), known[0][1])
+    return LogFiles(str(log), tuple(path for path, _ in kept), tuple(rows for _, rows in kept), tuple(known[0][1]))
 
 
 def named_columns(columns: Columns) -> LoggedColumns:
