@@ -133,7 +133,8 @@ class Field:
     def words(self) -> str:
         """Return the same in words, without the role and with the marks of a missing value, for exports."""
         name, _, kind, values, missing = self.in_table()
-        marks = [clipped(in_words(mark), 20) for mark in self.marks if isinstance(mark, str)]
+        own = (mark for mark in self.marks if isinstance(mark, str))
+        marks = [clipped(in_words(mark) if self.texts or as_number(mark) is None else mark, 20) for mark in own]
         also = f"; read as missing: {', '.join(marks)}" if marks else ""
         return f"{name}: {kind}{values and f', {values}'}; {missing} missing{also}"
 

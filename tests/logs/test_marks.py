@@ -64,7 +64,7 @@ def test_marks_are_missing_at_serving(ending, one_pass, tmp_path, monkeypatch):
     assert in_duckdb(t, sql) == wanted
     for text in (python, sql):
         assert 'town: category, north, south; may be missing; read as missing: "", ?, "-999"' in text
-        assert "age: number, 18 to 79; may be missing; read as missing: ?" in text
+        assert "age: number, 18 to 79; may be missing; read as missing: ?, -999" in text
 
 
 def test_a_mark_where_nothing_was_missing_is_refused():
