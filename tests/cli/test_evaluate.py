@@ -133,9 +133,11 @@ def test_what_was_missing_is_missing_there(run):
 def test_a_column_of_another_kind_is_refused(run):
     """A rule on numbers finds none in strings."""
     cut(run, "--reward", "earned", "--features", "age,ward")
-    log(1).with_columns(age=pl.col("age").cast(pl.String) + " years").head(60).write_csv("second.csv")
-    with pytest.raises(InputError, match="column 'age' is"):
-        run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
+    texts = pl.col("age").cast(pl.String)
+    for other, words in (("about " + texts, "column 'age' is"), (texts + " years", "'age' .numbers with 'years'")):
+        log(1).with_columns(age=other).head(60).write_csv("second.csv")
+        with pytest.raises(InputError, match=words):
+            run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
 
 
 def test_a_policy_without_its_log_reads_codes_as_it_did(run):
