@@ -211,6 +211,16 @@ def test_estimators_read_rows_that_carry_names(rows: Any) -> None:
         own.predict(FRAME.to_records(index=False)[0])
 
 
+def test_a_list_of_rows_keeps_the_kinds_of_its_columns() -> None:
+    """A number beside a string is a number, to an estimator and in a log."""
+    rows, y = [[20, "n"], [60, "s"]] * 20, ["a", "b"] * 20
+    tree = OptimalPolicyTree(max_depth=1).fit(rows, y)
+    assert [field.kind for field in tree.schema_.fields] == ["number", "category"]
+    assert tree.predict([[30, "n"], [70, "s"]]).tolist() == ["a", "b"]
+    log = read_log(rows, y, reward=np.arange(40.0), propensity="randomised")
+    assert Schema.infer(log.features, ["age", "town"])["age"].kind == "number"
+
+
 def test_a_masked_entry_is_missing() -> None:
     """What stands under the mask is nobody's value: by a schema it is missing, and a class refuses it."""
     table = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
