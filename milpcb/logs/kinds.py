@@ -44,9 +44,8 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
     others = known.set(named_mark | usual, None)
     if others.null_count() < len(others):
         for read in (_numbers, _booleans, _dates, _with_commas):
-            values, note = read(others)
-            if values is not None:
-                return ReadColumn(values, _counts(known, others), note)
+            if (values := read(others)) is not None:
+                return ReadColumn(values, _counts(known, others), _on_commas(others) if read is _with_commas else "")
     kept = known.set(named_mark, None)
     text = _without_first_blanks(column)
     return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
@@ -106,19 +105,15 @@ def _counts(known: pl.Series, kept: pl.Series) -> dict[str, int]:
     return {**empty, **dict(gone.iter_rows())}
 
 
-def _numbers(text: pl.Series) -> tuple[pl.Series | None, str]:
+def _numbers(text: pl.Series) -> pl.Series | None:
     """Return a column as numbers; None where one value is none, or is a code or too long for a number."""
     for kind in (pl.Int64, pl.Float64):
-        some = text.drop_nulls().head(SOME)
-        if some.cast(kind, strict=False).null_count():
+        if text.drop_nulls().head(SOME).cast(kind, strict=False).null_count():
             continue
         numbers = text.cast(kind, strict=False)
-        if numbers.null_count() != text.null_count():
-            continue
-        if text.str.contains(f"^{CODE.pattern}").any() or _long(text, numbers):
-            return None, ""
-        return numbers, ""
-    return None, ""
+        if numbers.null_count() == text.null_count():
+            return None if text.str.contains(f"^{CODE.pattern}").any() or _long(text, numbers) else numbers
+    return None
 
 
 def _long(text: pl.Series, numbers: pl.Series) -> bool:
@@ -126,29 +121,30 @@ def _long(text: pl.Series, numbers: pl.Series) -> bool:
     return bool(((numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")).any())
 
 
-def _with_commas(text: pl.Series) -> tuple[pl.Series | None, str]:
+def _with_commas(text: pl.Series) -> pl.Series | None:
     """Return a column with decimal commas as numbers; None where they may as well stand behind the thousands."""
     known = text.drop_nulls()
     if not known.str.contains(COMMAS).all() or known.str.contains(THOUSANDS).all():
-        return None, ""
-    values, first = _numbers(text.str.replace(",", "."))[0], next(iter(known.filter(known.str.contains(","))), None)
-    if values is None or first is None:
-        return None, ""
-    note = (
+        return None
+    return _numbers(text.str.replace(",", ".")) if known.str.contains(",").any() else None
+
+
+def _on_commas(text: pl.Series) -> str:
+    first = text.filter(text.str.contains(","))[0]
+    return (
         f"'{clipped(text.name)}' is written with a comma for the decimal point: '{first}' is read as "
         f"{first.replace(',', '.')}."
     )
-    return values, note
 
 
-def _booleans(text: pl.Series) -> tuple[pl.Series | None, str]:
+def _booleans(text: pl.Series) -> pl.Series | None:
     lower = text.str.to_lowercase()
-    return (lower == "true" if lower.drop_nulls().is_in(["true", "false"]).all() else None), ""
+    return lower == "true" if lower.drop_nulls().is_in(["true", "false"]).all() else None
 
 
-def _dates(text: pl.Series) -> tuple[pl.Series | None, str]:
+def _dates(text: pl.Series) -> pl.Series | None:
     """Return a column of dates as the strings that they are."""
-    return (text if text.drop_nulls().str.contains(DATE).all() else None), ""
+    return text if text.drop_nulls().str.contains(DATE).all() else None
 
 
 def _without_first_blanks(column: pl.Series) -> pl.Series:
