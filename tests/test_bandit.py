@@ -298,7 +298,7 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
         (
             lambda: Bandit(TREES).act({"age": 1, "visit": 0, "member": 1}),
-            "no feature 'visits', but age, visit, member: call the right one of these 'visits'",
+            "no feature 'visits', but age, visit, member: add it, or call the right one of these 'visits'",
         ),
         (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0 is none of those"),
         (lambda: Bandit(NUMBERED, contexts=BITS).learn("some", reward=7), "reward_range"),
@@ -306,7 +306,7 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED, oracle=3), "oracle must be a kind"),  # type: ignore[arg-type]
         (lambda: Bandit(NUMBERED, on_event=3), "on_event must be a function"),  # type: ignore[arg-type]
         (lambda: Bandit(TREES, contexts=[], values={"age": [None]}), "at least one row"),
-        (lambda: Bandit(TREES).act({1: 2}), "no feature 'age', but 1: call the right one of these 'age'"),
+        (lambda: Bandit(TREES).act({1: 2}), "no feature 'age', but 1: add it, or call the right one of these 'age'"),
         (lambda: Bandit(TREES).statement(None), "confidence must be"),  # type: ignore[arg-type]
     ],
 )

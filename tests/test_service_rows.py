@@ -144,7 +144,10 @@ def test_columns_that_are_called_by_digits() -> None:
         ({50, 20}, "a context is a list of values, .*; got {50, 20}"),
         (b"2\x14", "a context is a list of values"),
         ("20", "a context is a list of values"),
-        ({"alter": 67, "visits": 1}, "the context has no feature 'age', but alter, visits: call the right one"),
+        (
+            {"alter": 67, "visits": 1},
+            "the context has no feature 'age', but alter, visits: add it",
+        ),
         ({"age": "25", "visits": "3"}, "feature 'age' is '25', which is text, not a number: convert it"),
     ],
 )

@@ -79,5 +79,5 @@ class _Lines:
         (began, before, _), (now, done, total) = self._first, self._last
         if before < done < total:
             left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
-            return f"{done:,} of {total:,}, {span(left)} left"
+            return f"{100 * done / total:.0f} %, {span(left)} left"
         return f"{span(monotonic() - self._began)} so far"

@@ -160,7 +160,7 @@ def records(table: Any) -> list[Any]:
 def no_such(what: str, name: str, there: Iterable[str]) -> InputError:
     """Return the error that something is not there: what is there is listed, and nothing of it is guessed."""
     own, others = clipped(name), clipped(", ".join(map(str, there)), 200) or "nothing"
-    return InputError(f"{what} '{own}', but {others}: call the right one of these '{own}'")
+    return InputError(f"{what} '{own}', but {others}: add it, or call the right one of these '{own}'")
 
 
 def _place(name: str, there: Sequence[str]) -> int:

@@ -148,9 +148,9 @@ def seconds(words: str) -> float:
     return float(sum(int(number) * UNITS[unit] for number, unit in zip(parts[::2], parts[1::2], strict=True)))
 
 
-def is_right(estimate: float, took: float) -> bool:
+def is_right(expected: float, took: float) -> bool:
     """Return whether an estimate is within a factor, or within what a whole second hides."""
-    return abs(estimate - took) <= SLACK or took / FACTOR <= estimate <= took * FACTOR
+    return abs(expected - took) <= SLACK or took / FACTOR <= expected <= took * FACTOR
 
 
 def main() -> int:
@@ -180,8 +180,8 @@ def main() -> int:
         print(
             f"{number - 1}: {took:.0f} s, {len(found)} estimates: {' '.join(arguments).replace(folder, '')}", flush=True
         )
-        for line, told, then in bad:
-            print(f"    {then:.1f} s, for which it said {told:.0f}: {line}", flush=True)
+        for line, expected, then in bad:
+            print(f"    {then:.1f} s, for which it said {expected:.0f}: {line}", flush=True)
     print(f"{counted} commands: {right} estimates right, {wrong} wrong")
     return int(wrong > 0)
 

@@ -43,7 +43,7 @@ def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
     lines.write()
     lines.end()
     written = console.file.getvalue().splitlines()
-    assert written == ["the band: 201 of 1,000, 1 min 20 s left"] * 2 + ["the band: done in 30 s"]
+    assert written == ["the band: 20 %, 1 min 20 s left"] * 2 + ["the band: done in 30 s"]
     assert turns.waits == [2.0, 10.0, 10.0]
 
 
@@ -59,7 +59,7 @@ def test_a_count_that_begins_anew_has_its_own_pace(clock):
     lines.over = _Turns(1)
     lines.write()
     lines.end()
-    assert console.file.getvalue().splitlines() == ["the band: 21 of 100, 40 s left", "the band: done in 12 s"]
+    assert console.file.getvalue().splitlines() == ["the band: 21 %, 40 s left", "the band: done in 12 s"]
 
 
 def test_what_has_passed_since_the_last_count_is_not_left(clock):
@@ -72,7 +72,7 @@ def test_what_has_passed_since_the_last_count_is_not_left(clock):
     clock[0] = 30.0
     lines.over = _Turns(1)
     lines.write()
-    assert console.file.getvalue().splitlines() == ["the band: 2 of 5, 50 s left"]
+    assert console.file.getvalue().splitlines() == ["the band: 40 %, 50 s left"]
 
 
 def test_what_is_said_beside_a_step_is_said_once(clock):
@@ -85,8 +85,8 @@ def test_what_is_said_beside_a_step_is_said_once(clock):
     lines.tick(250, 1000)
     lines.write()
     assert console.file.getvalue().splitlines() == [
-        "its stability, 1,000 searches (--resamples 0 leaves it out): 250 of 1,000, 15 s left",
-        "its stability: 250 of 1,000, 15 s left",
+        "its stability, 1,000 searches (--resamples 0 leaves it out): 25 %, 15 s left",
+        "its stability: 25 %, 15 s left",
     ]
 
 

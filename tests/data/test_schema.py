@@ -167,8 +167,11 @@ def test_tables_are_read_by_name_where_they_have_names() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        (pd.DataFrame({"alter": [1], "b": [2]}), "the table has no column named 'a', but alter, b: call the right one"),
-        ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: call"),
+        (
+            pd.DataFrame({"alter": [1], "b": [2]}),
+            "the table has no column named 'a', but alter, b: add it",
+        ),
+        ([{"a": 1, "b": 2}, {"a": 1}], "row 1 has no value named 'b', but a: add it"),
         ([{"a": 1, "b": 2}, [1, 2]], "row 1 carries no names, and row 0 does"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), "the table has 2 columns named 'a'"),
         ([[1, 2, 3]], "the policy reads 2 columns: a, b"),

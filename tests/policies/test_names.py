@@ -82,7 +82,7 @@ def test_a_missing_column_is_named(frame):
     policy = best(DecisionTrees(2), frame(TABLE))
     with pytest.raises(
         InputError,
-        match="no column named 'insured', but age, insurer: call the right one of these 'insured'",
+        match="no column named 'insured', but age, insurer: add it, or call the right one of these 'insured'",
     ):
         policy.predict(frame({"age": [1.0], "insurer": [0.0]}))
 
