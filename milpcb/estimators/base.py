@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import fsum
 from typing import Any, ClassVar, Self, cast
 
@@ -31,7 +32,7 @@ from milpcb.estimators.shown import html
 from milpcb.estimators.targets import read_weights
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.offline.arguing.in_order import Ask, best_in_order
-from milpcb.offline.arguing.monotone import check_orderable, padded
+from milpcb.offline.arguing.monotone import check_orderable
 from milpcb.offline.arguing.order import ActionOrder, distinguished
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -124,18 +125,15 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""
-        policy = self._policy()
-        return cast("npt.NDArray[Any]", self.actions_[policy.predict(checked(self, X, reset=False))])
+        return cast("npt.NDArray[Any]", self.actions_[self._policy().predict(checked(self, X, reset=False))])
 
     def predict_value(self, X: Any) -> Floats:
         """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""
-        parts = self.apply(X)
-        return self.leaf_values_[parts]
+        return self.leaf_values_[self.apply(X)]
 
     def apply(self, X: Any) -> Ints:
         """Return the number of the part (n,) of the policy that each row is in, in the order in which they print."""
-        policy = self._policy()
-        return cast("Ints", policy.apply(checked(self, X, reset=False)))
+        return cast("Ints", self._policy().apply(checked(self, X, reset=False)))
 
     def decision_path(self, X: Any) -> Any:
         """Return a sparse matrix (n, nodes) of the nodes of ``policy_.graph()`` that each row passes, its part last."""
@@ -162,9 +160,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), FittedRows(values, self.actions_.tolist(), rows))
         policies = named_class(self._policies_of(rows), [*map(action_name, self.actions_.tolist())])
-        return Problem(
-            policies, contexts, tuple(rules), self._kind(open_class(policies, contexts), constrained=bool(rules))
-        )
+        kind = self._kind(open_class(policies, contexts), constrained=bool(rules))
+        return Problem(policies, contexts, tuple(rules), kind)
 
     def _policies_of(self, rows: Rows) -> PolicyClass:
         """Return the class of the fit for rows that are not merged; limits on what a log did go by their order."""
@@ -253,7 +250,12 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """Return the oracle's answer; a subclass may prefer one optimal policy to another."""
         contexts = rows.contexts
         if rows.order is not None:
-            return self._in_order(policies, contexts, costs, rules, rows.order)
+            if self._counts_rows:
+                raise InputError("monotone is not for limits on the rows of a part: leave min_samples_... or it out")
+            check_orderable(policies)
+            opened: Any = open_class(policies, contexts)
+            explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
+            return best_in_order(partial(self._opened, explicit), contexts, rules, costs, rows.order)
         if self._counts_rows:
             counts = whole_counts(rows.sizes)
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)
@@ -263,44 +265,21 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             raise OracleInexact(f"no policy was found in time_limit = {self.time_limit} seconds; give more")
         return answer
 
-    def _in_order(
-        self,
-        policies: PolicyClass,
-        contexts: Floats,
-        costs: Floats,
-        rules: Sequence[LabelConstraint],
-        order: ActionOrder,
-    ) -> Answer:
-        """Return the answer about the policies that keep an order, for which oracles on more contexts are opened."""
-        if self._counts_rows:
-            raise InputError("monotone is not for limits on the rows of a part: leave min_samples_... or it out")
-        check_orderable(policies)
-        opened: Any = open_class(policies, contexts)
-        explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
-
-        def open_on(more: Floats) -> Ask:
-            return self._opened(explicit, more, [padded(rule, len(more)) for rule in rules])
-
-        return best_in_order(open_on, contexts, costs, order)
-
     def _opened(self, policies: PolicyClass, contexts: Floats, rules: Sequence[LabelConstraint]) -> Ask:
         """Return the oracle's ``minimise``; of kind "auto" a solver's where the search would hold too much."""
         opened = open_class(policies, contexts)
-
-        def oracle(kind: str) -> Oracle:
-            return open_oracle(opened, contexts, kind, constraints=list(rules), **self._options())
-
+        oracle = partial(open_oracle, opened, contexts, constraints=list(rules), **self._options())
         asked: Oracle | None = None
 
         def ask(costs: Floats) -> Answer:
             nonlocal asked
             try:
-                asked = asked or oracle(self._kind(opened, constrained=bool(rules)))
+                asked = asked or oracle(kind=self._kind(opened, constrained=bool(rules)))
                 return asked.minimise(costs)
             except SearchTooLargeError:
                 if self._kind_named:
                     raise
-                asked = oracle("milp")
+                asked = oracle(kind="milp")
                 return asked.minimise(costs)
 
         return ask
@@ -311,12 +290,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _options(self) -> dict[str, Any]:
         """Return the options of the oracle that are given: those that change anything."""
-        given = {
-            "solver": self.solver,
-            "time_limit": check_time_limit(self.time_limit),
-            "gap": check_gap(self.gap) or None,
-        }
-        return {name: value for name, value in given.items() if value is not None}
+        limits = {"time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap) or None}
+        return {name: value for name, value in {"solver": self.solver, **limits}.items() if value is not None}
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self._kind_named:

@@ -285,11 +285,11 @@ class FromLog(FromBatches):
         """Return the limits that hold with confidence, on the rows of the fit: those that weigh something."""
         guards = guards_of(self.constraints)
         check_table_free(guards)
-        kept = np.flatnonzero(self.scores_.weight > 0) if self.scores_ is not None else None
-        if kept is None and (guards or self.objective != "value"):
-            raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
-        if kept is None or self.scores_ is None:
+        if self.scores_ is None:
+            if guards or self.objective != "value":
+                raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")
             return []
+        kept = np.flatnonzero(self.scores_.weight > 0)
         for guard in guards:
             guard.check_rows(len(self.scores_.table))
         return [guard.take(kept) for guard in guards]
@@ -335,9 +335,8 @@ def _charged(treatment_cost: Any, columns: Mapping[str, Any]) -> Any:
     """Return what actions cost, with ``columns`` for their names; raises UnknownNameError."""
     if not isinstance(treatment_cost, Mapping):
         return treatment_cost
-    named = {price for price in treatment_cost.values() if isinstance(price, str)}
-    for name in named:
-        if name not in columns:
+    for name in treatment_cost.values():
+        if isinstance(name, str) and name not in columns:
             raise UnknownNameError("column of treatment_cost", name, columns)
     return {action: columns[price] if isinstance(price, str) else price for action, price in treatment_cost.items()}
 

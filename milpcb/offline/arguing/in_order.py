@@ -10,13 +10,14 @@ side constraints are.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 
 import numpy as np
 
+from milpcb.constraints import LabelConstraint
 from milpcb.errors import InfeasibleError, InputError, OracleInexact
 from milpcb.offline.arguing.order import ActionOrder, Step
 from milpcb.types import Answer, Floats
@@ -26,14 +27,21 @@ Ask = Callable[[Floats], Answer]  # of costs (m, K)
 Cells = tuple[slice, slice]  # forbidden contexts and actions
 
 
-def best_in_order(open_on: Callable[[Floats], Ask], contexts: Floats, costs: Floats, order: ActionOrder) -> Answer:
+def best_in_order(
+    opened: Callable[[Floats, list[LabelConstraint]], Ask],
+    contexts: Floats,
+    rules: Sequence[LabelConstraint],
+    costs: Floats,
+    order: ActionOrder,
+) -> Answer:
     """Return the answer about the policies that keep an order.
 
     Parameters
     ----------
-    open_on : opens an oracle on contexts (m', d), of which the first m are those given; its cut points are explicit, so
-        that it has the same policies on more of them
+    opened : opens an oracle on contexts (m', d), of which the first m are those given, and side constraints on them;
+        its cut points are explicit, so that it has the same policies on more contexts
     contexts, costs : (m, d) and (m, K)
+    rules : side constraints on the contexts; further ones do not count
     order : what is asked
 
     Raises
@@ -42,6 +50,10 @@ def best_in_order(open_on: Callable[[Floats], Ask], contexts: Floats, costs: Flo
     time; InputError where there are too many queries
 
     """
+
+    def open_on(more: Floats) -> Ask:
+        return opened(more, [_padded(rule, len(more)) for rule in rules])
+
     asked = _Asked(open_on, contexts, costs, order)
     first = asked.answer(())
     if first is None:
@@ -63,6 +75,12 @@ def best_in_order(open_on: Callable[[Floats], Ask], contexts: Floats, costs: Flo
             if found is not None:
                 heappush(open_ones, (found.lower, next(numbers), (*cells, more), found))
     raise InfeasibleError("no policy of the class keeps both the order and the side constraints")
+
+
+def _padded(rule: LabelConstraint, n: int) -> LabelConstraint:
+    """Return a rule on more contexts, n in all, of which the new ones do not count."""
+    weights = np.asarray(rule.weights, dtype=float)
+    return replace(rule, weights=np.vstack([weights, np.zeros((n - len(weights), weights.shape[1]))]))
 
 
 class _Asked:

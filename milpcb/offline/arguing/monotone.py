@@ -79,11 +79,10 @@ class _Ordered:
         """Return the least total cost and a policy."""
         known = self.question
 
-        def open_on(contexts: Floats) -> Ask:
-            rules = tuple(padded(rule, len(contexts)) for rule in known.constraints)
-            return replace(known, contexts=contexts, constraints=rules).oracle.minimise
+        def opened(contexts: Floats, rules: list[LabelConstraint]) -> Ask:
+            return replace(known, contexts=contexts, constraints=tuple(rules)).oracle.minimise
 
-        answer = best_in_order(open_on, known.rows, costs, self.order)
+        answer = best_in_order(opened, known.rows, known.constraints, costs, self.order)
         return Best(answer.value, answer.policy)
 
 
@@ -92,12 +91,6 @@ def check_orderable(policies: Any) -> None:
     for limit in ("min_leaf_size", "min_action_rows"):
         if getattr(policies, limit, None) is not None:
             raise InputError(f"no order can be asked together with {limit}, as it counts rows; leave one of them out")
-
-
-def padded(rule: LabelConstraint, n: int) -> LabelConstraint:
-    """Return a rule on more contexts, n in all, of which the new ones do not count."""
-    weights = np.asarray(rule.weights, dtype=float)
-    return replace(rule, weights=np.vstack([weights, np.zeros((n - len(weights), weights.shape[1]))]))
 
 
 def _values(question: Question, place: int) -> Floats:
