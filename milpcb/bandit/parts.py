@@ -15,7 +15,6 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.events import Event
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import Stated
-from milpcb.constraints.binding import check_actions
 from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import check_range, whole
@@ -120,7 +119,8 @@ class BanditParts:
         self._featureless = made.featureless(policies)
         self._reader = ContextReader(made.with_constant(policies), values)
         self._names = made.action_names(policies)
-        check_actions(constraints, self._names)
+        for constraint in constraints:
+            constraint.named(self._names)
         self._stated: Stated | None = None
         self._added: list[str] = []  # actions that came later
         self._logged = 0  # rounds of the log that it began with

@@ -41,9 +41,10 @@ def plain_group(given: Any) -> int | tuple[Any, ...]:
     array = np.array(given, dtype=object) if isinstance(given, (list, tuple)) else np.asarray(given)
     if array.ndim == 0 and np.issubdtype(array.dtype, np.integer):
         return int(array)
-    if array.ndim != 1 or not len(array):
+    entries = tuple(array.tolist()) if array.ndim == 1 else ()
+    if not entries or not {list, tuple, dict, set}.isdisjoint(map(type, entries)):
         raise InputError(f"group must be the name or number of a column, or a value for each row, got {shown(given)}")
-    return tuple(array.tolist())
+    return entries
 
 
 def plain_amounts(given: Any) -> dict[Any, Any] | tuple[tuple[float, ...], ...]:

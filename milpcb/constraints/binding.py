@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.constraints.by_names import NAMES, NamedConstraint
 from milpcb.constraints.linear import LabelConstraint
-from milpcb.constraints.rows import EachRow, FittedRows
+from milpcb.constraints.rows import NamedRows
 from milpcb.core.checks import several
 from milpcb.data.frames import named_rows, table_names
 from milpcb.data.schema import read_columns
@@ -26,9 +26,9 @@ def listed(constraints: Any, kinds: tuple[type, ...] = (NamedConstraint,)) -> li
     return [constraints] if isinstance(constraints, kinds) else several("constraints", constraints, kinds, called)
 
 
-def bind_all(constraints: Any, bound: FittedRows) -> list[LabelConstraint]:
+def bind_all(constraints: Any, rows: NamedRows) -> list[LabelConstraint]:
     """Return the label constraints of all ``constraints``; raises InputError on what is none."""
-    return [rule for constraint in listed(constraints) for rule in constraint.bind(bound)]
+    return [rule for constraint in listed(constraints) for rule in constraint.bind(rows)]
 
 
 def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> list[LabelConstraint]:
@@ -38,7 +38,7 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
     that are mappings by names; what one of these has not is missing there. LabelConstraints stay as they are.
     """
     found = listed(constraints, EVERY_KIND)
-    if not _named(found):  # large contexts are not read for LabelConstraints
+    if not any(isinstance(each, NamedConstraint) for each in found):  # large contexts are not read for LabelConstraints
         return found
     rows = _rows_of(contexts, names, actions)
     return [rule for each in found for rule in ([each] if isinstance(each, LabelConstraint) else each.bind(rows))]
@@ -46,25 +46,12 @@ def bind_to(constraints: Any, contexts: Any, names: Sequence[str], actions: Sequ
 
 def bind_for(constraints: Any, policies: Any, contexts: Any) -> list[LabelConstraint]:
     """Return the label constraints on contexts, by the names that a policy class, opened or not, has for things."""
-    found = listed(constraints, EVERY_KIND)
-    if not _named(found):
-        return found
     settings = getattr(policies, "settings", policies)
-    actions = getattr(settings, "action_names", None) or range(policies.n_actions)
-    return bind_to(found, contexts, getattr(settings, "feature_names", None) or (), list(actions))
+    actions = getattr(settings, "action_names", None) or range(getattr(policies, "n_actions", 0))
+    return bind_to(constraints, contexts, getattr(settings, "feature_names", None) or (), list(actions))
 
 
-def check_actions(constraints: Iterable[NamedConstraint], actions: Sequence[Any]) -> None:
-    """Raise UnknownNameError where a constraint names an action that is none of ``actions``."""
-    for constraint in constraints:
-        constraint.named(actions)
-
-
-def _named(constraints: Iterable[Any]) -> bool:
-    return any(isinstance(each, NamedConstraint) for each in constraints)
-
-
-def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> FittedRows:
+def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> NamedRows:
     columns, table = table_names(contexts) or tuple(names), contexts
     if rows := named_rows(contexts):
         columns = tuple(dict.fromkeys(chain.from_iterable(rows)))
@@ -72,4 +59,4 @@ def _rows_of(contexts: Any, names: Sequence[str], actions: Sequence[Any]) -> Fit
     if not columns and len(shape := np.shape(contexts)) != 2:
         raise InputError(f"contexts must be a table (m, d) for constraints to read, got shape {shape}")
     columns = columns or tuple(f"x{i}" for i in range(np.shape(contexts)[1]))
-    return FittedRows(read_columns(table, columns, columns), actions, EachRow(np.ones(len(contexts))))
+    return NamedRows(read_columns(table, columns, columns), actions)

@@ -23,12 +23,11 @@ import numpy.typing as npt
 
 from milpcb.constraints.arguments import is_share, plain_amounts, plain_group, plain_rows, plain_weights
 from milpcb.constraints.linear import LabelConstraint, close_rates
-from milpcb.constraints.rows import FittedRows, NamedRows
+from milpcb.constraints.rows import NamedRows
 from milpcb.core.checks import real
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
-from milpcb.data.frames import GivenColumn
-from milpcb.data.schema import inferred
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
@@ -51,10 +50,12 @@ class NamedConstraint(ABC):
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraints on contexts (g, K) with these sums of the tables, of rows of total ``weight``."""
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return the constraints on the rows of a fit."""
-        sums = {key: bound.rows.total(table) for key, table in self.tables(bound).items()}
-        return self.rules(sums, fsum(bound.rows.weight))
+    def bind(self, rows: NamedRows) -> list[LabelConstraint]:
+        """Return the constraints on rows, merged where these are."""
+        tables = self.tables(rows)
+        if rows.merged is None:
+            return self.rules(tables, float(len(rows)))
+        return self.rules({key: rows.merged.total(table) for key, table in tables.items()}, fsum(rows.merged.weight))
 
     def named(self, actions: Sequence[Any]) -> set[int]:
         """Return the numbers of the actions that are named; raises UnknownNameError on one that is none of these."""
@@ -122,8 +123,8 @@ class RateParity(NamedConstraint):
         if isinstance(self.group, (str, int)):
             column = rows.column(self.group)
         else:
-            given = GivenColumn(list(self.group))
-            column = rows.per_row("the values of a group", inferred("group", given).read(given))
+            table = np.array(self.group)[:, None]
+            column = rows.per_row("the values of a group", read_columns(table, ("group",), ("group",))["group"])
         return {group: rows.table(among, self.action) for group, among in groups(column).items()}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
@@ -133,9 +134,9 @@ class RateParity(NamedConstraint):
         name = f"rate of {action} where {group} is {{one}} at most {self.delta:g} above where it is {{other}}"
         return close_rates(sums, self.delta, name)
 
-    def bind(self, bound: FittedRows) -> list[LabelConstraint]:
-        """Return the constraints on the rows of a fit; raises InputError where there is one group only."""
-        found = super().bind(bound)
+    def bind(self, rows: NamedRows) -> list[LabelConstraint]:
+        """Return the constraints on rows; raises InputError where there is one group only."""
+        found = super().bind(rows)
         if not found:
             what = f"column '{self.group}'" if isinstance(self.group, str) else self._grouped
             raise InputError(f"{what} has one value only, so parity has no two groups to compare")

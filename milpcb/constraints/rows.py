@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,17 +30,6 @@ class WeightedRows(Protocol):
 
 
 @dataclass(frozen=True)
-class EachRow:
-    """Rows that count once each, and are not merged."""
-
-    weight: Floats
-
-    def total(self, table: Floats) -> Floats:
-        """Return the table (n, k)."""
-        return table
-
-
-@dataclass(frozen=True)
 class NamedRows:
     """Rows of a table as constraints read them.
 
@@ -48,13 +37,15 @@ class NamedRows:
     ----------
     values : the columns (n,) by name, in their order
     actions : the names of the actions
+    merged : the weights of the rows, and the distinct contexts that they are merged into; None: each row counts once
     kept : (m,) booleans, which of the m rows that were handed in are the n rows here; None for all
 
     """
 
     values: Mapping[str, Values]
     actions: Sequence[Any]
-    kept: Bools | None = field(default=None, kw_only=True)
+    merged: WeightedRows | None = None
+    kept: Bools | None = None
 
     def __len__(self) -> int:
         return len(next(iter(self.values.values())))
@@ -103,10 +94,3 @@ class NamedRows:
         """Return a table (n, K) that is ``weights`` (n,) at an action and 0 elsewhere, or the other way round."""
         at = np.arange(len(self.actions)) == self.number(action)
         return np.where(at != others, np.asarray(weights, dtype=float)[:, None], 0.0)
-
-
-@dataclass(frozen=True)
-class FittedRows(NamedRows):
-    """What a fit knows: the rows, with their weights."""
-
-    rows: WeightedRows

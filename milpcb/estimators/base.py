@@ -14,9 +14,8 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from milpcb.constraints import LabelConstraint
+from milpcb.constraints import LabelConstraint, NamedRows
 from milpcb.constraints.binding import bind_all
-from milpcb.constraints.rows import FittedRows
 from milpcb.core.checks import check_gap, check_time_limit, choice, whole
 from milpcb.data.actions import action_name, check_order, named_class, own_names
 from milpcb.data.columns import Column, Membership, Number, encoded
@@ -158,7 +157,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         contexts.setflags(write=False)
         each = read_weights(sample_weight, len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
-        rules = bind_all(self._named_constraints(), FittedRows(values, self.actions_.tolist(), rows))
+        rules = bind_all(self._named_constraints(), NamedRows(values, self.actions_.tolist(), rows))
         policies = named_class(self._policies_of(rows), [*map(action_name, self.actions_.tolist())])
         kind = self._kind(open_class(policies, contexts), constrained=bool(rules))
         return Problem(policies, contexts, tuple(rules), kind)
@@ -212,7 +211,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
-        rules = bind_all(self._named_constraints(), FittedRows(features.values, actions.tolist(), rows, kept=kept))
+        rules = bind_all(self._named_constraints(), NamedRows(features.values, actions.tolist(), rows, kept))
         self._search(policies, rows, costs, rules, features.schema, columns, actions, sign)
         return self
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from milpcb.constraints.binding import bind_all
 from milpcb.constraints.by_names import ShareAtMost
-from milpcb.constraints.rows import FittedRows
+from milpcb.constraints.rows import NamedRows
 from milpcb.core.checks import choice, real
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
@@ -172,7 +172,7 @@ class FromBatches(PolicyEstimator):
         actions = np.array(layout.actions)
         contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
-        rules = bind_all(self.constraints, FittedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
+        rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts, rows)
         self.scores_, self.stand_in_ = None, found
         costs = sign * found.scores
