@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from milpcb.bets import STAKES, loss, price
+from milpcb.blocks import Blocks, Changes, InTurn, ProvedChange
 from milpcb.core.checks import LARGEST, whole
 from milpcb.errors import InputError
 from milpcb.types import Answer, Floats, FoundPolicy, Stop
@@ -76,6 +77,7 @@ class Ledger:
         self.last = 0.0  # the estimate of the last round
         # by row and action: sums of e, (e - c)^2, c^2, and of what each stake proves
         self._cells: dict[tuple[int, int], list[float]] = {}
+        self.blocks = Blocks()
         self.stakes: tuple[float, ...] = ()
         self.bet(*stakes)
 
@@ -83,6 +85,7 @@ class Ledger:
         """Make confident certificates from these ``stakes`` too; before the first round."""
         self.stakes = tuple(dict.fromkeys((*self.stakes, *stakes)))
         self._bets = [(stake, 1 / loss(stake)) for stake in self.stakes]
+        self.blocks.stakes = self.stakes
 
     def add(self, row: int, action: int, cost: float, estimate: float) -> None:
         """Take in a round: the cost of the action played, and its estimate; this is on the path of every round."""
@@ -102,12 +105,13 @@ class Ledger:
             cell[place] += cost + log1p(stake * more) * inverse
             place += 1
 
-    def go_on(self, before: Ledger, added: Iterable[int]) -> None:
+    def go_on(self, before: Ledger, added: Sequence[int]) -> None:
         """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0.
 
         A stake that it did not bet has proved nothing so far.
         """
         self.cost, self.last = before.cost, before.last
+        self.blocks.go_on(before.blocks, list(added))
         known = {stake: OWN + place for place, stake in enumerate(before.stakes)}
         for (row, action), cell in before._cells.items():
             proved = [cell[known[stake]] if stake in known else 0.0 for stake in self.stakes]
@@ -128,11 +132,7 @@ class Ledger:
         milpcb/theory/confidence.md.
         """
         self._check_rows(oracle)
-        if np.isnan(oracle.log_union):
-            raise InputError(
-                "how many policies there are is not known before all contexts are; hand in an oracle that is opened on "
-                "all contexts, or take a class with explicit cut points and kind 'search'"
-            )
+        self._check_union(oracle)
         least = 0.0  # what the best policy has paid, at least
         for table, paid_for in self._stakes(oracle, confidence):
             if float(table.max(axis=1, initial=0.0).sum()) - paid_for > least:  # else no policy can prove more
@@ -157,8 +157,71 @@ class Ledger:
         """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""
         return price(stake, log_size, len(self.stakes), confidence)
 
-    def _check_rows(self, oracle: Minimiser) -> None:
-        rows = max((row for row, _ in self._cells), default=-1) + 1
+    def in_turn(self, oracle: Minimiser, most: int, confidence: float | None = None) -> list[InTurn]:
+        """Return what the best 1, 2, ..., ``most`` policies in turn have paid, and after which rounds they change.
+
+        That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at
+        once: statements 20 and 21 of milpcb/theory/changes.md. It takes n (n + 1) / 2 minimisations for n blocks, of
+        each stake that may prove more than those before it. ``most`` is cut off at n.
+        """
+        self._check_rows(oracle, self.blocks.contexts())
+        shape = (oracle.n_contexts, oracle.n_actions)
+        if confidence is None:
+            return self.blocks.in_turn(0, shape, lambda t: proved_total(oracle.minimise(t)), most, 0.0)
+        self._check_union(oracle)
+        found = [InTurn(0.0, ())] * min(most, self.blocks.count())
+        for place, stake in enumerate(self.stakes, 1):
+            prices = [self._price_in_turn(oracle, stake, turns, confidence) for turns in range(1, len(found) + 1)]
+            together = oracle.minimise(self.blocks.tables(place, *shape).sum(axis=0)).upper
+            if all(together - own <= best.total for own, best in zip(prices, found, strict=True)):
+                continue  # several in turn prove less before the price, and pay more
+            turns = self.blocks.in_turn(
+                place, shape, lambda table: oracle.minimise(table).lower, most, -1 / loss(stake)
+            )
+            proved = (InTurn(turn.total - own, turn.after) for turn, own in zip(turns, prices, strict=True))
+            found = [max(pair) for pair in zip(found, proved, strict=True)]
+        return found
+
+    def change(self, oracle: Minimiser, most: int, confidence: float) -> ProvedChange | None:
+        """Return a proof that no policy has paid as little as the fewest of 2, ..., ``most`` in turn, None for none.
+
+        It is wrong after any of all rounds with probability 1 - ``confidence`` at most: half of that for what the best
+        policy has paid at least, half for what the others have paid at most, by their gains 1 - c. Statement 22.
+        """
+        self._check_rows(oracle, self.blocks.contexts())
+        half = (1 + confidence) / 2
+        single = self.cost - self.confident(oracle, half)
+        shape, G, played = (oracle.n_contexts, oracle.n_actions), len(self.stakes), self.blocks.played()
+        found = [InTurn(float(played), ())] * min(most, self.blocks.count())
+        for place, stake in enumerate(self.stakes, 1 + G):
+            prices = [self._price_in_turn(oracle, stake, turns, half) for turns in range(1, len(found) + 1)]
+            if played - self.blocks.tables(place, *shape).max(axis=2).sum() + min(prices[1:], default=np.inf) >= single:
+                continue  # nobody can have paid less
+            turns = self.blocks.in_turn(place, shape, lambda t: -gained(oracle, t), most, 1 / loss(stake))
+            proved = (InTurn(played + turn.total + own, turn.after) for turn, own in zip(turns, prices, strict=True))
+            found = [min(pair) for pair in zip(found, proved, strict=True)]
+        made = (ProvedChange(len(turn.after), turn.after, single, turn.total) for turn in found[1:])
+        return next((change for change in made if change.in_turn < single), None)
+
+    def changes(self, oracle: Minimiser, most: int, confidence: float | None = None) -> Changes:
+        """Return certificates against the best 1, ..., ``most`` policies in turn; with a ``confidence``, a proof."""
+        found = self.in_turn(oracle, most, confidence)
+        proof = None if confidence is None else self.change(oracle, most, confidence)
+        certificates = tuple(self.cost - turn.total for turn in found)
+        return Changes(certificates, tuple(turn.after for turn in found), confidence, proof)
+
+    def _price_in_turn(self, oracle: Minimiser, stake: float, turns: int, confidence: float) -> float:
+        return self.price(stake, self.blocks.log_union(turns, oracle.log_union), confidence)
+
+    def _check_union(self, oracle: Minimiser) -> None:
+        if np.isnan(oracle.log_union):
+            raise InputError(
+                "how many policies there are is not known before all contexts are; hand in an oracle that is opened on "
+                "all contexts, or take a class with explicit cut points and kind 'search'"
+            )
+
+    def _check_rows(self, oracle: Minimiser, rows: int = 0) -> None:
+        rows = max(rows, max((row for row, _ in self._cells), default=-1) + 1)
         if rows > oracle.n_contexts:
             raise InputError(
                 f"the play was on row {rows - 1}, and the oracle has {oracle.n_contexts} contexts; "
@@ -182,7 +245,7 @@ class Ledger:
         """Return the certificate against the policies of the oracle, whose rows are the play's: one minimisation."""
         self._check_rows(oracle)
         answer = oracle.minimise(self.totals(oracle.n_contexts, oracle.n_actions))
-        value = self.cost - (answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower))
+        value = self.cost - proved_total(answer)
         if answer.policy is None:
             return Certificate(value, np.nan, None)
         labels = np.asarray(answer.policy.predict(oracle.contexts)).tolist() if self._cells else []
@@ -191,12 +254,13 @@ class Ledger:
 
     def state(self) -> list[Any]:
         """Return everything that ``restore`` needs, as plain data."""
-        return [self.cost, [[row, action, *cell] for (row, action), cell in self._cells.items()]]
+        return [self.cost, [[row, action, *cell] for (row, action), cell in self._cells.items()], self.blocks.state()]
 
     def restore(self, state: Iterable[Any]) -> None:
         """Go on from a saved state."""
-        cost, cells = state
+        cost, cells, blocks = state
         self.cost, self.last = float(cost), 0.0
+        self.blocks.restore(blocks)
         self._cells = {
             (whole("row", row, 0), whole("action", action, 0)): self._restored(sums) for row, action, *sums in cells
         }
@@ -205,3 +269,13 @@ class Ledger:
         if len(sums) != OWN + len(self._bets):
             raise ValueError(f"a cell has {len(sums)} sums, not {OWN + len(self._bets)}")
         return [float(number) for number in sums]
+
+
+def proved_total(answer: Answer) -> float:
+    """Return the least total of costs >= 0, or a proved lower bound where the oracle stopped early."""
+    return answer.upper if answer.stop is Stop.OPTIMAL else max(0.0, answer.lower)
+
+
+def gained(oracle: Minimiser, gains: Floats) -> float:
+    """Return the largest total of gains >= 0, or that of a policy which the oracle found."""
+    return max(0.0, -oracle.minimise(-gains).upper)

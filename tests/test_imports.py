@@ -31,6 +31,7 @@ LAYERS = (
     ("milpcb.rng", "milpcb.types"),
     ("milpcb.core",),
     ("milpcb.bets", "milpcb.data", "milpcb.plugins", "milpcb.program"),
+    ("milpcb.blocks",),
     ("milpcb.constraints", "milpcb.ledger"),
     ("milpcb.protocols",),
     ("milpcb.listed",),

@@ -9,6 +9,7 @@ import numpy as np
 from milpcb.bandit.parts import BanditParts
 from milpcb.bandit.rule import RuleInForce
 from milpcb.bandit.statement import DecisionCounts, in_words, sentences
+from milpcb.blocks import Changes
 from milpcb.core.checks import check_confidence
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
@@ -48,14 +49,23 @@ class BanditAnswers(BanditParts):
             log = self._rounds.log
             return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
 
-    def certificate(self, *, confidence: float | None = None) -> float:
+    def certificate(self, *, confidence: float | None = None, changes: int | None = None) -> float:
         """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
 
         With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
         at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
+        ``changes`` lets the policies compared with change that often: see ``changes``.
         """
         with self.lock:
-            return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence)
+            return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence, changes=changes)
+
+    def changes(self, *, confidence: float | None = None, most: int = 9) -> Changes:
+        """Return certificates against the best policies in turn, with 0, ..., ``most`` changes; see Learner.changes.
+
+        Print it. With a ``confidence``, and where it can be had, there is a proof that no single policy would do.
+        """
+        with self.lock:
+            return self._rounds.learner.changes(self._rounds.allowed(), confidence=confidence, most=most)
 
     def certificate_error(self) -> float:
         """Return the standard error of ``certificate()``."""
@@ -85,9 +95,10 @@ class BanditAnswers(BanditParts):
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
 
         What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
-        would have paid, or why that is not known yet and when it may be; with a baseline the promise that is kept, and
-        what the baseline would have cost at least; decisions that are open or were given up; the rule in force. Rewards
-        are stated as rewards. Raises what ``certificate`` raises.
+        would have paid, or why that is not known yet and when it may be; where it is proved, that two policies in turn
+        would have been better than every single one, and when the second began; with a baseline the promise that is
+        kept, and what the baseline would have cost at least; decisions that are open or were given up; the rule in
+        force. Rewards are stated as rewards. Raises what ``certificate`` raises.
         """
         confidence = check_confidence(confidence)
         with self.lock:
@@ -96,12 +107,13 @@ class BanditAnswers(BanditParts):
             most = learner.certificate(oracle, confidence=confidence) if learner.played else 0.0
             empty = learner.played and most >= learner.ledger.cost
             covered = learner.ledger.covered(oracle, confidence) if empty else 1.0
+            change = None if empty or not learner.played else learner.ledger.change(oracle, 2, confidence)
             compared = in_words(self._policies, constrained=bool(self._constraints))
             counted = DecisionCounts(
                 len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated
             )
             self._stated = (learner.played, learner.ledger.cost)
-            stated = sentences(learner, most, covered, confidence, self._settings, compared, counted)
+            stated = sentences(learner, most, covered, confidence, self._settings, compared, counted, change)
             return "\n".join([stated, *self._rounds.log.sentences()])
 
     def log(self) -> Log:

@@ -98,7 +98,7 @@ class DecisionRounds:
         """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
         row = self._row(context)
         tables, _ = self._tables(context) if self.changing else ([], ())
-        self.learner.take_over(row, law)
+        self.learner.take_over(row, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
         self._enter_unbound(row, tables)
 

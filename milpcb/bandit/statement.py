@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from milpcb.blocks import ProvedChange
 from milpcb.protocols import Learner
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
@@ -49,6 +50,7 @@ def sentences(
     settings: Mapping[str, Any],
     compared: str,
     counted: DecisionCounts,
+    change: ProvedChange | None = None,
 ) -> str:
     """Return the sentences; what is stated to be at most, or at least, a number is rounded so that it still is.
 
@@ -60,6 +62,7 @@ def sentences(
     settings : of the bandit
     compared : what the best of is compared with, in words
     counted : decisions by what became of them
+    change : a proof with ``confidence`` that two in turn would have been better than every single one
 
     """
     n, paid = learner.played, learner.ledger.cost
@@ -72,6 +75,7 @@ def sentences(
     if most < paid:
         amount = f"{_count(ceil(counted.unit * most))} {'more' if counted.rewards is None else 'less'}"
         lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
+        lines += _of_change(change, confidence, counted)
     else:
         reason = _reason(n, covered, counted)
         lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence: {reason}.")
@@ -104,6 +108,16 @@ def _reason(n: int, covered: float, counted: DecisionCounts) -> str:
         return f"nothing that was learnt shows that it would have {worse}"
     enough = _count(ceil(n / min(covered, 1.0)))
     return f"{_count(n)} are too few to know it from chance. If costs go on like this, some {enough} will do"
+
+
+def _of_change(change: ProvedChange | None, confidence: float, counted: DecisionCounts) -> list[str]:
+    """Return the sentence on a change of the world, which is only made where it is proved."""
+    if change is None:
+        return []
+    as_good = "cost as little" if counted.rewards is None else "earned as much"
+    in_turn = f"as two in turn, the second once {_count(change.after[0])} decisions were learnt"
+    none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
+    return [f"With {_percent(confidence)} confidence {none}"]
 
 
 def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: DecisionCounts) -> list[str]:

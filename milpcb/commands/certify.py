@@ -9,10 +9,10 @@ import click
 
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import err, out
-from milpcb.core.checks import check_confidence
+from milpcb.core.checks import check_confidence, whole
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
-from milpcb.ledger import Ledger
+from milpcb.ledger import Ledger, Minimiser
 from milpcb.plugins import local_classes
 from milpcb.types import Floats
 
@@ -46,6 +46,7 @@ class Actions(NamedTuple):
 @click.option("--solver", help="Solver, see milpcb solvers [default: highs, for kinds that use one].")
 @click.option("--time-limit", type=float, help="Seconds for a solver; a proved lower bound certifies too.")
 @click.option("--confidence", default=0.95, show_default=True, help="Of the certificate about this very run.")
+@click.option("--changes", type=int, help="Against the best policies in turn too, with up to so many changes.")
 @click.pass_context
 def certify(
     ctx: click.Context,
@@ -56,6 +57,7 @@ def certify(
     solver: str | None,
     time_limit: float | None,
     confidence: float,
+    changes: int | None,
 ) -> None:
     """Bound the regret of the decisions in LOG against the best policy of a class, from the costs that LOG holds.
 
@@ -67,6 +69,7 @@ def certify(
     from milpcb.oracles import open_oracle
 
     check_confidence(confidence)
+    most = None if changes is None else whole("--changes", changes, 0) + 1
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
     for note in remarks(log):
@@ -94,7 +97,10 @@ def certify(
         "if costs did not react to the play; "
         "the regret of this one run may lie above it. The policy shown has the least estimated cost."
     )
-    if max(played.costs) > 1:
+    with_confidence = max(played.costs) <= 1
+    if most is not None:
+        _print_changes(ledger, oracle, most, confidence if with_confidence else None)
+    if not with_confidence:
         out.print("There is no certificate with confidence, as some costs are above 1; divide them by the largest.")
         return
     out.print(f"{100 * confidence:.10g}% certificate: {ledger.confident(oracle, confidence):,.6g}")
@@ -183,9 +189,16 @@ def _number(label: str) -> float | None:
     return None if found is None else float(found)
 
 
+def _print_changes(ledger: Ledger, oracle: Minimiser, most: int, confidence: float | None) -> None:
+    """Print the table of certificates by number of changes, in the mean, and with confidence where there is one."""
+    for sure in (None, confidence)[: 1 if confidence is None else 2]:
+        out.print(str(ledger.changes(oracle, most, sure)))
+
+
 def _ledger(log: Rounds, played: list[int]) -> Ledger:
     """Return the ledger of the rounds, each on a row of its own."""
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(played, log.costs, log.probabilities, strict=True)):
         ledger.add(row, action, cost, cost / chance)
+        ledger.blocks.add(row, row, action, cost, 1 / chance)
     return ledger

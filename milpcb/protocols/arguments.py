@@ -44,6 +44,7 @@ def checked_constructor(init: Callable[..., None]) -> Callable[..., None]:
             given = {name: bound.arguments.get(name, value) for name, value in named.items()} | dropped
             self._given = {name: value for name, value in given.items() if name not in ("oracle", "pool")}
         init(*bound.args, **bound.kwargs)
+        self.ledger.blocks.plan(self.horizon)
 
     return checked
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.checks import check_confidence
+from milpcb.blocks import Changes
+from milpcb.core.checks import check_confidence, whole
 from milpcb.errors import InputError, OracleInexact
 from milpcb.ledger import Certificate, Ledger, Minimiser
 from milpcb.protocols.oracles import ValueOracle
@@ -34,7 +35,9 @@ class Certified:
         del confidence
         return np.nan
 
-    def certificate(self, oracle: Minimiser | None = None, *, confidence: float | None = None) -> float:
+    def certificate(
+        self, oracle: Minimiser | None = None, *, confidence: float | None = None, changes: int | None = None
+    ) -> float:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
         It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
@@ -46,13 +49,32 @@ class Certified:
         it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and
         where they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
 
+        With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
+
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
         Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is
         not known beforehand.
         """
+        if changes is not None:
+            sure = None if confidence is None else check_confidence(confidence)
+            most = whole("changes", changes, 0) + 1
+            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure)[-1].total
         if confidence is None:
             return self.certify(oracle).value
         return self.ledger.confident(self._compared(oracle), check_confidence(confidence))
+
+    def changes(self, oracle: Minimiser | None = None, *, confidence: float | None = None, most: int = 9) -> Changes:
+        """Return certificates against the best sequence of policies with 0, 1, ..., ``most`` changes; print it.
+
+        Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else blocks
+        of 100 rounds, later of a tenth of all rounds before. A round is in the block of the number of rounds that were
+        finished when it began. With a ``confidence`` all certificates hold at once, with that chance, and likewise the
+        proof of a change, where there is one: no single policy has paid as little as some in turn. Statements 20 to 22
+        of milpcb/theory/changes.md. It asks for n (n + 1) / 2 minima of n blocks, and with a confidence for twice as
+        many for each stake of milpcb.bets. Raises what ``certificate`` raises.
+        """
+        sure = None if confidence is None else check_confidence(confidence)
+        return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
         """Return the standard error of ``certificate()``, by one minimisation.

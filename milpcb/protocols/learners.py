@@ -62,6 +62,7 @@ class Learner(Certified, ABC):
     horizon: int | None = None
     played: int = 0
     late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
+    _before: int = 0  # of a late round: how many were finished when it began
     note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
     kept: ClassVar[tuple[str, ...] | None] = None
     _aside: int = 0  # rounds put aside
@@ -179,13 +180,16 @@ class Learner(Certified, ABC):
         turn, self._turn = self._turn, None  # an error from here on ends the round, and it counts as not played
         estimate = self._learn(played_row, action, cost, probability)
         if estimate is None:
-            estimate = cost / probability
+            estimate, weight = cost / probability, 1.0 / probability
         elif not 0.0 <= estimate < np.inf:
             raise InputError(
                 f"{type(self).__name__}._learn must return an estimate of 0 or more, got {shown(estimate)}"
             )
-        self.late, self.note = False, None
+        else:
+            weight = estimate / cost if cost else 1.0
         self.ledger.add(played_row, action, cost, estimate)
+        self.ledger.blocks.add(self._before if self.late else self.played, played_row, action, cost, weight)
+        self.late, self.note = False, None
         if self.full_information:
             self._turn, self._learnt = turn, (action, cost)
         else:
@@ -255,10 +259,13 @@ class Learner(Certified, ABC):
             reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
         self._turn, self.late, self.note = (aside.row, aside.q), self.played > aside.played, aside.note
+        self._before = aside.played
         self._aside -= 1
 
-    def take_over(self, row: int, q: list[float]) -> None:
+    def take_over(self, row: int, q: list[float], begun: int = 0) -> None:
         """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
+
+        ``begun`` is how many rounds of this one were finished before, as far as was known before the action was drawn.
 
         For decisions that a saved state does not know of any more. Their estimates are as right on average as those of
         rounds played here. Raises InputError where the learner takes rounds in order only, while another round is not
@@ -268,7 +275,7 @@ class Learner(Certified, ABC):
             raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
         if self.horizon is not None and self.played + self._aside >= self.horizon:
             raise InputError(f"{self._round()} is past the horizon of {self.horizon}; no other can be taken over")
-        self._turn, self.late = (row, q), True
+        self._turn, self.late, self._before = (row, q), True, begun
 
     def go_on(self, before: Self) -> None:
         """Go on from a learner of the same options and rows, whose actions are the first of this one's.
@@ -284,7 +291,7 @@ class Learner(Certified, ABC):
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note]
+        turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note, self._before]
         kept = {"played": self.played, "turn": turn, "aside": self._aside, "ledger": self.ledger.state()}
         return {"learner": type(self).__name__, **kept, **self._state()}
 
@@ -305,6 +312,7 @@ class Learner(Certified, ABC):
             )
             self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
             self.late, self.note = (False, None) if turn is None else (bool(turn[3]), turn[4])
+            self._before = 0 if turn is None else whole("begun", turn[5], 0)
             self._aside = whole("aside", state["aside"], 0)
             self.ledger.restore(state["ledger"])
             self._restore({key: value for key, value in state.items() if key not in _KEPT})

@@ -160,3 +160,17 @@ def test_a_log_that_may_have_an_action_zero_is_told_apart(milpcb_, write, tmp_pa
     write(tmp_path, {"log.csv": "a,action,cost,probability\n0,1,1,0.5\n1,2,1,0.5\n"})
     done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--actions", "3")
     assert (done.returncode, "action 0" in done.stdout) == (0, True), done
+
+
+def test_certificates_against_policies_in_turn_are_printed(logged, milpcb_, write, tmp_path):
+    """In the mean and with confidence, a line for each number of changes; none below 0 is asked for."""
+    write(tmp_path, {"log.csv": logged[0]})
+    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--changes", "2")
+    assert done.returncode == 0, done
+    lines = done.stdout.splitlines()
+    first = next(place for place, line in enumerate(lines) if line.startswith("changes   certificate"))
+    assert [line.split()[0] for line in lines[first + 1 : first + 8]] == ["0", "1", "2", "changes", "0", "1", "2"]
+    assert f"{logged[1].value:,.1f}" in lines[first + 1]
+    refused = milpcb_(tmp_path, "certify", "log.csv", "--changes", "-1")
+    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
+    assert "--changes must be an integer of at least 0" in refused.stderr
