@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from milpcb.theory.coins.baseline import PromiseVerdict
+    from milpcb.theory.coins.changes import InTurnVerdict
     from milpcb.theory.coins.confidence import ConfidentVerdict
     from milpcb.theory.coins.runs import RunVerdict
     from milpcb.theory.coins.verdicts import CoinVerdict
@@ -31,6 +32,7 @@ COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
 COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played", "stated")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
+IN_TURN_COLUMNS = ("less - delta", "more - delta", "regret - delta")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
 DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
@@ -80,6 +82,8 @@ Columns:
         the chance that a certificate with confidence 1 - delta is ever wrong, of
         a policy's cost or of regret, less delta, where costs react to every
         action so as to make that likeliest; must not be above 0
+  less - delta, more - delta
+        the same for what several policies in turn cost at least, and at most
   difference
         the largest between the mean cost of a round where the future is drawn
         once, and where it is drawn afresh in each round; must be 0 where ties
@@ -136,6 +140,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
         _verify_one_draw(quick=quick)
         _verify_learners(quick=quick)
         _verify_confidence()
+        _verify_changes()
         _verify_baseline()
 
 
@@ -218,6 +223,19 @@ def _verify_confidence() -> None:
     )
 
 
+def _verify_changes() -> None:
+    from milpcb.theory.coins.changes import IN_TURN, IN_TURN_MUTANTS, judge_in_turn
+
+    verdicts = _each([*IN_TURN, *IN_TURN_MUTANTS], judge_in_turn)
+    good, bad = verdicts[: len(IN_TURN)], verdicts[len(IN_TURN) :]
+    out.print(_table("policies in turn", IN_TURN_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
+    _complain(good, bad)
+    out.print(
+        f"{len(good)} learners state nothing of policies in turn that is wrong more often than delta, at once for any "
+        f"number of changes; all {len(bad)} mutants are rejected, as they should be"
+    )
+
+
 def _verify_baseline() -> None:
     from milpcb.theory.coins.baseline import PROMISING, PROMISING_MUTANTS, judge_promise
 
@@ -272,7 +290,7 @@ def _coin_row(verdict: CoinVerdict) -> Row:
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
-def _confident_row(verdict: ConfidentVerdict | PromiseVerdict) -> Row:
+def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PromiseVerdict) -> Row:
     return [verdict.name, *(f"{float(excess):.4f}" for excess in verdict.excess)], verdict.passes
 
 
@@ -286,8 +304,10 @@ def _short(slack: Fraction) -> str:
 
 
 def _complain(
-    good: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict | DrawVerdict],
-    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | PromiseVerdict | DrawVerdict],
+    good: Sequence[
+        Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | InTurnVerdict | PromiseVerdict | DrawVerdict
+    ],
+    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | InTurnVerdict | PromiseVerdict | DrawVerdict],
 ) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]

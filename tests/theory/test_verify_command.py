@@ -19,7 +19,7 @@ from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError, UnknownNameError
 from milpcb.plugins import registry
 from milpcb.theory import games, one_draw
-from milpcb.theory.coins import baseline, confidence, learners, mutants, runs
+from milpcb.theory.coins import baseline, changes, confidence, learners, mutants, runs
 
 GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
 SHOWN = ("exp4, certified", "epsilon-greedy", "ftpl, adaptive", "doubling, exp4")
@@ -65,6 +65,8 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     monkeypatch.setattr(one_draw, "DRAW_MUTANTS", one_draw.DRAW_MUTANTS[-2:])
     monkeypatch.setattr(confidence, "CONFIDENT", confidence.CONFIDENT[:1])
     monkeypatch.setattr(confidence, "CONFIDENT_MUTANTS", confidence.CONFIDENT_MUTANTS[:2])
+    monkeypatch.setattr(changes, "IN_TURN", changes.IN_TURN[1:2])
+    monkeypatch.setattr(changes, "IN_TURN_MUTANTS", changes.IN_TURN_MUTANTS[2:])
     monkeypatch.setattr(baseline, "PROMISING", baseline.PROMISING[:1])
     monkeypatch.setattr(baseline, "PROMISING_MUTANTS", baseline.PROMISING_MUTANTS[:2])
     judge = functools.partial(baseline.judge_promise, games=baseline.GAMES[:1], promises=baseline.PROMISES[:1])
@@ -93,9 +95,9 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     done = verify()
     assert (done.exit_code, done.exception, done.stderr) == (0, None, "")
     lines = [line.split() for line in done.stdout.splitlines()]
-    heads = (["run"], ["one", "draw"], ["learner"], ["with", "confidence"], ["with", "a"])
+    heads = (["run"], ["one", "draw"], ["learner"], ["with", "confidence"], ["policies"], ["with", "a"])
     starts = [next(i for i, line in enumerate(lines) if line[: len(head)] == head) for head in heads]
-    for (start, end), rejected in zip(pairwise([0, *starts, len(lines)]), (15, 9, 2, 3, 2, 2), strict=True):
+    for (start, end), rejected in zip(pairwise([0, *starts, len(lines)]), (15, 9, 2, 3, 2, 2, 2), strict=True):
         table = lines[start:end]
         verdicts = [line[-1] for line in table if line and line[-1] in {"pass", "REJECT"}]
         assert len(verdicts) > rejected

@@ -1,0 +1,238 @@
+"""The exact chance that what is stated of policies in turn is ever wrong, against costs that react to what was played.
+
+A sequence of policies that change at the ends of blocks labels pairs of a block and a context. So its total is that of
+one labeling, and milpcb.theory.coins.confidence goes over all adversaries as it does for single policies. Statements 21
+and 22 of milpcb/theory/changes.md prove that no adversary makes a wrong statement likelier than delta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, product
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.bets import loss
+from milpcb.blocks import Blocks
+from milpcb.learners import Uniform
+from milpcb.ledger import Ledger
+from milpcb.protocols import Learner
+from milpcb.theory.coins.confidence import Statement, optimistic, worst_chance
+from milpcb.theory.coins.draws import Coins
+from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
+from milpcb.theory.coins.learners import CoinLearner, exp4
+from milpcb.theory.coins.trees import Node, tree
+from milpcb.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class InTurnGame:
+    """A game, the numbers of rounds after which blocks end, whether these are all there will be, and a statement."""
+
+    game: CoinGame
+    ends: tuple[int, ...]
+    planned: bool
+    statement: Statement
+
+
+_FAIR = CoinGame(OPPOSITE, (0,) * 4, ((1.0, -1.0),))
+_FOUR = CoinGame(((0,), (1,), (2,), (3,)), (0,) * 3, ((0.0,) * 4,))
+IN_TURN_GAMES = (
+    *(InTurnGame(_FAIR, (1, 2, 4), planned, Statement(0.95, 0.56)) for planned in (True, False)),
+    InTurnGame(_FAIR, (1, 2, 3, 4), True, Statement(0.95, 0.3)),
+    InTurnGame(CoinGame(ALL_FOUR, (0, 1, 0), ((0.0,) * 4,)), (1, 3), True, Statement(0.9, 0.8)),
+)
+MORE_ACTIONS = InTurnGame(_FOUR, (1, 2, 3), True, Statement(0.95, 0.87))
+
+
+@dataclass(frozen=True)
+class StatedInTurn:
+    """A learner whose statements on policies in turn are judged; ``blocks`` makes the sums and prices of them."""
+
+    name: str
+    learner: CoinLearner
+    blocks: type[Blocks] = Blocks
+    games: tuple[InTurnGame, ...] = IN_TURN_GAMES
+
+
+class InTurnChances(NamedTuple):
+    """The worst chances that a sequence ever costs less, or more, than is stated, and that a certificate is wrong."""
+
+    floor: Fraction
+    ceiling: Fraction
+    certificate: Fraction
+
+
+@dataclass(frozen=True)
+class InTurnVerdict:
+    """The chances, less what is allowed, where they are largest over games."""
+
+    name: str
+    excess: InTurnChances
+    places: tuple[InTurnGame, ...]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is wrong more often than it may be."""
+        return not self.violations()
+
+    def violations(self) -> list[str]:
+        """Return what is violated and where, one line each."""
+        what = ("P[a sequence costs less than stated]", "P[it costs more]", "P[regret > certificate]")
+        return [
+            f"{name} is {float(excess + place.statement.allowed):.4f}, above {place.statement.delta:g}, for {place}"
+            for name, excess, place in zip(what, self.excess, self.places, strict=True)
+            if excess > 0
+        ]
+
+
+class _Seen(NamedTuple):
+    """What is stated: at least and at most of each sequence (M,), and certificates by number of policies."""
+
+    floors: Floats
+    ceilings: Floats
+    certificates: list[float]
+
+
+def judge_in_turn(judged: StatedInTurn) -> InTurnVerdict:
+    """Return the verdict over the games, up to the first in which something is wrong too often."""
+    found: list[list[Fraction]] = []
+    for played in judged.games:
+        found.append([chance - played.statement.allowed for chance in in_turn_chances(judged, played)])
+        if max(found[-1]) > 0:
+            break
+    worst = [max(range(len(found)), key=lambda place: found[place][which]) for which in range(3)]
+    excess = InTurnChances(*(found[place][which] for which, place in enumerate(worst)))
+    return InTurnVerdict(judged.name, excess, tuple(judged.games[place] for place in worst))
+
+
+def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:
+    """Return the worst chances of one learner in one game."""
+    game, statement = played.game, played.statement
+    oracle, coins, m, T = game.oracle(), game.coins(), len(game.labelings[0]), len(game.rows)
+    block = np.searchsorted(played.ends[:-1], np.arange(T), side="right")
+    n = int(block[-1]) + 1
+    every, least = _labelings(np.array(game.labelings), n)
+    learner = judged.learner.make(oracle, T, coins)
+    learner.ledger = Ledger([statement.stake])
+    learner.ledger.blocks = judged.blocks(played.ends, planned=played.planned)
+    learner.ledger.bet()
+    prices = _prices(learner.ledger.blocks, len(game.labelings), n, statement)
+
+    def proved(blocks: Blocks, place: int) -> Floats:
+        tables = np.zeros((n, m, oracle.n_actions))
+        tables[: blocks.count()] = blocks.tables(place, m, oracle.n_actions)
+        return np.asarray(tables.reshape(n * m, -1)[np.arange(n * m), every].sum(axis=1) - prices)
+
+    def seen(learner: Learner) -> _Seen:
+        ledger = learner.ledger
+        turns = ledger.in_turn(oracle, n, 1 - statement.delta)
+        ceilings = ledger.blocks.played() - proved(ledger.blocks, 2)
+        return _Seen(proved(ledger.blocks, 1), ceilings, [ledger.cost - turn.total for turn in turns])
+
+    root = tree(learner, game.rows, oracle, seen, coins)
+    rows = (block * m + np.array(game.rows)).tolist()
+
+    def floor_is_wrong(node: Node, totals: Ints) -> bool:
+        return bool((node.seen.floors > totals).any())
+
+    def ceiling_is_wrong(node: Node, totals: Ints) -> bool:
+        return bool((node.seen.ceilings < totals).any())
+
+    def certificate_is_wrong(node: Node, totals: Ints) -> bool:
+        return any(
+            node.paid - totals[least <= pieces].min() > stated
+            for pieces, stated in enumerate(node.seen.certificates, 1)
+        )
+
+    wrongs = (floor_is_wrong, ceiling_is_wrong, certificate_is_wrong)
+    return InTurnChances(*(worst_chance(root, rows, every, wrong) for wrong in wrongs))
+
+
+def _labelings(labelings: Ints, n: int) -> tuple[Ints, Ints]:
+    """Return the labels of all sequences by block and context (M, n m), and the number of policies in turn (M,)."""
+    which = np.array(list(product(range(len(labelings)), repeat=n)))
+    return labelings[which].reshape(len(which), -1), 1 + (np.diff(which, axis=1) != 0).sum(axis=1)
+
+
+def sequences(n_policies: int, n_blocks: int) -> Iterator[tuple[int, tuple[int, ...], tuple[int, ...]]]:
+    """Yield the number of policies in turn, the policy of each block, and after which blocks the next one begins."""
+    for pieces in range(1, n_blocks + 1):
+        for after in combinations(range(1, n_blocks), pieces - 1):
+            for policies in product(range(n_policies), repeat=pieces):
+                yield pieces, tuple(np.repeat(policies, np.diff([0, *after, n_blocks])).tolist()), after
+
+
+def _prices(blocks: Blocks, n_policies: int, n: int, statement: Statement) -> Floats:
+    """Return the least price of each sequence (M,), of all ways in which it can be written."""
+    found = dict.fromkeys(product(range(n_policies), repeat=n), np.inf)
+    for pieces, which, after in sequences(n_policies, n):
+        union = blocks.log_union(pieces, np.log(n_policies)) + sum(map(blocks.log_change, after))
+        found[which] = min(found[which], union - np.log(statement.delta))
+    return np.array(list(found.values())) / loss(statement.stake)
+
+
+def uniform(oracle: Any, horizon: int, coins: Coins) -> Learner:
+    """Return uniform play."""
+    del horizon, coins
+    return Uniform(oracle.n_actions)
+
+
+_UNIFORM = CoinLearner("uniform", uniform)
+IN_TURN = [
+    StatedInTurn("uniform", _UNIFORM, games=(*IN_TURN_GAMES, MORE_ACTIONS)),
+    StatedInTurn("exp4", CoinLearner("exp4", exp4)),
+    StatedInTurn("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic)),
+]
+
+
+# ------------------------------------------------------------------- with one thing wrong
+
+
+class OneNumber(Blocks):
+    """Forgets that the number of policies in turn may be any."""
+
+    def log_union(self, pieces: int, log_size: float) -> float:
+        """Return too little."""
+        return super().log_union(pieces, log_size) - log(pieces * (pieces + 1))
+
+
+class PriceOfOne(Blocks):
+    """Takes the number of policies for that of the sequences of them."""
+
+    def log_union(self, pieces: int, log_size: float) -> float:
+        """Return too little."""
+        return super().log_union(pieces, log_size) - (pieces - 1) * log_size
+
+
+class EndsAfterwards(Blocks):
+    """Chooses how often policies change, and where, after the run, as if that had been given."""
+
+    def log_change(self, block: int) -> float:
+        """Return nothing."""
+        del block
+        return 0.0
+
+    def log_union(self, pieces: int, log_size: float) -> float:
+        """Return too little."""
+        return pieces * log_size
+
+
+class BlocksOfActions(Blocks):
+    """Puts rounds into a block that hangs on the action drawn."""
+
+    def add(self, begun: int, row: int, action: int, cost: float, weight: float) -> None:
+        """Count a round as one of the first block, or of a later one."""
+        super().add(self.ends[action] - 1 if action < len(self.ends) else begun, row, action, cost, weight)
+
+
+IN_TURN_MUTANTS = [
+    StatedInTurn("in turn, any number for free", _UNIFORM, OneNumber),
+    StatedInTurn("in turn, price of one", _UNIFORM, PriceOfOne, (MORE_ACTIONS,)),
+    StatedInTurn("in turn, ends chosen afterwards", _UNIFORM, EndsAfterwards),
+    StatedInTurn("in turn, blocks of actions", _UNIFORM, BlocksOfActions),
+]
