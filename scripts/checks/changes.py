@@ -1,0 +1,152 @@
+"""How often what a run states of policies in turn is wrong, and how often a change of the world is proved.
+
+    python scripts/checks/changes.py [learner ...] [--world KIND] [--runs 1000] [--rounds 1000] [--workers 2]
+
+In the worlds "no change", "one change", "four changes" and "ten changes" another tree is right in each part; in
+"drifting" the right tree fades into another one; in "reacting" the action that was likeliest on this context when it
+was last shown costs most. Costs are 0 or 1; trees of depth 1 on 6 yes/no features, 3 actions.
+
+Five times in each run certificates and proof are asked for and compared with the truth: the total of each sequence's
+best, by the same recursion on the true costs. Prints in how many runs any certificate, for 1 to 6 policies in turn, was
+ever below regret, how often a change was proved at the end, or proved and wrong, and the certificates at the end; ends
+with 1 where a statement is wrong more often than one minus the confidence by two standard errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb import open_oracle
+from milpcb.blocks import Changes, least_in_turn
+from milpcb.learners import EpsilonGreedy, Exp4, Uniform
+from milpcb.rng import child, draw_action
+from policies import DecisionTrees
+
+K, FEATURES, CONTEXTS, LOOKS, MOST = 3, 6, 64, 5, 5
+GOOD, BAD = 0.2, 0.6  # chances of a cost
+CHANGES = {"no change": 0, "one change": 1, "four changes": 4, "ten changes": 10, "drifting": 1, "reacting": 0}
+LEARNERS: dict[str, Callable[[Any, int], Any]] = {
+    "exp4": lambda oracle, T: Exp4(oracle, horizon=T, rate="certified"),
+    "exp4, optimistic": lambda oracle, T: Exp4(oracle, horizon=T, rate="certified", estimates="optimistic"),
+    "exp4, no horizon": lambda oracle, _T: Exp4(oracle),
+    "epsilon-greedy": lambda oracle, T: EpsilonGreedy(oracle, horizon=T),
+    "uniform": lambda _oracle, T: Uniform(K, horizon=T),
+}
+
+
+class Outcome(NamedTuple):
+    """What came of one run."""
+
+    above: bool
+    proved: bool
+    wrong: bool
+    certificates: tuple[float, ...]
+
+
+@cache
+def trees() -> Any:
+    """Return the oracle of the class on all contexts."""
+    contexts = np.array([[row >> bit & 1 for bit in range(FEATURES)] for row in range(CONTEXTS)], dtype=float)
+    return open_oracle(DecisionTrees(n_actions=K, depth=1, thresholds=[[0.5]] * FEATURES), contexts, kind="search")
+
+
+def right(count: int, rng: Any) -> Any:
+    """Return the right action (count, m) in each part: that of a tree other than the one before."""
+    found: list[Any] = []
+    while len(found) < count:
+        feature, actions = rng.integers(FEATURES), rng.permutation(K)[:2]
+        labels = actions[trees().contexts[:, feature].astype(int)]
+        if not found or (labels != found[-1]).mean() > 0.7:
+            found.append(labels)
+    return np.array(found)
+
+
+def world(kind: str, rounds: int, rng: Any) -> Callable[[int, int, Any], Any]:
+    """Return the chances of costs (K,) of a round, its row and the q (K,) there when it was last shown."""
+    if kind == "reacting":
+        return lambda _t, _row, q: np.where(np.arange(K) == q.argmax(), 0.8, 0.3)
+    labels, every = right(CHANGES[kind] + 1, rng), np.arange(K)
+    if kind == "drifting":
+        one, other = (np.where(every == labels[part][:, None], GOOD, BAD) for part in (0, 1))
+        return lambda t, row, _q: one[row] * (1 - t / rounds) + other[row] * t / rounds
+    return lambda t, row, _q: np.where(every == labels[t * len(labels) // rounds][row], GOOD, BAD)
+
+
+def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> Outcome:
+    """Play once."""
+    rng = child(seed, "changes", kind)
+    oracle, chances, rows = trees(), world(kind, rounds, rng), rng.integers(CONTEXTS, size=rounds).tolist()
+    learner = LEARNERS[name](oracle, rounds)
+    ends, block = learner.ledger.blocks.ends, 0
+    truth, last, above, wrong = [np.zeros((CONTEXTS, K))], np.full((CONTEXTS, K), 1 / K), False, False
+    for t, row in enumerate(rows):
+        if t == ends[block]:
+            truth.append(np.zeros((CONTEXTS, K)))
+            block += 1
+        costs = (rng.random(K) < chances(t, row, last[row])).astype(float)
+        last[row] = q = learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        truth[-1][row] += costs
+        if (t + 1) % (rounds // LOOKS) == 0:
+            found = learner.changes(oracle, confidence=confidence, most=MOST)
+            best = np.array(best_in_turn(truth))
+            above |= bool((learner.ledger.cost - best[: len(found.certificates)] > found.certificates).any())
+            wrong |= is_wrong(found, best)
+    return Outcome(above, found.proof is not None, wrong, found.certificates)
+
+
+def best_in_turn(truth: list[Any]) -> list[float]:
+    """Return what the best 1, 2, ... policies in turn have truly cost."""
+    totals = least_in_turn(
+        lambda j, k: trees().value(np.sum(truth[j:k], axis=0)), len(truth), MOST + 1, lambda _block: 0.0
+    )
+    return [turn.total for turn in totals]
+
+
+def is_wrong(found: Changes, best: Any) -> bool:
+    """Return whether a proof states what is not so."""
+    if found.proof is None:
+        return False
+    return bool(best[0] < found.proof.single or best[found.proof.changes] > found.proof.in_turn)
+
+
+def main() -> int:
+    """Play all runs, print a line for each learner and world."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
+    parser.add_argument("--world", action="append", choices=CHANGES, help="of this kind only; may be repeated")
+    parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--confidence", type=float, default=0.95)
+    arguments = parser.parse_args()
+    unknown = set(arguments.learners) - set(LEARNERS)
+    if unknown:
+        parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
+    delta, failed = 1 - arguments.confidence, False
+    most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
+    print(f"{'learner':18s} {'world':13s} {'above':>6s} {'proved':>7s} {'wrong':>6s}   certificates, 0, 1, ... changes")
+    with ProcessPoolExecutor(arguments.workers) as pool:
+        for name in arguments.learners or LEARNERS:
+            for kind in arguments.world or CHANGES:
+                play = partial(run, name, kind, arguments.rounds, arguments.confidence)
+                found = list(pool.map(play, range(arguments.runs), chunksize=2))
+                above, proved, wrong = (sum(getattr(each, what) for each in found) for what in Outcome._fields[:3])
+                bad = bool(max(above, wrong) > most * arguments.runs)
+                failed |= bad
+                means = " ".join(f"{mean:7.0f}" for mean in np.mean([each.certificates for each in found], axis=0))
+                line = f"{name:18s} {kind:13s} {above:6d} {proved:7d} {wrong:6d}   {means}"
+                print(line + "   TOO OFTEN" * bad, flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
