@@ -18,7 +18,7 @@ PACKAGES = ("milpcb", "policies", "scripts")
 # Use record, report, return, update, resume, check, raise.
 FORBIDDEN = re.compile(
     r"beats?|blame|confess|desk|gossip|hears?|heard|knots?|rehears(e|ed|al)"
-    r"|says?|said|settled?|speak|teach|tells?|told|theatre|whisper"
+    r"|says?|said|settle|speak|teach|tells?|told|theatre|whisper"
 )
 IN_NAMES = re.compile(rf"lied?|{FORBIDDEN.pattern}")  # in a sentence, points may lie in an interval
 

@@ -11,6 +11,7 @@ from milpcb.offline.log import Log, read_log
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
+from milpcb.offline.settled import Settled, settled
 from milpcb.offline.stability import DepthValue, Stability, stability
 from milpcb.offline.state import State
 
@@ -29,6 +30,7 @@ __all__ = [
     "Progress",
     "Reference",
     "Scores",
+    "Settled",
     "Stability",
     "State",
     "best_reference",
@@ -39,5 +41,6 @@ __all__ = [
     "no_worse_than",
     "read_log",
     "scores",
+    "settled",
     "stability",
 ]

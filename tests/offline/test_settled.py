@@ -1,0 +1,180 @@
+"""When a trial may end: the definition by brute force, names and signs, one line for what cannot be."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import log
+
+import numpy as np
+import pytest
+
+from milpcb.errors import InputError
+from milpcb.offline import read_log, scores, settled
+from milpcb.offline.trial import INSIDE, STAKES, Refutation, TrialRows, means_before
+from milpcb.oracles.growing import GrowingOracle
+from policies import DecisionTrees
+
+K = 3
+STUMPS = DecisionTrees(K, depth=1, thresholds=[[0.5], [0.5]])
+NAMED = DecisionTrees(K, depth=1, thresholds=[[0.5], [0.5]], action_names=["c", "a", "b"])
+CHANCES = [0.5, 0.25, 0.25]
+
+
+def trial(n, seed=0, worse=0.8):
+    """Return features (n, 2), actions and costs of a trial in which the first feature should decide."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(2, size=(n, 2)).astype(float)
+    action = rng.choice(K, size=n, p=CHANCES)
+    return X, action, (rng.random(n) < np.where(action == X[:, 0], 0.2, worse)).astype(float)
+
+
+def every_stump():
+    """Yield what each stump plays on the four contexts (0, 0), (0, 1), (1, 0), (1, 1)."""
+    yield from ((a, a, b, b) for a, b in product(range(K), repeat=2))
+    yield from ((a, b, a, b) for a, b in product(range(K), repeat=2))
+
+
+def evidence(X, action, cost, eps, expected, reach):
+    """Return the logarithms (G, policies) of the definition, row by row, for the leader of all rows."""
+    chance, floor = np.array(CHANCES)[action], min(CHANCES)
+    table = expected.copy()
+    for s, a in enumerate(action):
+        table[s, a] += (cost[s] - expected[s, a]) / chance[s]
+    place = (2 * X[:, 0] + X[:, 1]).astype(int)
+    played = [np.array(stump)[place] for stump in every_stump()]
+    rows = np.arange(len(cost))
+    leader = min(played, key=lambda labels: table[rows, labels].sum())
+    found = []
+    for stake in STAKES:
+        own = np.minimum(stake, INSIDE * floor / reach)
+        more = [table[rows, labels] - table[rows, leader] for labels in played]
+        found.append([np.log(1 + own * (each + eps)).sum() for each in more])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n", [40, 120, 300])
+def test_evidence_is_that_of_the_definition(n):
+    """All rivals are refuted where each is by some stake; rivals are the others; the least eps is where that turns."""
+    X, action, cost = trial(n)
+    expected = means_before(action, cost, K)
+    for s in (0, 1, n - 1):
+        for a in range(K):
+            before = cost[:s][action[:s] == a]
+            assert expected[s, a] == pytest.approx((before.sum() + 0.5) / (len(before) + 1))
+    reach = np.maximum(expected.max(axis=1), 1 - expected.min(axis=1))
+    enough = log(GrowingOracle(STUMPS).log_union and np.exp(GrowingOracle(STUMPS).log_union) * len(STAKES) / 0.05)
+    for eps in (0.02, 0.1, 0.3, 0.9):
+        most = evidence(X, action, cost, eps, expected, reach).max(axis=0)
+        found = settled(read_log(X, action, cost=cost, propensity=CHANCES), STUMPS, eps)
+        assert found.settled == (most.min() >= enough)
+        left = {stump for stump, own in zip(every_stump(), most, strict=True) if own < enough}
+        contexts = np.array([(0, 0), (0, 1), (1, 0), (1, 1)], dtype=float)
+        assert {tuple(policy.predict(contexts).tolist()) for policy in found.rivals} == left
+        if found.refuted_eps < np.inf:
+            for factor, refuted in ((1.0, True), (0.985, False)):
+                at = evidence(X, action, cost, factor * found.refuted_eps, expected, reach).max(axis=0)
+                assert (at.min() >= enough) == refuted
+
+
+def test_names_signs_and_units_do_not_matter():
+    """Rewards of 10 to 30 for names in another order end as costs do; words state it in the unit of the outcome."""
+    X, action, cost = trial(3000)
+    one = settled(read_log(X, action, cost=cost, propensity=CHANCES), STUMPS, 0.1)
+    names = np.array(["c", "a", "b"])[action]
+    log = read_log(X, names, reward=30 - 20 * cost, propensity={"c": 0.5, "a": 0.25, "b": 0.25})
+    other = settled(log, NAMED, 2.0, outcome_range=(10, 30))
+    assert one.settled
+    assert other.settled
+    assert other.refuted_eps == pytest.approx(20 * one.refuted_eps)
+    assert (other.policy.predict(X) == one.policy.predict(X)).all()
+    assert "may end" in other.words()
+    assert "go on" in settled(log, NAMED, 0.01, outcome_range=(10, 30)).words()
+    assert "nothing is known" in settled(log.take(np.arange(20)), NAMED, 2.0, outcome_range=(10, 30)).words()
+
+
+def test_a_better_expectation_ends_a_trial_sooner_and_a_wrong_one_does_not_hurt():
+    """Costs that are expected as they are leave less noise."""
+    X, action, _ = trial(1000)
+    cost = np.where(action == X[:, 0], 0.3, 0.4)
+    log = read_log(X, action, cost=cost, propensity=CHANCES)
+    right = np.where(np.arange(K) == X[:, :1], 0.3, 0.4)
+    least = [settled(log, STUMPS, 0.1, expected=table).refuted_eps for table in (right, 1 - right)]
+    assert least[0] < 0.8 * least[1]
+
+
+def test_treatment_costs_enter_by_scores():
+    """What an action costs beside its outcome is part of what is compared."""
+    X, action, cost = trial(3000)
+    log = read_log(X, action, cost=cost / 2, propensity=CHANCES)
+    dear = scores(log, "ips", treatment_cost=[0.5, 0.5, 0.0])
+    assert set(settled(dear, STUMPS, 0.1).policy.predict(X).tolist()) == {2}
+    assert set(settled(log, STUMPS, 0.1).policy.predict(X).tolist()) == {0, 1}
+
+
+def test_a_log_whose_chances_change_needs_its_floor():
+    """With the floor of each row known before it, stakes follow it; rows of floor 0 prove nothing."""
+    X, action, cost = trial(2000)
+    rng = np.random.default_rng(1)
+    full = np.where(rng.random((2000, 1)) < 0.5, CHANCES, [0.25, 0.25, 0.5])
+    action = np.array([rng.choice(K, p=row) for row in full])
+    cost = (rng.random(2000) < np.where(action == X[:, 0], 0.2, 0.8)).astype(float)
+    log = read_log(X, action, cost=cost, propensity=full)
+    with pytest.raises(InputError, match="give floor="):
+        settled(log, STUMPS)
+    with pytest.raises(InputError, match="below the floor of"):
+        settled(log, STUMPS, floor=0.3)
+    assert settled(log, STUMPS, 0.1, floor=0.25).settled
+    only = read_log(X, action, cost=cost, propensity=full[np.arange(2000), action])
+    assert settled(only, STUMPS, 0.1, floor=0.25).settled
+    half = np.where(np.arange(2000) < 1000, 0.25, 0.0)
+    first = settled(log.take(np.arange(1000)), STUMPS, 0.1, floor=0.25)
+    assert settled(log, STUMPS, 0.1, floor=half).refuted_eps >= first.refuted_eps * 0.9
+
+
+def test_stakes_do_not_change_with_eps_and_factors_stay_above_0():
+    """So the evidence grows with eps: what is refuted for one eps is for all above."""
+    X, action, cost = trial(200)
+    oracle = GrowingOracle(STUMPS)
+    chance = np.array(CHANCES)[action]
+    rows = TrialRows.of(oracle.rows(X), action, cost, chance, np.full(200, 0.25), K)
+    found = Refutation(oracle, oracle.log_union, rows, 0.95)
+    least = [found._evidence(eps).least for eps in (0.0, 0.01, 0.1, 1.0)]
+    assert np.isfinite(least).all()
+    assert (np.diff(least, axis=0) > 0).all()
+    assert rows.first(50).cost.tolist() == cost[:50].tolist()
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"propensity": "randomised"}, "probabilities that actions were drawn with"),
+        ({"propensity": None}, "probabilities that actions were drawn with"),
+        ({"group": np.arange(200) // 2}, "one of each group"),
+        ({"cost": np.full(200, 3.0)}, "outside of outcome_range"),
+    ],
+)
+def test_logs_that_will_not_do(change, line):
+    """Estimated propensities, groups, and outcomes out of their range end in one line."""
+    X, action, cost = trial(200)
+    given = {"cost": cost, "propensity": CHANCES} | change
+    with pytest.raises(InputError, match=line):
+        settled(read_log(X, action, **given), STUMPS)
+
+
+def test_questions_that_will_not_do():
+    """Cross-fitted scores, cut points of the rows, an eps of 0, other actions: one line each."""
+    X, action, cost = trial(200)
+    log = read_log(X, action, cost=cost, propensity=CHANCES)
+    for wrong, line in [
+        (lambda: settled(scores(log, "dr"), STUMPS), "made of later rows"),
+        (lambda: settled(scores(log, "ips", sample_weight=np.arange(200.0)), STUMPS), "weighted"),
+        (lambda: settled(log, DecisionTrees(K, depth=1)), "cut points"),
+        (lambda: settled(log, STUMPS, 0.0), "eps must be above 0"),
+        (lambda: settled(log, STUMPS, contexts=X[:9]), "9 rows"),
+        (lambda: settled(read_log(X, np.array(["x", "y", "z"])[action], cost=cost, propensity=CHANCES), NAMED), "'x'"),
+        (lambda: settled(X, STUMPS), "give a log"),
+        (lambda: settled(log, STUMPS, floor=[0.1, 0.2]), "floor must be"),
+        (lambda: settled(log, STUMPS, expected=X), "a column for each"),
+    ]:
+        with pytest.raises(InputError, match=line):
+            wrong()
