@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from milpcb.theory.games import Game
     from milpcb.theory.one_draw import DrawVerdict
     from milpcb.theory.player import Variant
+    from milpcb.theory.trials import TrialVerdict
     from milpcb.theory.verdicts import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
@@ -34,6 +35,7 @@ COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played", "stated")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
 IN_TURN_COLUMNS = ("less - delta", "more - delta", "regret - delta")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
+TRIAL_COLUMNS = ("false ending - delta",)
 DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
@@ -50,6 +52,13 @@ class _Named(Protocol):
 
 
 _NamedT = TypeVar("_NamedT", bound=_Named)
+
+
+class _Judged(_Named, Protocol):
+    """A verdict."""
+
+    @property
+    def passes(self) -> bool: ...
 
 MEANING = """\b
 Columns:
@@ -93,6 +102,9 @@ Columns:
   floor - delta, broken - delta
         the same for what a learner with a baseline goes by, the least that the
         baseline would have cost, and for its promise
+  false ending - delta
+        the same for a trial that ends with a policy that another one is better
+        than by eps or more, whoever leads and whenever one looks
 
 \b
 Names:
@@ -117,8 +129,8 @@ def verify(*, quick: bool, noise: str | None) -> None:
     BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
     guarantee is no less than Rel(empty). One draw of the future is compared with fresh draws. After that learners are
     played through all their coins, to compare mean regret with the mean of what each run states about itself, and what
-    they play with their definition; and what they state with confidence is compared with the chance that it is wrong.
-    Mutants, too.
+    they play with their definition; what they state with confidence, and the ends of trials, are compared with the
+    chance that it is wrong. Mutants, too.
 
     Exit code 2 if a relaxation or a learner is rejected, or a mutant is not.
     """
@@ -142,6 +154,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
         _verify_confidence()
         _verify_changes()
         _verify_baseline()
+        _verify_trials()
 
 
 def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> None:
@@ -249,6 +262,19 @@ def _verify_baseline() -> None:
     )
 
 
+def _verify_trials() -> None:
+    from milpcb.theory.trials import TRIAL_MUTANTS, TRIALS, judge_trial
+
+    verdicts = _each([*TRIALS, *TRIAL_MUTANTS], judge_trial)
+    good, bad = verdicts[: len(TRIALS)], verdicts[len(TRIALS) :]
+    out.print(_table("trial", TRIAL_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
+    _complain(good, bad)
+    out.print(
+        "a trial ends with a policy that it should not end with no more often than delta, whenever one looks; "
+        f"all {len(bad)} mutants are rejected, as they should be"
+    )
+
+
 def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
     from milpcb.theory.verdicts import judge
 
@@ -290,7 +316,7 @@ def _coin_row(verdict: CoinVerdict) -> Row:
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
 
 
-def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PromiseVerdict) -> Row:
+def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PromiseVerdict | TrialVerdict) -> Row:
     return [verdict.name, *(f"{float(excess):.4f}" for excess in verdict.excess)], verdict.passes
 
 
@@ -304,10 +330,8 @@ def _short(slack: Fraction) -> str:
 
 
 def _complain(
-    good: Sequence[
-        Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | InTurnVerdict | PromiseVerdict | DrawVerdict
-    ],
-    bad: Sequence[Verdict | RunVerdict | CoinVerdict | ConfidentVerdict | InTurnVerdict | PromiseVerdict | DrawVerdict],
+    good: Sequence[_Judged],
+    bad: Sequence[_Judged],
 ) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]

@@ -1,0 +1,66 @@
+"""A trial ends with a policy that it should not end with no more often than delta: exactly, on small games."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from milpcb.offline.trial import STAKES, Refutation, TrialRows
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.theory.trials import EVEN, TRIAL_MUTANTS, TRIALS, TrialRule, false_ending, judge_trial
+from policies import DecisionTrees
+
+
+@pytest.mark.parametrize("rule", TRIALS, ids=lambda rule: rule.name)
+def test_false_endings_are_no_more_frequent_than_delta(rule):
+    """Whoever leads, and whenever one looks; and there are some, so that the check could fail."""
+    verdict = judge_trial(rule)
+    assert verdict.passes
+    assert verdict.violations() == []
+    assert verdict.excess[0] > -rule.delta
+
+
+@pytest.mark.parametrize("rule", TRIAL_MUTANTS, ids=lambda rule: rule.name)
+def test_mutants_are_rejected(rule):
+    """Each with one thing wrong ends wrongly too often."""
+    verdict = judge_trial(rule)
+    assert not verdict.passes
+    assert "above delta" in verdict.violations()[0]
+
+
+def test_the_chance_is_that_of_all_sequences_of_rows():
+    """Two rows by hand: a constant that costs 1 refutes both rivals, by a stake of all, if it need not pay for them."""
+    game = EVEN.__class__(EVEN.shares, EVEN.means, EVEN.law, EVEN.labelings, EVEN.eps, 2)
+    rule = TrialRule("by hand", [game], delta=Fraction(1), union=False)
+    # after (y, 1), held against y grows by 1 + (3 + 1/10) / 3 > 1, and against the third by 1 + 1/30 > 1: at once
+    bad = [1, 2]
+    first = sum(Fraction(1, 3) * game.means[0][y] for y in range(3) if any(y != p for p in bad))
+    assert false_ending(rule, game) >= first
+
+
+def test_floats_decide_as_fractions_do():
+    """The evidence of a run is the logarithm of the product of fractions, along one history of three constants."""
+    constants = DecisionTrees(3, depth=1, thresholds=[[]])
+    oracle = GrowingOracle(constants)
+    rng = np.random.default_rng(0)
+    action, cost = rng.integers(3, size=60), rng.integers(2, size=60).astype(float)
+    rows = TrialRows.of(oracle.rows(np.zeros((60, 1))), action, cost, np.full(60, 1 / 3), np.full(60, 1 / 3), 3)
+    found = Refutation(oracle, oracle.log_union, rows, 0.95)
+    leader = int(found.policy.predict(np.zeros((1, 1)))[0])
+    eps = Fraction(1, 16)
+    products = {}
+    for stake, rival in ((stake, rival) for stake in STAKES for rival in range(3)):
+        product = Fraction(1)
+        for s in range(60):
+            table = [Fraction(float(number)) for number in rows.expected[s]]
+            reach = max(*table, *(1 - number for number in table))
+            own = min(Fraction(stake), Fraction(1 - 1e-6) / 3 / reach)
+            table[action[s]] += (int(cost[s]) - table[action[s]]) * 3
+            product *= 1 + own * (table[rival] - table[leader] + eps)
+        products[stake, rival] = product
+    evidence = found._evidence(float(eps))
+    for named, sure, table in zip(STAKES[-len(evidence.sure) :], evidence.sure, evidence.tables, strict=True):
+        for rival in range(3):
+            assert table[0, rival] + sure == pytest.approx(float(np.log(float(products[named, rival]))), abs=1e-9)
