@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +11,13 @@ from milpcb.bandit.parts import BanditParts
 from milpcb.bandit.rule import RuleInForce
 from milpcb.bandit.statement import DecisionCounts, in_words, sentences
 from milpcb.blocks import Changes
-from milpcb.core.checks import check_confidence
+from milpcb.core.checks import ROUNDING, check_confidence, real
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:
-    from milpcb.offline import Log
+    from milpcb.offline import Log, Settled
 
 
 class BanditAnswers(BanditParts):
@@ -116,6 +117,44 @@ class BanditAnswers(BanditParts):
             stated = sentences(learner, most, covered, confidence, self._settings, compared, counted, change)
             return "\n".join([stated, *self._rounds.log.sentences()])
 
+    def settled(self, eps: float, confidence: float = 0.95) -> Settled:
+        """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.
+
+        That holds with the ``confidence`` however often one asks, if contexts and costs are independent from decision
+        to decision, of one law; costs that come late must not come sooner for some actions or outcomes. ``eps`` is in
+        the unit of costs, or of rewards. See milpcb.offline.settled.
+
+        It takes the decisions that the bandit has kept, so ``keep_log=True``, and a learner that gives every action a
+        chance on every context: "uniform", "epsilon_greedy", "bistro_plus", "guarded". Exp4 and the perturbed leader
+        give none. Sums by context, which a bandit keeps without a log, are not enough, as stakes and what is expected
+        change from row to row.
+
+        Raises InputError without these, under constraints, once an action was added or was not available, and what
+        milpcb.offline.settled raises.
+        """
+        from milpcb.offline import settled  # it needs more than a service does
+
+        eps = real("eps", eps, "above 0 and finite, in the unit of costs or rewards", lambda value: value > 0)
+        log = self.log()
+        with self.lock:
+            if self._constraints or self._added:
+                raise InputError("settled is for one class of policies: without constraints, and without new actions")
+            lines = (self._log or [])[: len(log)]
+            reader, rewards = self._reader, self._rewards
+        floor = np.array([line[4] for line in lines])
+        if not floor.any():
+            raise InputError(
+                "settled needs a learner that gives every action a chance on every context, known beforehand: "
+                "'uniform', 'epsilon_greedy', 'bistro_plus' or 'guarded'"
+            )
+        if any(min(chances) < least * (1 - ROUNDING) for *_, chances, least in lines):
+            raise InputError("settled is for decisions in which all actions were available")
+        contexts = np.array([np.ravel(reader.read(line[0]).numbers) for line in lines])
+        width = 1.0 if rewards is None else rewards[1] - rewards[0]
+        found = settled(log, reader.policies, eps / width, confidence, contexts=contexts, floor=floor)
+        own: dict[str, Any] = {"policy": reader.show(found.policy), "rivals": tuple(map(reader.show, found.rivals))}
+        return replace(found, **own, eps=eps, refuted_eps=width * found.refuted_eps)
+
     def log(self) -> Log:
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
@@ -131,7 +170,7 @@ class BanditAnswers(BanditParts):
             if not self._log:
                 reason = "no decision is learnt yet" if self._log == [] else "the bandit was made without keep_log=True"
                 raise InputError(f"there is no log: {reason}")
-            features, played, costs, chances = zip(*self._log, strict=True)
+            features, played, costs, chances, _ = zip(*self._log, strict=True)
             full = [[*law, *[0.0] * (len(self._names) - len(law))] for law in chances]  # of actions that came later
             law = None if self._rounds.learner.hides_law else np.array(full)
         taken = [self._names[action] for action in played]

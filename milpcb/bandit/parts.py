@@ -124,7 +124,7 @@ class BanditParts:
         self._stated: Stated | None = None
         self._added: list[str] = []  # actions that came later
         self._logged = 0  # rounds of the log that it began with
-        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # features, action, cost, q of each
+        self._log: list[list[Any]] | None = [] if settings["keep_log"] else None  # see saved.checked_log
 
     def _begin(self, known: tuple[Floats | None, Sequence[Any]]) -> None:
         """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""

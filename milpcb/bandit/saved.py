@@ -122,10 +122,11 @@ def _reason(path: Path, content: bytes) -> str:
 
 
 def checked_log(lines: Any, n_actions: int) -> list[list[Any]] | None:
-    """Return the lines of a saved log: features, number of the action, cost, law; raises TypeError, ValueError."""
-    for features, action, cost, law in lines or ():
+    """Return the lines of a saved log: features, action (number), cost, law, floor; raises TypeError, ValueError."""
+    for features, action, cost, law, floor in lines or ():
         index("action", action, len(law))
         unit_cost("the cost", cost)
+        unit_cost("the floor of its law", floor)
         if not isinstance(features, list) or len(features) != len(lines[0][0]) or not 2 <= len(law) <= n_actions:
             raise ValueError("the log has a line that no bandit wrote")
         probabilities(np.array(law, dtype=float), len(law))

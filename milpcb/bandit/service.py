@@ -254,13 +254,14 @@ class Bandit(BanditAnswers):
         """
         with self.lock:
             paid = cost_of(cost, reward, self._rewards)
+            floor = self._rounds.learner.least_chance  # as it was when the decision was made, see ``settled``
             known = self._rounds.learn(decision, paid)
             if reward is not None:
                 self._rewards = self._rewards or UNIT
             made = known.decision
             if self._log is not None:
                 action = self._names.index(made.action)
-                self._log.append([list(made.context), action, paid, list(made.probabilities)])
+                self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
             learnt = self._rounds.learner.played
         if self._on_event is not None:
             send(self._on_event, [Event("cost", made, paid, learnt)])

@@ -167,6 +167,11 @@ class BistroPlus(Learner):
             raise InputError('a rule is in force with one draw only: set future = "once"')
         return self.one_draw.rule(1 / self.scale)
 
+    @property
+    def least_chance(self) -> float:
+        """1/L."""
+        return 1.0 / self.scale
+
     def _act(self, row: int) -> Floats:
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
         self._pool.observe(self.played, row)

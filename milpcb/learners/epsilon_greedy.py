@@ -67,6 +67,11 @@ class EpsilonGreedy(Learner):
         self._training = 1
         self._rng = rng.child(seed, "learner", "exploration")
 
+    @property
+    def least_chance(self) -> float:
+        """e_t / K."""
+        return self._epsilon() / self.n_actions
+
     def _act(self, row: int) -> Floats:
         """Return e_t / K for every action, and the rest to the policy's (K,); uniform before there is one."""
         return self._log.play(row, self._epsilon())

@@ -25,6 +25,11 @@ class Uniform(Learner):
         self.n_actions = whole("n_actions", n_actions, 2)
         self._q = np.full(n_actions, 1.0 / n_actions)
 
+    @property
+    def least_chance(self) -> float:
+        """1/K."""
+        return 1.0 / self.n_actions
+
     def _act(self, row: int) -> Floats:
         """Return 1/K for every action."""
         del row

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import check_confidence, check_range, number_array, real
+from milpcb.core.checks import ROUNDING, check_confidence, check_range, number_array, real
 from milpcb.core.decimals import number
 from milpcb.data.actions import by_action, matched, own_names
 from milpcb.errors import InputError
@@ -162,7 +162,7 @@ def _floor(given: Any, known: Floats, *, randomised: bool) -> Floats:
     if floor.shape not in {(), (n,)} or not ((floor >= 0) & (floor <= 1)).all() or not floor.any():
         raise InputError(f"floor must be a number above 0 and at most 1, or {n} of them, got shape {floor.shape}")
     floor = np.array(np.broadcast_to(floor, n))
-    below = np.flatnonzero((known < floor[:, None]).any(axis=1))
+    below = np.flatnonzero((known < floor[:, None] * (1 - ROUNDING)).any(axis=1))
     if len(below):
         raise InputError(
             f"a propensity of row {below[0]} is below the floor of {floor[below[0]]:g}; it must be the least of all"

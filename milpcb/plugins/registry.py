@@ -159,6 +159,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "log": "milpcb.commands.log:log",
         "learn": "milpcb.commands.learn:learn",
         "evaluate": "milpcb.commands.evaluate:evaluate",
+        "plan": "milpcb.commands.plan:plan",
         "certify": "milpcb.commands.certify:certify",
         "bound": "milpcb.commands.bound:bound",
         "solvers": "milpcb.commands.solvers:solvers",

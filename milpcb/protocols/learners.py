@@ -92,6 +92,11 @@ class Learner(Certified, ABC):
         options = "".join(f"{name} = {shown(value)}, " for name, value in self._given.items())
         return f"<{type(self).__name__}: {options}{self.played} rounds played>"
 
+    @property
+    def least_chance(self) -> float:
+        """The least probability of any action in the round to come, whatever its context; 0 where none is known."""
+        return 0.0
+
     # ----------------------------------------------------------------- the algorithm
 
     @abstractmethod

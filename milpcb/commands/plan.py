@@ -1,0 +1,109 @@
+"""``milpcb plan``: how many rows a trial needs, before it begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from rich.table import Table
+
+from milpcb.commands.class_options import class_of
+from milpcb.commands.console import err, out
+from milpcb.commands.steps import step
+from milpcb.core.checks import real
+from milpcb.core.decimals import fixed
+from milpcb.errors import InputError
+from milpcb.plugins import local_classes
+
+if TYPE_CHECKING:
+    from milpcb.offline.planning import Plan
+
+POWERS = (0.5, 0.8, 0.9, 0.95)
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
+@click.option("--features", type=int, required=True, help="Number of yes/no features that a policy may read.")
+@click.option("--actions", type=int, default=2, show_default=True, help="Number of actions, equally likely.")
+@click.option("--effect", type=float, required=True, help="How much the right action lowers the chance of a cost.")
+@click.option("--share", type=float, required=True, help="For which share of the people another action is right.")
+@click.option("--eps", type=float, required=True, help="No policy is to be better than the one chosen by so much.")
+@click.option("--base", type=float, default=0.5, show_default=True, help="Chance of a cost under a wrong action.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="How likely the trial is to end by then.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="With which it ends.")
+@click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
+@click.option("--trials", type=int, default=400, show_default=True, help="Trials that are simulated.")
+@click.option("--most", type=int, default=200_000, show_default=True, help="Rows at which a trial is given up.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
+@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .png or .svg.")
+@click.pass_context
+def plan(ctx: click.Context, /, **given: Any) -> None:
+    """Print how many rows a trial needs until it may end, with a power of 80 % or another one.
+
+    It may end when no policy of the class is better than the best-looking one by EPS or more, with confidence, however
+    often one looks (milpcb.offline.settled). Trials are simulated in which costs are 0 or 1, one feature is yes for the
+    SHARE of the people, and decides which of two actions is right. Further options are those of the policy class, e.g.
+    --depth 2.
+    """
+    from milpcb.offline.planning import Design
+    from milpcb.offline.planning import plan as simulated
+
+    local_classes.look_in(Path.cwd())  # for a policy class of one's own
+    for target in given["targets"]:
+        _ending(target)
+    power = real("--power", given["power"], "above 0 and below 1", lambda value: 0 < value < 1)
+    design = Design(*(given[name] for name in ("features", "actions", "effect", "share", "base")))
+    supplied = {"n_actions": design.n_actions, "thresholds": [[0.5]] * design.n_features}
+    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
+    policies = class_of(given["name"], supplied, ctx.args, own)
+    settings = {name: given[name] for name in ("confidence", "trials", "most", "seed")}
+    with step(err, "simulating trials") as tick:
+        found = simulated(policies, design, given["eps"], tick=tick, **settings)
+    out.print(_table(found, sorted({*POWERS, power})))
+    out.print(_needed(found, power, given["eps"], given["confidence"]))
+    for target in given["targets"]:
+        out.print(f"written: {_draw(found, power, target)}")
+
+
+def _table(found: Plan, powers: list[float]) -> Table:
+    table = Table("power", "rows", "95 % interval")
+    for power in powers:
+        low, high = found.between(power)
+        table.add_row(f"{power:.0%}", _rows(found.needed(power), found), f"{_rows(low, found)} to {_rows(high, found)}")
+    return table
+
+
+def _rows(number: float, found: Plan) -> str:
+    return fixed(number, 0) if number < np.inf else f"more than {fixed(found.most, 0)}"
+
+
+def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
+    rows = found.needed(power)
+    if rows == np.inf:
+        return (
+            f"In less than {power:.0%} of {len(found.rows)} simulated trials {fixed(found.most, 0)} rows are enough; "
+            "ask for a larger eps, a smaller class, or give --most"
+        )
+    return (
+        f"With {fixed(rows, 0)} rows the trial ends with a chance of {power:.0%}: then, with {100 * confidence:.10g} % "
+        f"confidence, no policy is better than the one chosen by {eps:g} or more ({len(found.rows)} simulated trials)."
+    )
+
+
+def _draw(found: Plan, power: float, target: Path) -> Path:
+    from milpcb.core.files import write_file
+    from milpcb.experiments.results.figures.drawing import render
+    from milpcb.experiments.results.figures.power import power_figure
+
+    if np.isinf(found.rows).all():
+        raise InputError(f"there is nothing to draw: no trial ended within {found.most:,} rows; give --most")
+    kind = _ending(target)
+    return write_file(target, render(power_figure(found.rows, power), [kind])[kind])
+
+
+def _ending(path: Path) -> str:
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in {"png", "svg"}:
+        raise InputError(f"cannot write '{path.name}': the ending decides the format, use .png or .svg")
+    return kind

@@ -1,0 +1,157 @@
+"""How many rows a trial needs before it may end: by trials that are simulated, and ended by the rule of ``settled``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, log1p
+
+import numpy as np
+
+from milpcb.core.checks import check_confidence, real, whole
+from milpcb.errors import InputError
+from milpcb.offline.trial import Refutation, TrialRows
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.protocols import PolicyClass
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+
+CLOSE = 1.01  # how close the row is found from which on a simulated trial may end, as a factor
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a trial is planned for: rows of yes/no features, one of which decides which action is right.
+
+    The first feature is yes for the ``share`` of the people; for them action 1 costs ``effect`` less than the others,
+    for everybody else action 0 does. All other costs have the mean ``base``. Costs are 0 or 1, other features yes for
+    half of the people, and all actions equally likely.
+    """
+
+    n_features: int
+    n_actions: int
+    effect: float
+    share: float
+    base: float = 0.5
+
+    def __post_init__(self) -> None:
+        whole("features", self.n_features, 1, 10_000)
+        whole("actions", self.n_actions, 2)
+        base = real("base", self.base, "above 0 and at most 1", lambda value: 0 < value <= 1)
+        real("effect", self.effect, f"from 0 to the base of {base:g}", lambda value: 0 <= value <= base)
+        real("share", self.share, "from 0 to 1", lambda value: 0 <= value <= 1)
+
+    def draw(self, n: int, rng: np.random.Generator) -> tuple[Floats, Ints, Floats]:
+        """Return the features (n, d), actions (n,) and costs (n,) of n rows."""
+        features = rng.random((n, self.n_features)) < np.where(np.arange(self.n_features) == 0, self.share, 0.5)
+        action = rng.integers(self.n_actions, size=n)
+        chance = self.base - self.effect * (action == features[:, 0])
+        return features.astype(float), action, (rng.random(n) < chance).astype(float)
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """After how many ``rows`` (trials,), in order, each of so many simulated trials could end; inf where none did.
+
+    A trial that is looked at after n rows, for the first time, ends then with the chance ``power(n)``; looks before
+    that can only add to it.
+    """
+
+    rows: Floats
+    most: int
+
+    def power(self, n: float) -> float:
+        """Return the share of the trials that could end after ``n`` rows."""
+        return float(np.searchsorted(self.rows, n, side="right") / len(self.rows))
+
+    def needed(self, power: float) -> float:
+        """Return after how many rows this share of them could end; inf where so many never did."""
+        return float(self.rows[ceil(round(power * len(self.rows), 6)) - 1])
+
+    def between(self, power: float) -> tuple[float, float]:
+        """Return the 95 % interval of ``needed``, by the order of the trials: what is left to chance in them."""
+        n = len(self.rows)
+        reach = 1.96 * np.sqrt(n * power * (1 - power))
+        places = np.clip([np.floor(n * power - reach), np.ceil(n * power + reach)], 0, n - 1).astype(int)
+        low, high = self.rows[places].tolist()
+        return low, high
+
+
+def plan(
+    policies: PolicyClass,
+    design: Design,
+    eps: float,
+    *,
+    confidence: float = 0.95,
+    trials: int = 400,
+    most: int = 200_000,
+    seed: int = 0,
+    tick: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Return after how many rows simulated trials could end, see ``settled``.
+
+    Parameters
+    ----------
+    policies : a policy class of the design's yes/no features and actions, with explicit cut points
+    eps : no policy is better than the one chosen by so much
+    trials : that are simulated; at 400 power is known to 4 points
+    most : rows after which a trial is given up
+    tick : called with how many trials are over, and how many there are
+
+    """
+    real("eps", eps, "above 0 and at most 1", lambda value: 0 < value <= 1)
+    check_confidence(confidence)
+    whole("trials", trials, 1)
+    if policies.n_actions != design.n_actions:
+        raise InputError(f"the class has {policies.n_actions} actions, and the design {design.n_actions}")
+    found = []
+    for number in range(trials):
+        found.append(SimulatedTrial(policies, design, confidence, child(seed, "plan", number)).rows_needed(eps, most))
+        if tick is not None:
+            tick(number + 1, trials)
+    return Plan(np.sort(found), most)
+
+
+class SimulatedTrial:
+    """Rows of one trial, of which more are drawn when they are looked at."""
+
+    def __init__(self, policies: PolicyClass, design: Design, confidence: float, rng: np.random.Generator) -> None:
+        self._design, self._confidence, self._rng = design, confidence, rng
+        self._oracle = GrowingOracle(policies)
+        self._columns: list[np.ndarray] = [np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)]
+        self._rows = self._read()
+
+    def ends(self, n: int, eps: float) -> bool:
+        """Return whether the trial may end after ``n`` rows."""
+        more = n - len(self._columns[0])
+        if more > 0:
+            features, action, cost = self._design.draw(more, self._rng)
+            new = (self._oracle.rows(features), action, cost)
+            self._columns = [np.append(old, drawn) for old, drawn in zip(self._columns, new, strict=True)]
+            self._rows = self._read()
+        rows = self._rows.first(n)
+        return Refutation(self._oracle, self._oracle.log_union, rows, self._confidence).refutes(eps)
+
+    def rows_needed(self, eps: float, most: int) -> float:
+        """Return after how many rows it may end, to 1 %, inf where that is more than ``most``."""
+        low = self.fewest(eps)
+        high = 2 * low
+        while not self.ends(min(high, most), eps):
+            if high >= most:
+                return np.inf
+            low, high = high, 2 * high
+        high = min(high, most)
+        while high > CLOSE * low + 1:
+            middle = round((low * high) ** 0.5)
+            low, high = (low, middle) if self.ends(middle, eps) else (middle, high)
+        return float(high)
+
+    def fewest(self, eps: float) -> int:
+        """Return a number of rows after which no trial may end, as the best policy itself is not refuted by then."""
+        greatest = min(1.0, 2 / self._design.n_actions)  # of all stakes, as what is expected is at best a half
+        return int((self._oracle.log_union - log1p(-self._confidence)) / log1p(greatest * eps))
+
+    def _read(self) -> TrialRows:
+        context, action, cost = self._columns
+        even = np.full(len(cost), 1 / self._design.n_actions)
+        return TrialRows.of(context, action, cost, even, even, self._design.n_actions)
