@@ -87,5 +87,5 @@ def test_mistakes_end_in_one_line(more, line):
 
 def test_a_class_of_other_actions_is_refused():
     """What is simulated has as many actions as the class."""
-    with pytest.raises(InputError, match="3 actions"):
+    with pytest.raises(InputError, match="2 actions, and the design 3"):
         plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1)
