@@ -11,6 +11,7 @@ from milpcb.learners.exp4 import Exp4
 from milpcb.learners.exp4p import Exp4P
 from milpcb.learners.explore_then_commit import ExploreThenCommit
 from milpcb.learners.ftpl import ContextualFTPL
+from milpcb.learners.guarded import Guarded
 from milpcb.learners.hedge import Hedge
 from milpcb.learners.ilovetoconbandits import ILoveToConBandits
 from milpcb.learners.policy_elimination import PolicyElimination
@@ -31,6 +32,7 @@ __all__ = [
     "Exp4",
     "Exp4P",
     "ExploreThenCommit",
+    "Guarded",
     "Hedge",
     "ILoveToConBandits",
     "PolicyElimination",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from milpcb import rng
 from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole, whole_array
-from milpcb.errors import InputError, shown
-from milpcb.plugins import injection, registry
+from milpcb.errors import InputError
+from milpcb.learners.inside import inside
 from milpcb.protocols import ContextModel, Learner
 from milpcb.protocols.learners import Aside
 from milpcb.types import Floats
@@ -85,8 +85,7 @@ class Conservative(Learner):
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
-        given = {name: value for name, value in supplied.items() if value is not None} | {"n_actions": self.n_actions}
-        self.inner = _fresh(inner, self.n_actions) if isinstance(inner, Learner) else _made(inner, given, options)
+        self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative)
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
@@ -229,29 +228,6 @@ class Conservative(Learner):
         q = np.zeros(self.n_actions)
         q[action] = 1.0
         return q
-
-
-def _fresh(inner: Learner, n_actions: int) -> Learner:
-    """Return a learner that was handed in; raises InputError where it cannot play inside another, or has played."""
-    name = type(inner).__name__
-    if inner.full_information:
-        raise InputError(f"a baseline goes with learners that learn from played actions, not with {name}")
-    if inner.n_actions != n_actions:
-        raise InputError(f"the {name} inside has {inner.n_actions} actions, and the oracle {n_actions}")
-    if inner.played:
-        raise InputError(f"the {name} inside has played already; hand in one that has not")
-    return inner
-
-
-def _made(name: str, supplied: Mapping[str, Any], options: Mapping[str, Any] | None) -> Learner:
-    """Return the learner of a name; raises InputError where it cannot play inside another."""
-    cls = registry.load("learner", name)
-    if cls.full_information or injection.asks(cls, "best") or cls is Conservative:
-        raise InputError(f"a baseline goes with learners that learn from played actions, not with '{name}'")
-    if options is not None and not isinstance(options, Mapping):
-        raise InputError(f"options must be a table of {name}'s own options by name, got {shown(options)}")
-    made: Learner = injection.make(cls, supplied, options or {})
-    return made
 
 
 def _read(baseline: Any, n_actions: int, n_contexts: int) -> Callable[[int], int]:

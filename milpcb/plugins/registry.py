@@ -102,6 +102,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "doubling": "milpcb.learners.doubling:Doubling",
         "epoch_greedy": "milpcb.learners.epoch_greedy:EpochGreedy",
         "epsilon_greedy": "milpcb.learners.epsilon_greedy:EpsilonGreedy",
+        "guarded": "milpcb.learners.guarded:Guarded",
         "exp4": "milpcb.learners.exp4:Exp4",
         "exp4p": "milpcb.learners.exp4p:Exp4P",
         "explore_then_commit": "milpcb.learners.explore_then_commit:ExploreThenCommit",

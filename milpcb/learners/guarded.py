@@ -1,0 +1,198 @@
+"""Any learner, watched by the certificate of its own run: where that grows too large, another one goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.core.checks import real, whole
+from milpcb.errors import InputError
+from milpcb.learners.inside import inside
+from milpcb.learners.needs import require
+from milpcb.protocols import ContextModel, Learner
+from milpcb.types import Floats
+
+ALLOWED = 500.0  # beside what grows with the rounds: what a good learner's certificate is off by chance early on
+PIECES = 32  # of the horizon, for the guarantee
+
+
+class Guarded(Learner):
+    """Any learner, for as long as the certificate of the play stays at most B(t); then a safe one, for good.
+
+    Setting: costs are oblivious. With tau the round after which the certificate of all rounds so far first exceeded
+    B, or T, and G(n) the safe learner's guarantee for n rounds (statement G1 of milpcb/theory/confidence.md),
+
+        E[Reg_T] <= E[B(tau)] + 1 + E[G(T - tau)].
+
+    Whatever the learner inside is: one of this project, of Vowpal Wabbit, of contextualbandits, of a user's own. With
+    the bound by default that is about twice the guarantee of Exp4, and 500.
+
+    The certificate is looked at lazily: it grows by at most the costs paid, so it need not be computed before the last
+    one, and the costs paid since, exceed B; that misses nothing, and takes a few looks a run. Until then the learner
+    inside is mixed with a share mu_t = min(1/2, share / sqrt(t)) of even chances: estimates of learners that hardly
+    explore would else be so large that the certificate exceeds B by chance. Whether the learner inside was followed is
+    drawn given the action; it learns from these rounds alone, which have its own law.
+
+    Parameters
+    ----------
+    oracle, pool, contexts, horizon, seed : handed on to learners that ask for them; certificates are asked of the
+        oracle, and the seed is also that of the coins
+    inner : registered name of a learner that learns from played actions, or one that has not played yet
+    options : that learner's own options, where it is named
+    safe : registered name of the learner that goes on; it is made anew for the rounds that are left
+    safe_options : that learner's own options
+    bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
+    share : of even chances, 0 or more, as above
+
+    Raises
+    ------
+    InputError, and what making the learners raises
+
+    """
+
+    def __init__(
+        self,
+        oracle: Any,
+        pool: ContextModel | None = None,
+        contexts: Any = None,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        inner: str | Learner = "epsilon_greedy",
+        options: dict[str, Any] | None = None,
+        safe: str = "exp4",
+        safe_options: dict[str, Any] | None = None,
+        bound: float | Callable[[int], float] | None = None,
+        share: float = 0.2,
+    ) -> None:
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
+        self.horizon = horizon
+        self._supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "n_actions": self.n_actions}
+        self._supplied |= {"horizon": horizon, "seed": seed}
+        self._safe_name, self._safe_options = safe, safe_options
+        self.inner = inside(inner, self._supplied, options, Guarded)
+        self.safe: Learner | None = None  # that goes on, once it does
+        self._make_safe(horizon)  # where that cannot be, it is found now
+        self._allowed = _function(bound, oracle, self.n_actions)
+        self._share = real("share", share, "finite and 0 or more", lambda number: number >= 0)
+        self._seen, self._paid = 0.0, 0.0  # the last certificate looked at, and what was paid when it was
+        self._rng = rng.child(seed, "guarded")
+        self.looks = 0
+        self.changed: int | None = None  # the number of rounds after which the safe learner went on
+
+    @property
+    def least_chance(self) -> float:
+        """That of the learner that plays; of the one inside mixed with even chances."""
+        if self.safe is not None:
+            return self.safe.least_chance
+        mu = self._mu()
+        return (1 - mu) * self.inner.least_chance + mu / self.n_actions
+
+    def _act(self, row: int) -> Floats:
+        """Return the distribution (K,) of the learner inside mixed with even chances, or that of the safe one."""
+        if self.safe is None:
+            self._look()
+        if self.safe is not None:
+            return self.safe.act(row)
+        q, mu = self.inner.act(row), self._mu()
+        self.note = [mu, q.tolist()]
+        return np.asarray((1 - mu) * q + mu / self.n_actions)
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> float | None:
+        """Hand the cost to the learner that was followed; the estimate is by the law of the mix."""
+        if self.safe is not None:
+            self.safe.learn(row, action, cost, probability)
+            return self.safe.ledger.last
+        mu, q = self.note
+        if self._rng.random() * probability < (1 - mu) * q[action]:
+            self.inner.learn(row, action, cost, q[action])
+            return self.inner.ledger.last if mu == 0 else None
+        self.inner.give_up()
+        return None
+
+    def _give_up(self) -> None:
+        """Give up the round of the learner that played."""
+        (self.inner if self.safe is None else self.safe).give_up()
+
+    def _look(self) -> None:
+        """Make the safe learner if the certificate exceeds what is allowed, which is looked at where it may."""
+        allowed = self._allowed(self.played)
+        if self._known() <= allowed:
+            return
+        self._seen, self._paid = self.certificate(), self.ledger.cost
+        self.looks += 1
+        if self._seen > allowed:
+            self.changed = self.played
+            self.safe = self._make_safe(None if self.horizon is None else self.horizon - self.played)
+
+    def _known(self) -> float:
+        """Return what the certificate is at most while the learner inside plays."""
+        return self._seen + self.ledger.cost - self._paid
+
+    def _mu(self) -> float:
+        return min(0.5, self._share / float(np.sqrt(self.played + 1)))
+
+    def _make_safe(self, rounds: int | None) -> Learner:
+        """Return the safe learner for so many rounds."""
+        return inside(self._safe_name, self._supplied | {"horizon": rounds}, self._safe_options, Guarded)
+
+    def guarantee(self) -> float:
+        """Return the greatest of B(tau) + 1 + G(T - tau), to the next of 32 parts of T; inf without a horizon."""
+        if self.horizon is None:
+            return np.inf
+        ends = np.unique(np.linspace(0, self.horizon, PIECES + 1).round().astype(int)).tolist()
+        left = [self._make_safe(self.horizon - start).guarantee() for start in ends[:-1]]
+        return max(self._allowed(end) + 1 + after for end, after in zip(ends[1:], left, strict=True))
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return what the certificate is at most until the change, plus the bound of the safe learner after it."""
+        if confidence is not None:
+            return np.nan
+        return self._known() if self.safe is None else self._seen + self.safe.bound()
+
+    def oracle_error(self) -> float:
+        """Return that of both learners."""
+        return self.inner.oracle_error() + (0.0 if self.safe is None else self.safe.oracle_error())
+
+    def estimates(self) -> Floats | None:
+        """Return those of the learner that plays, which knows of no rounds of another."""
+        return (self.inner if self.safe is None else self.safe).estimates()
+
+    def _state(self) -> dict[str, Any]:
+        """Return looks, coins and the states of both learners."""
+        return {
+            "inner": self.inner.state(),
+            "safe": None if self.safe is None else self.safe.state(),
+            "looked": [self.looks, self._seen, self._paid],
+            "changed": self.changed,
+            "coins": rng.freeze(self._rng),
+        }
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self.inner.restore(state["inner"])
+        looks, seen, paid = state["looked"]
+        self.looks, self._seen, self._paid = whole("looks", looks, 0), float(seen), float(paid)
+        self.changed = None if state["changed"] is None else whole("changed", state["changed"], 0)
+        self.safe = None
+        if self.changed is not None:
+            self.safe = self._make_safe(None if self.horizon is None else self.horizon - self.changed)
+            self.safe.restore(state["safe"])
+        rng.thaw(self._rng, state["coins"])
+
+
+def _function(bound: float | Callable[[int], float] | None, oracle: Any, K: int) -> Callable[[int], float]:
+    """Return B as a function of the number of rounds; raises InputError on what is none."""
+    if callable(bound):
+        return bound
+    if bound is not None:
+        fixed = real("bound", bound, "finite and above 0, or a function of the number of rounds", lambda b: b > 0)
+        return lambda _t: fixed
+    require("guarded", oracle, "action_weights")
+    log_size = max(0.0, oracle.log_derivations)
+    if not np.isfinite(log_size):
+        raise InputError("how many policies there are is not known; give bound=")
+    return lambda t: 2 * float(np.sqrt(t * K * log_size)) + ALLOWED
