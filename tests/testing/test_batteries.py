@@ -12,7 +12,7 @@ from milpcb.core import extras
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4
+from milpcb.learners import BistroPlus, Conservative, ContextualFTPL, Doubling, Exp4, Guarded
 from milpcb.plugins import registry
 from milpcb.solvers import describe_all, load_solver
 from milpcb.testing.instances import BUILTIN, Instance, instances
@@ -98,6 +98,7 @@ def learner_checks():
         "doubling of exp4": partial(Doubling, inner="exp4", first=7),
         "conservative with much to lose": partial(Conservative, allowance=9.0, baseline=1),
         "conservative in order": partial(Conservative, allowance=9.0, inner="ftpl", options={"epsilon": "adaptive"}),
+        "guarded, soon by exp4": partial(Guarded, bound=1.0, inner="uniform"),
         "exp4 anytime": partial(Exp4, rate="anytime"),
         "exp4 adaptive": partial(Exp4, rate="adaptive"),
         "exp4 certified": partial(Exp4, rate="certified"),
