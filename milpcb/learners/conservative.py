@@ -85,7 +85,7 @@ class Conservative(Learner):
         self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self.horizon = horizon
         supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
-        self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative)
+        self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative, "a baseline")
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)

@@ -73,7 +73,7 @@ class Guarded(Learner):
         self._supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "n_actions": self.n_actions}
         self._supplied |= {"horizon": horizon, "seed": seed}
         self._safe_name, self._safe_options = safe, safe_options
-        self.inner = inside(inner, self._supplied, options, Guarded)
+        self.inner = inside(inner, self._supplied, options, Guarded, "a guard")
         self.safe: Learner | None = None  # that goes on, once it does
         self._make_safe(horizon)  # where that cannot be, it is found now
         self._allowed = _function(bound, oracle, self.n_actions)
@@ -137,7 +137,7 @@ class Guarded(Learner):
 
     def _make_safe(self, rounds: int | None) -> Learner:
         """Return the safe learner for so many rounds."""
-        return inside(self._safe_name, self._supplied | {"horizon": rounds}, self._safe_options, Guarded)
+        return inside(self._safe_name, self._supplied | {"horizon": rounds}, self._safe_options, Guarded, "a guard")
 
     def guarantee(self) -> float:
         """Return the greatest of B(tau) + 1 + G(T - tau), to the next of 32 parts of T; inf without a horizon."""

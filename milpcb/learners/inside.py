@@ -11,18 +11,22 @@ from milpcb.protocols import Learner
 
 
 def inside(
-    inner: str | Learner, supplied: Mapping[str, Any], options: Mapping[str, Any] | None, around: type[Learner]
+    inner: str | Learner,
+    supplied: Mapping[str, Any],
+    options: Mapping[str, Any] | None,
+    around: type[Learner],
+    what: str,
 ) -> Learner:
-    """Return a learner for the inside of one of class ``around``: made by its registered name, or as handed in.
+    """Return a learner for the inside of one of class ``around``, which is ``what``: made by its name, or as handed in.
 
     ``supplied`` is what it may ask for, with ``n_actions``; ``options`` are its own. Raises InputError where it cannot
     play there, or has played, and what making it raises.
     """
     if isinstance(inner, Learner):
-        return _fresh(inner, supplied["n_actions"], around.__name__)
+        return _fresh(inner, supplied["n_actions"], what)
     cls = registry.load("learner", inner)
     if cls.full_information or injection.asks(cls, "best") or cls is around:
-        raise InputError(f"{around.__name__} takes learners that learn from played actions, not '{inner}'")
+        raise InputError(_PLAYED.format(what, f"'{inner}'"))
     if options is not None and not isinstance(options, Mapping):
         raise InputError(f"options must be a table of {inner}'s own options by name, got {shown(options)}")
     known = {name: value for name, value in supplied.items() if value is not None}
@@ -30,12 +34,15 @@ def inside(
     return made
 
 
-def _fresh(inner: Learner, n_actions: int, around: str) -> Learner:
+def _fresh(inner: Learner, n_actions: int, what: str) -> Learner:
     name = type(inner).__name__
     if inner.full_information:
-        raise InputError(f"{around} takes learners that learn from played actions, not {name}")
+        raise InputError(_PLAYED.format(what, name))
     if inner.n_actions != n_actions:
         raise InputError(f"the {name} inside has {inner.n_actions} actions, and the oracle {n_actions}")
     if inner.played:
         raise InputError(f"the {name} inside has played already; hand in one that has not")
     return inner
+
+
+_PLAYED = "{} goes with learners that learn from played actions, not with {}"

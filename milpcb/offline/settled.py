@@ -49,9 +49,7 @@ class Settled:
         """Return the finding, in a sentence."""
         after = f"After {self.rows:,} rows, with {100 * self.confidence:.10g} % confidence"
         if self.settled:
-            return (
-                f"{after}, no policy of the class is better than this one by {self.eps:g} or more: the trial may end."
-            )
+            return f"{after}, no policy is better than this one by {self.eps:g} or more: the trial may end."
         if self.refuted_eps == np.inf:
             return f"{after}, nothing is known yet of how much better than this one a policy of the class may be."
         least = number(self.refuted_eps, self.refuted_eps / 10)

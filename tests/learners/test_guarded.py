@@ -194,9 +194,9 @@ def test_mistakes_end_in_one_line():
     played = Uniform(3)
     played.learn(0, 0, 0.0, float(played.act(0)[0]))
     for options, line in [
-        ({"inner": "hedge"}, "learn from played actions, not 'hedge'"),
-        ({"inner": "guarded"}, "learn from played actions, not 'guarded'"),
-        ({"inner": Hedge(open_oracle(TREES, np.eye(4), kind="enumeration"), horizon=9)}, "not Hedge"),
+        ({"inner": "hedge"}, "learn from played actions, not with 'hedge'"),
+        ({"inner": "guarded"}, "learn from played actions, not with 'guarded'"),
+        ({"inner": Hedge(open_oracle(TREES, np.eye(4), kind="enumeration"), horizon=9)}, "not with Hedge"),
         ({"inner": Uniform(2)}, "2 actions, and the oracle 3"),
         ({"inner": played}, "has played already"),
         ({"bound": -1.0}, "bound must be"),
