@@ -1,12 +1,14 @@
 """What is recommended and claimed where a log has no rows of an action, and where it has, on logs whose truth is known.
 
-    python scripts/checks/no_overlap.py [gaps] [overlap] [limits] [--sets 400] [--draws 60] [--save FILE] [--like FILE]
+    python scripts/checks/no_overlap.py [gaps] [overlap] [limits] [--sets 400] [--draws 60]
+        [--save FILE] [--like FILE] [--splits 5]
 
 gaps : in a part of the population, which one test cuts off or two, some action was never done. Propensities are given
     for all actions, or of what was done, or estimated; by every method, in memory and in one pass. Neither the rule nor
     the way to treat all alike plays the action there, and giving it to everybody has no value and no interval.
 overlap : every action has a fair chance everywhere. Intervals of the rule that was found, and of a fixed policy, hold
-    in 94 % of the logs or more; ``--save`` writes the verdicts, ``--like`` counts those that differ from such a file.
+    in 94 % of the logs or more; ``--save`` writes the verdicts, ``--like`` counts those that differ from such a
+    file; with ``--splits 1`` they are by one split of the rows, as they were before the median of five.
 limits : a second outcome must be no worse than under "wait", where harm is rare and where it is usual. Whatever is
     recommended keeps the limit in truth in 95 % of the logs.
 
@@ -32,7 +34,7 @@ from milpcb.logs import words
 from milpcb.logs.findings import Asked, Findings, find
 from milpcb.logs.limits import limit_of
 from milpcb.logs.source import Columns, make_source
-from milpcb.offline import State, evaluate, inference, read_log, scores
+from milpcb.offline import State, cross_fitting, evaluate, inference, read_log, scores
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
 from policies import DecisionTrees
@@ -261,7 +263,9 @@ def main() -> int:
     parser.add_argument("--draws", type=int, default=60, help="resamples of each log")
     parser.add_argument("--save", help="file for the verdicts of overlap")
     parser.add_argument("--like", help="file of verdicts to compare with")
+    parser.add_argument("--splits", type=int, default=cross_fitting.SPLITS, help="near p = 0.05; 1 as there once was")
     given = parser.parse_args()
+    cross_fitting.SPLITS = given.splits
     warnings.simplefilter("ignore")  # of the logs, which are as they are
     broken = sum(PARTS[part](given.sets, given.draws, given) for part in given.parts or PARTS)
     print("all promises are kept" if not broken else f"{broken} broken")

@@ -71,7 +71,7 @@ def _study(rng: np.random.Generator, folder: Path) -> list[str]:
         f"seeds = {list(range(int(rng.integers(4, 16))))}",
         f'[environment]\nname = "planted"\nn_features = {rng.integers(4, 13)}',
         f'[policies]\nname = "decision_trees"\ndepth = {rng.integers(1, 3)}',
-        '[run]\nbackend = "serial"',
+        '[oracle]\nkind = "search"\n[run]\nbackend = "serial"',
         *(f'[[learners]]\nname = "{name}"' for name in learners),
     ]
     (folder / "study.toml").write_text("\n".join(sections))
@@ -89,7 +89,7 @@ def lines_of(arguments: list[str]) -> tuple[list[Line], float, int]:
 
 
 class Stamped(io.TextIOWrapper):
-    """Standard error, with the seconds before each line."""
+    """Standard error, with the seconds before each line; what goes to standard output does so too."""
 
     begins = True
 
@@ -115,7 +115,7 @@ class Patient(Event):
 
 def play(arguments: list[str]) -> int:
     """Run a command whose clocks are those of this process; write each line with its time."""
-    sys.stderr = Stamped(sys.stderr.buffer, write_through=True)
+    sys.stdout = sys.stderr = Stamped(sys.stderr.buffer, write_through=True)
     from milpcb.cli import main
     from milpcb.commands import steps
     from milpcb.experiments.run import progress
