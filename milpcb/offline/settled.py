@@ -79,6 +79,7 @@ def settled(
         method "ips", with treatment costs. Estimated propensities will not do, nor will weighted rows, or groups
     policies : a policy class that is known before the first row: with explicit cut points, or of yes/no features
     eps : in the unit of the outcome, above 0
+    confidence : how likely it is that a trial never ends with a policy to which another is better by eps
     contexts : (n, d) what policies read; None: the features of the log
     outcome_range : the least and the greatest outcome there can be, treatment costs included
     floor : the least probability of any action on any context, known before each row: (n,), or one number. None: that
