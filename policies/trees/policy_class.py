@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import comb
 
 import numpy as np
@@ -14,13 +13,21 @@ from milpcb.errors import InputError
 from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.derivations import too_many
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, context_counts
 from policies.trees.program import TreeEncoding
-from policies.trees.routes import Route, fewest_pairs, root_seconds, route, too_many_cuts, too_slow, weight_steps
-from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.routes import (
+    Route,
+    fewest_pairs,
+    root_seconds,
+    route,
+    too_many_cuts,
+    too_many_pairs,
+    too_slow,
+    weight_steps,
+)
+from policies.trees.rule import DecisionTree, Leaf, Node, all_nodes, random_node
 from policies.trees.sets import TreesOn
 
 MOST_DEPTH = 12
@@ -187,7 +194,7 @@ class OpenedTrees(Opened):
             self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
             self.unsupported["totals"] = no_terms
-        if no_rows := too_many(fewest_pairs(p, depth)):
+        if no_rows := too_many_pairs(fewest_pairs(p, depth)):
             self.unsupported.setdefault("constraints", no_rows)
         every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints", "time_limit"}
         self.capabilities = every - self.unsupported.keys()
@@ -287,7 +294,7 @@ class OpenedTrees(Opened):
 
     def policies(self) -> Iterator[DecisionTree]:
         """List all trees within the limits, small depths first; a split has two different sides."""
-        for root in _all_nodes(self._literals.tests, self.n_actions, self._depth):
+        for root in all_nodes(self._literals.tests, self.n_actions, self._depth):
             if self._allowed(root):
                 yield DecisionTree(root, self._names)
 
@@ -298,9 +305,9 @@ class OpenedTrees(Opened):
         """
         tests = self._literals.tests
         if not self._limits:
-            return DecisionTree(_random_node(tests, self.n_actions, self._depth, rng), self._names)
+            return DecisionTree(random_node(tests, self.n_actions, self._depth, rng), self._names)
         for _ in range(1000):
-            root = _random_node(tests, self.n_actions, int(rng.integers(self._trees.depth + 1)), rng)
+            root = random_node(tests, self.n_actions, int(rng.integers(self._trees.depth + 1)), rng)
             if self._allowed(root):
                 return DecisionTree(root, self._names)
         return DecisionTree(Leaf(int(rng.integers(self.n_actions))), self._names)
@@ -325,27 +332,3 @@ def _tree_terms(tests: list[Test], n_actions: int, depth: int, names: Names) -> 
     from policies.trees.terms import TreeTerms  # the compiler takes its time: only for those who keep totals
 
     return TreeTerms(tests, n_actions, depth, names)
-
-
-def _all_nodes(tests: list[Test], n_actions: int, depth: int) -> Iterator[Node]:
-    yield from (Leaf(a) for a in range(n_actions))
-    if depth == 0:
-        return
-    below = list(_all_nodes(tests, n_actions, depth - 1))
-    for feature, threshold, binary in tests:
-        for yes, no in product(below, below):
-            if yes != no:
-                yield Split(feature, threshold, yes, no, binary)
-
-
-def _random_node(tests: list[Test], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
-    if depth == 0 or not tests:
-        return Leaf(int(rng.integers(n_actions)))
-    f = int(rng.integers(len(tests)))
-    feature, threshold, binary = tests[f]
-    rest = tests[:f] + tests[f + 1 :]
-    yes = _random_node(rest, n_actions, depth - 1, rng)
-    no = _random_node(rest, n_actions, depth - 1, rng)
-    while no == yes:
-        no = _random_node(rest, n_actions, depth - 1, rng)
-    return Split(feature, threshold, yes, no, binary)

@@ -43,6 +43,7 @@ PASS_SECONDS = 5e-9
 MOST_SECONDS = 3 * 3600
 MOST_CUTS = 10**11  # pairs of cuts at depth 2, triples at depth 3: hours
 MOST_CELLS = 2**23  # of a pair of features
+MOST_PAIRS = 4 * 10**7  # of nodes under side constraints: 160 MB
 MOST_SETS = 2**25  # of the table of totals by codes: beyond it root cuts answer
 
 
@@ -123,3 +124,13 @@ def fewest_pairs(p: int, depth: int) -> int:
         nodes = 2 if k == depth - 1 else 2 * p + 2
         pairs += comb(p, k) * 2**k * ((p - k) * nodes**2 + k * nodes)
     return pairs
+
+
+def too_many_pairs(n_pairs: int) -> str:
+    """Return why so many pairs of nodes are too many for side constraints, or nothing when they are not."""
+    if n_pairs <= MOST_PAIRS:
+        return ""
+    return (
+        f"under side constraints the search lists the class by {n_pairs:,} numbers, more than {MOST_PAIRS:,}; "
+        "use oracle kind 'milp', or a smaller class"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -155,3 +155,29 @@ def _export(node: Node, names: Names, bars: str) -> list[str]:
     name, cut = names.feature(node.feature), written(node.threshold)
     yes, no = (_export(child, names, bars + "|   ") for child in (node.yes, node.no))
     return [f"{bars}|--- {name} <= {cut}", *yes, f"{bars}|--- {name} >  {cut}", *no]
+
+
+def all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> Iterator[Node]:
+    """Yield all trees up to a depth, small ones first; a split has two different sides."""
+    yield from (Leaf(a) for a in range(n_actions))
+    if depth == 0:
+        return
+    below = list(all_nodes(tests, n_actions, depth - 1))
+    for feature, threshold, binary in tests:
+        for yes, no in product(below, below):
+            if yes != no:
+                yield Split(feature, threshold, yes, no, binary)
+
+
+def random_node(tests: list[tuple[int, float, bool]], n_actions: int, depth: int, rng: np.random.Generator) -> Node:
+    """Return a full tree; a path does not repeat a test while others are left, siblings differ."""
+    if depth == 0 or not tests:
+        return Leaf(int(rng.integers(n_actions)))
+    f = int(rng.integers(len(tests)))
+    feature, threshold, binary = tests[f]
+    rest = tests[:f] + tests[f + 1 :]
+    yes = random_node(rest, n_actions, depth - 1, rng)
+    no = random_node(rest, n_actions, depth - 1, rng)
+    while no == yes:
+        no = random_node(rest, n_actions, depth - 1, rng)
+    return Split(feature, threshold, yes, no, binary)

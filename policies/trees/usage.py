@@ -26,7 +26,7 @@ from milpcb.constraints.linear import SORTING, SideConstraint, check_rows
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
-from policies.derivations import too_many
+from policies.trees.routes import too_many_pairs
 from policies.trees.sets import number
 from policies.trees.usage_kernels import Meeting, UsageGraph
 
@@ -209,7 +209,7 @@ def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
 
 def _check(n_numbers: int, n_rows: int) -> None:
     """Raise SearchTooLargeError where so many numbers are too many to keep, or to sort by the weights of all rows."""
-    if reason := too_many(n_numbers):
+    if reason := too_many_pairs(n_numbers):
         raise SearchTooLargeError(reason)
     check_rows(n_rows, n_numbers)
 

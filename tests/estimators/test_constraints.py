@@ -255,7 +255,7 @@ def test_where_the_search_would_keep_too_much_kind_auto_asks_the_solver(monkeypa
     X, costs, weight = table(30, 0)
     tree = OptimalPolicyTree(max_depth=2, thresholds=1, constraints=[share_at_most("drug B", 0.2)])
     found = clone(tree).fit(X, costs, sample_weight=weight).policy_value_
-    monkeypatch.setattr(usage, "too_many", lambda n_numbers: f"{n_numbers} are too many")
+    monkeypatch.setattr(usage, "too_many_pairs", lambda n_numbers: f"{n_numbers} are too many")
     assert clone(tree).fit(X, costs, sample_weight=weight).policy_value_ == pytest.approx(found, abs=1e-9)
     with pytest.raises(SearchTooLargeError, match="too many"):
         clone(tree).set_params(kind="search").fit(X, costs, sample_weight=weight)

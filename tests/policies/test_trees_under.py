@@ -13,10 +13,10 @@ import pytest
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
 from milpcb.protocols import SideConstraint, Terms
 from milpcb.types import Floats, Ints
-from policies import DecisionTrees, derivations
+from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import usage
+from policies.trees import routes, usage
 from policies.trees.limits import Limits, context_counts
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
@@ -192,14 +192,12 @@ def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPat
     """Weights without equal sums do not merge: 4 states of 2 tests, on either side 2 * 2^2 items."""
     terms = DecisionTrees(2, depth=3, thresholds=((0.5,),) * 2).terms()
     row = SideConstraint(np.random.default_rng(0).normal(size=terms.n_terms), -np.inf, 0.0)
-    monkeypatch.setattr(
-        derivations, "MOST_HELD", 4 * 4 * 2 * 8**2
-    )  # an item counts four times, and all are of one pair
+    monkeypatch.setattr(routes, "MOST_PAIRS", 4 * 4 * 2 * 8**2)  # an item counts four times, and all are of one pair
     terms.under([row])
-    monkeypatch.setattr(derivations, "MOST_HELD", 4 * 4 * 2 * 8**2 - 1)
+    monkeypatch.setattr(routes, "MOST_PAIRS", 4 * 4 * 2 * 8**2 - 1)
     with pytest.raises(SearchTooLargeError, match="by 2,048 numbers, more than 2,047; use oracle kind 'milp'"):
         terms.under([row])
-    monkeypatch.setattr(derivations, "MOST_HELD", 4 * 2 * 8**2 - 1)
+    monkeypatch.setattr(routes, "MOST_PAIRS", 4 * 2 * 8**2 - 1)
     with pytest.raises(SearchTooLargeError, match="by 512 numbers, more than 511"):
         terms.under([row])
 
