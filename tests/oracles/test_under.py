@@ -10,7 +10,7 @@ from milpcb.constraints.linear import SideConstraint, merged, reduced
 from milpcb.errors import InfeasibleError, InputError, OracleDisagreement
 from milpcb.oracles import open_oracle
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
-from policies.weighted_folds import KeptTerms
+from policies.trees.constrained import ConstrainedTrees
 
 RNG = np.random.default_rng(0)
 CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # rows repeat
@@ -215,6 +215,6 @@ def test_an_audit_finds_a_search_that_breaks_a_constraint(monkeypatch):
     oracle = open_oracle(TREES, CONTEXTS, kind="audited", constraints=[BUDGET], audit=1.0)
     costs = np.tile([0.0, 0.0, -1.0], (24, 1))
     assert oracle.value(costs) == -4.0
-    monkeypatch.setattr(KeptTerms, "profile", lambda under, totals, place: under.terms.profile(totals, place))
+    monkeypatch.setattr(ConstrainedTrees, "value", lambda _, costs: float(costs.min(axis=1).sum()))
     with pytest.raises(OracleDisagreement):
         oracle.value(costs)
