@@ -43,7 +43,7 @@ def lost(path: Path, learner: str = "exp4") -> tuple[Bandit, Decision]:
 
 
 def credited(bandit: Bandit) -> list[Any]:
-    """Return contexts, actions, costs and laws of what was learnt."""
+    """Return contexts, actions, costs, laws and least chances of what was learnt."""
     return [tuple(line) for line in bandit._state()["log"]]
 
 
@@ -67,8 +67,8 @@ def test_a_whole_decision_is_learnt_after_a_crash(tmp_path: Path, kept: Any) -> 
     bandit.learn(other.id, cost=0.75)
     actions = list(TREES.action_names)
     assert credited(bandit)[1:] == [
-        ([1, 0], actions.index(decision.action), 0.25, list(decision.probabilities)),
-        ([0, 0], actions.index(other.action), 0.75, list(other.probabilities)),
+        ([1, 0], actions.index(decision.action), 0.25, list(decision.probabilities), 0.0),
+        ([0, 0], actions.index(other.action), 0.75, list(other.probabilities), 0.0),
     ]
     bandit.save(tmp_path / "bandit.json")
     for one in (bandit, Bandit.load(tmp_path / "bandit.json")):

@@ -60,6 +60,9 @@ class _Judged(_Named, Protocol):
     @property
     def passes(self) -> bool: ...
 
+    def violations(self) -> Sequence[str]: ...
+
+
 MEANING = """\b
 Columns:
   game  the per-round game inside the proof: what one more round of noise lifts
@@ -329,10 +332,7 @@ def _short(slack: Fraction) -> str:
     return exact if len(exact) <= LONGEST else f"~{float(slack):.4f}"
 
 
-def _complain(
-    good: Sequence[_Judged],
-    bad: Sequence[_Judged],
-) -> None:
+def _complain(good: Sequence[_Judged], bad: Sequence[_Judged]) -> None:
     """Raise MilpcbError where a verdict is not the expected one."""
     rejected = [verdict for verdict in good if not verdict.passes]
     accepted = [verdict for verdict in bad if verdict.passes]

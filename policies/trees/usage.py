@@ -37,7 +37,7 @@ MOST_LEFT = 10**9  # pairs that the first of several rows leaves: a few seconds 
 _AT_ONCE = 2**20  # weights of pairs that are put in order at a time
 
 
-class Blocks(NamedTuple):
+class UsageBlocks(NamedTuple):
     """Tests (n,) of states, in order of state and test: which, -1 for a leaf, and the states on both sides of it."""
 
     state: Ints
@@ -54,17 +54,17 @@ class Space(NamedTuple):
     """
 
     n_leaves: int
-    levels: list[tuple[int, Blocks]]
+    levels: list[tuple[int, UsageBlocks]]
 
 
 def paths(p: int, depth: int) -> Space:
     """Return the sequences of tests of p literals with their outcomes, numbered as in policies/trees/terms.py."""
     begin = [1 + depth]
-    levels = list[tuple[int, Blocks]]()
+    levels = list[tuple[int, UsageBlocks]]()
     for length in range(depth - 1, -1, -1):
         n = (2 * p) ** length
         fails = begin[-1] + 2 * np.arange(n * p)
-        levels.append((n, Blocks(np.repeat(np.arange(n), p), np.tile(np.arange(p), n), fails, fails + 1)))
+        levels.append((n, UsageBlocks(np.repeat(np.arange(n), p), np.tile(np.arange(p), n), fails, fails + 1)))
         begin.append(begin[-1] + (2 * p) * n)
     return Space((2 * p) ** depth, levels or [(1, _one_leaf(1))])
 
@@ -76,7 +76,7 @@ def sets(members: Sequence[Ints], start: Ints, depth: int, flipped: Bools, *, en
     """
     n_states = [len(each) << k for k, each in enumerate(members)]
     leaves = (1 + depth + np.cumsum([0, *n_states])).tolist()
-    below, state, levels = dict(enumerate(leaves)), leaves[-1], list[tuple[int, Blocks]]()
+    below, state, levels = dict(enumerate(leaves)), leaves[-1], list[tuple[int, UsageBlocks]]()
     for height in range(1, depth + 1):
         place = dict[int, int]()
         for k in range(min(depth - height, len(members) - 1), 0 if height < depth else -1, -1):
@@ -87,14 +87,14 @@ def sets(members: Sequence[Ints], start: Ints, depth: int, flipped: Bools, *, en
                 own = np.arange(n_states[k])
                 parts.append(np.stack([own, np.full_like(own, -1), leaves[k] + own, np.zeros_like(own)]))
             every = np.concatenate(parts, axis=1)
-            levels.append((n_states[k], Blocks(*every[:, np.lexsort(every[1::-1])])))
+            levels.append((n_states[k], UsageBlocks(*every[:, np.lexsort(every[1::-1])])))
             place[k], state = state, state + n_states[k]
         below = place
     return Space(leaves[-1] - leaves[0], levels or [(1, _one_leaf(leaves[0]))])
 
 
-def _one_leaf(state: int) -> Blocks:
-    return Blocks(*np.array([[0], [-1], [state], [0]]))
+def _one_leaf(state: int) -> UsageBlocks:
+    return UsageBlocks(*np.array([[0], [-1], [state], [0]]))
 
 
 def _grown(members: Ints, larger: Ints, start: Ints, below: int, flipped: Bools) -> Ints:
@@ -215,7 +215,7 @@ def _check(n_numbers: int, n_rows: int) -> None:
 
 
 def _nodes(
-    n: int, blocks: Blocks, start: Ints, weights: Floats, watched: LongSearch
+    n: int, blocks: UsageBlocks, start: Ints, weights: Floats, watched: LongSearch
 ) -> tuple[Ints, Ints, Floats, Ints]:
     """Return the nodes of the n states of a level: its blocks, how many nodes there are, their weights, the labels.
 
@@ -282,7 +282,9 @@ class _Way(NamedTuple):
     tails: Ints
 
 
-def _meeting(roots: Blocks, start: Ints, weights: Floats, bounds: Floats, most: int | None) -> tuple[Meeting, Ints]:
+def _meeting(
+    roots: UsageBlocks, start: Ints, weights: Floats, bounds: Floats, most: int | None
+) -> tuple[Meeting, Ints]:
     """Return the nodes on both sides of each root in order of the row that leaves the fewest pairs, and the roots.
 
     Where leaves are limited, heads with a number of them go with the tails that leave it at ``most``.

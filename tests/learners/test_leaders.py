@@ -26,6 +26,7 @@ LEARNERS: dict[str, dict[str, Any]] = {
     "exp4": {},
     "explore_then_commit": {"rounds": 300},
     "ftpl": {},
+    "guarded": {"inner": "epsilon_greedy"},
     "ilovetoconbandits": {"psi": 1.0},
     "randomized_ucb": {},
 }
