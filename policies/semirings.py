@@ -38,18 +38,6 @@ def cost_of(soft: Soft, least: float, weight: float) -> float:
 
 
 @compiled(NO_NAN)
-def add(soft: Soft, a: float, b: float) -> float:
-    """Return a (+) b."""
-    low = lower(a, b)
-    if soft is None:
-        return low
-    if low == np.inf:
-        return low
-    gap = abs(a - b)
-    return low - np.log1p(np.exp(-gap)) if gap < NEGLIGIBLE else low
-
-
-@compiled(NO_NAN)
 def add_all(soft: Soft, ways: Array) -> float:
     """Return the sum (+) over ``ways`` (n,)."""
     low = ways[0]
@@ -65,17 +53,6 @@ def add_all(soft: Soft, ways: Array) -> float:
         elif gap < NEGLIGIBLE:
             weight += np.exp(-gap)
     return cost_of(soft, low, weight)
-
-
-@compiled()
-def add_sums(soft: Soft, least: float, weight: float, other: float, other_weight: float) -> tuple[float, float]:
-    """Return the sum of two sums in the making; that of nothing is (infinity, 0)."""
-    low = lower(least, other)
-    if soft is None:
-        return low, 0.0
-    gap = abs(least - other)
-    rest = np.exp(-gap) if gap < NEGLIGIBLE else 0.0
-    return low, weight * rest + other_weight if other < least else weight + other_weight * rest
 
 
 @compiled(NO_NAN)

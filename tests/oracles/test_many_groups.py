@@ -59,7 +59,7 @@ def test_where_the_best_policy_keeps_the_constraints_nothing_is_built_for_them(m
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"age": rng.integers(18, 80, 300), "site": [f"s{i % 62}" for i in range(300)]})
     costs = pd.DataFrame({"none": np.ones(300), "drug": rng.random(300)})
-    monkeypatch.setattr(constrained, "recursion", lambda *_: pytest.fail("built"))
+    monkeypatch.setattr(constrained.usage, "usage_of", lambda *_: pytest.fail("built"))
     tree = OptimalPolicyTree(features=["age"], constraints=[parity("drug", group="site", delta=0.1)], kind="search")
     fitted = tree.fit(X, costs)
     assert str(fitted.policy_) == "play drug"

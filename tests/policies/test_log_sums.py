@@ -46,28 +46,11 @@ def test_there_is_one_log_sum_exp():
     assert found == set(ELSEWHERE)
 
 
-@pytest.mark.parametrize("apart", [0.0, 1.0, 50.0, 59.0, 61.0, 1e5, np.inf])
-def test_sums_of_weights_are_those_of_logaddexp(apart):
-    """Two sums in the making add up to theirs, in either order; a sum of nothing adds nothing."""
-    one, other = (700.0, 3.0), (700.0 + apart, 2.0 if apart < np.inf else 0.0)
-    for first, second in ((one, other), (other, one)):
-        least, weight = semirings.add_sums(1.0, *first, *second)
-        with np.errstate(divide="ignore"):
-            expected = np.logaddexp(*(np.log(weight) - least for least, weight in (first, second)))
-        assert -semirings.cost_of(1.0, least, weight) == pytest.approx(expected, rel=1e-15)
-        assert semirings.add_sums(None, *first, *second)[0] == 700.0
-
-
 @pytest.mark.parametrize("spread", [1.0, 30.0, 100.0, 5000.0])
-def test_every_form_of_a_sum_is_that_of_logaddexp(spread):
-    """One after the other and all together: one number."""
+def test_a_sum_is_that_of_logaddexp(spread):
+    """In both semirings."""
     costs = RNG.uniform(-spread, spread, 40)
-    expected = -np.logaddexp.reduce(-costs)
-    one_by_one = np.inf
-    for cost in costs:
-        one_by_one = semirings.add(1.0, one_by_one, cost)
-    forms = (one_by_one, semirings.add_all(1.0, costs))
-    np.testing.assert_allclose(forms, expected, rtol=1e-13, atol=1e-13)
+    assert semirings.add_all(1.0, costs) == pytest.approx(-np.logaddexp.reduce(-costs), rel=1e-13, abs=1e-13)
     assert semirings.add_all(None, costs) == costs.min()
 
 
@@ -78,8 +61,3 @@ def test_exponentials_are_those_of_numpy():
     expected = np.exp(terms[0])
     semirings.exponentials(terms, 1000)
     np.testing.assert_allclose(terms[0], expected, rtol=1e-15)
-
-
-def test_sums_of_nothing():
-    """Nothing costs infinity."""
-    assert semirings.add(1.0, np.inf, np.inf) == np.inf
