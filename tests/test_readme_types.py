@@ -29,7 +29,8 @@ def write_programs(folder: Path) -> int:
     """Write every Python block of every README as a file; return how many there are."""
     written = 0
     for readme in READMES:
-        place = "_".join(readme.parent.relative_to(ROOT).parts) or "first_page"
+        page = [] if readme.stem == "README" else [readme.stem]
+        place = "_".join([*readme.parent.relative_to(ROOT).parts, *page]) or "first_page"
         for number, block in enumerate(blocks(readme)):
             if block.language == "python":
                 target = folder / (block.name or f"{place}_{number}.py")

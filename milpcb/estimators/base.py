@@ -124,7 +124,8 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the name of the action (n,) for each row."""
-        return cast("npt.NDArray[Any]", self.actions_[self._policy().predict(checked(self, X, reset=False))])
+        played = self._policy().predict(checked(self, X, reset=False))
+        return cast("npt.NDArray[Any]", self.actions_[played])
 
     def predict_value(self, X: Any) -> Floats:
         """Return (n, K): what each action costs (or earns) on average in the part of the policy that a row is in."""

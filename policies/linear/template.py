@@ -22,7 +22,7 @@ from policies.paths.lanes import Instances, down_lanes, sum_lanes, walk_each
 LANES, WIDE = 8, 64  # instances whose sums, at the least, and bounds are made at once
 ROOM = 2**14  # sums that processors keep at hand
 SPAN = 600.0  # exponents further apart leave no trace in a product of factors
-LOOK = 3  # patterns by which states are distinguished in bounds
+LOOK = 3  # patterns after which states count as one in bounds
 ROUNDS = 6  # multipliers that are tried of each row
 ROUNDING = 1e-9
 

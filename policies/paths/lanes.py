@@ -103,9 +103,10 @@ def walk_each(
     for i in range(len(every.costs)):
         _look_ahead(relaxed, every, i, ahead)
         rows, base = PathRows(every.weights[i], every.bounds[i]), every.base[i]
+        trail.total[0] = base
         if mode == LIST:
             within[0], before = bound, found.number[0]
-            _walk_on(exact, every.costs[i], ahead, rows, acts, within, LIST, every.keys[i], trail, found, base)
+            _walk_on(exact, every.costs[i], ahead, rows, acts, within, LIST, every.keys[i], trail, found)
             if found.number[0] > len(found.totals):
                 found.number[0] = before
                 return i
@@ -115,7 +116,7 @@ def walk_each(
         if base + sums.low[0] >= within[0]:
             continue
         one.totals[0] = np.inf
-        _walk_on(exact, every.costs[i], ahead, rows, acts, within, LEAST, keys, trail, one, base)
+        _walk_on(exact, every.costs[i], ahead, rows, acts, within, LEAST, keys, trail, one)
         least = one.totals[0]
         if mode == LEAST and least < np.inf:
             bound, where[0], found.totals[0] = least, i, least
@@ -124,8 +125,8 @@ def walk_each(
         elif mode == SUM:
             found.totals[i] = -np.inf
             if least < np.inf:
-                within[0], one.totals[0] = 20.0 + NEGLIGIBLE, 0.0
-                _walk_on(exact, every.costs[i], ahead, rows, acts, within, SUM, keys, trail, one, base - least)
+                within[0], one.totals[0], trail.total[0] = 20.0 + NEGLIGIBLE, 0.0, base - least
+                _walk_on(exact, every.costs[i], ahead, rows, acts, within, SUM, keys, trail, one)
                 found.totals[i] = np.log(one.totals[0]) - least
     return len(every.costs)
 
@@ -157,9 +158,8 @@ def _walk_on(
     keys: Array,
     trail: Trail,
     found: Found,
-    begin: float,
 ) -> None:
-    """Walk from the root to the end of the walk, from a cost to begin with."""
-    trail.depth[0], trail.edge[0], trail.node[0], trail.total[0] = 0, 0, 0, begin
+    """Walk from the root to the end of the walk, beginning with the cost trail.total[0]."""
+    trail.depth[0], trail.edge[0], trail.node[0] = 0, 0, 0
     while trail.depth[0] >= 0:
         walk(edges, cost, ahead, rows, acts, within, mode, keys, trail, found)

@@ -155,7 +155,7 @@ def learner_constructors() -> Iterator[Case]:
     for name, parameters in asked.items():
         cls = registry.load("learner", name)
         given = {key: value for key, value in right.items() if key in parameters}
-        inside = {"inner": "bistro_plus"} if name == "conservative" else {}  # one that asks for a pool
+        inside = {"inner": "bistro_plus"} if name in {"conservative", "guarded"} else {}  # one that asks for a pool
         places = [given[key] for key in parameters if parameters[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         named = {key: value for key, value in given.items() if parameters[key].kind is inspect.Parameter.KEYWORD_ONLY}
         yield Case("learners", f"{name}: one by position too many", partial(cls, *places, HORIZON, **named))

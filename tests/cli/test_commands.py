@@ -63,10 +63,12 @@ def test_solve_costs_the_same_by_any_route(options, tables, write, solved):
     assert cost(plain) == cost(other) == "cost: -0.75"
 
 
-def test_solve_needs_no_header(tables, write, solved):
-    """Without header lines features are x0, x1, ... and actions numbers; a byte order mark is no header."""
+def test_solve_needs_no_header(tables, write, milpcb_):
+    """Without header lines features are x0, x1, ... and actions numbers, with a note where 0,1 might be names."""
     write(tables, {"x.csv": "\ufeff" + CONTEXTS.split("\n", 1)[1], "c.csv": COSTS.split("\n", 1)[1]})
-    assert solved(tables, "--depth", "1", "--thresholds", "1")[:2] == ["if x0 <= 50:", "    play action 0"]
+    done = milpcb_(tables, "solve", "x.csv", "c.csv", "--depth", "1", "--thresholds", "1")
+    assert done.stdout.splitlines()[:2] == ["if x0 <= 50:", "    play action 0"]
+    assert done.stderr == "note: c.csv: the first line, 0,1, is read as numbers, and not as names.\n"
 
 
 @pytest.fixture(scope="module")

@@ -148,10 +148,8 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | 
     contexts = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 30, (400, 2))])
     costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
     trees = Literals.of(contexts, "all"), 3, 2, NAMES
-    if kept is None:
-        slow, fast = by_codes(TreesOn(*trees)), EveryCutSearch(TreesOn(*trees))
-    else:
-        slow, fast = (search(*trees, kept, np.ones((400, 1))) for search in (by_codes, EveryCutSearch))
+    on = TreesOn(*trees) if kept is None else TreesOn(*trees, kept, np.ones((400, 1)))
+    slow, fast = by_codes(on), EveryCutSearch(on)
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)
 

@@ -1,0 +1,1 @@
+from policies.paths import *
