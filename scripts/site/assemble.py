@@ -26,6 +26,7 @@ from milpcb.plugins import registry
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
+GITHUB = tuple(f".github/{name}" for name in ("CONTRIBUTING.md", "SECURITY.md", "CITATION.cff"))
 # Page of the reference: what it is about, and the packages whose __all__ it explains, or the kind in the registry.
 PACKAGES = {
     "decide": ("Deciding live, and playing", ("milpcb",)),
@@ -172,7 +173,7 @@ def assemble(target: Path) -> None:
 
 def tracked() -> Iterator[Path]:
     """Yield the READMEs, their pictures, and the files that they link to, which readers may download."""
-    yield from (ROOT / name for name in ("README.md", "LICENSE", ".github/CONTRIBUTING.md"))
+    yield from (ROOT / name for name in ("README.md", "LICENSE", *GITHUB))
     for folder in ("milpcb", "policies", "scripts"):
         for file in (ROOT / folder).rglob("*"):
             if file.suffix in (".md", ".png", ".py") and HERE not in file.parents and file.parent.name != "gallery":
