@@ -15,7 +15,7 @@ from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page, rule_pictures
 
-KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.kept_sums; it checks it itself
+KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.learning; it checks it itself
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE, CARD = "policy.json", "report.html", "card.html"
 NAMES = {

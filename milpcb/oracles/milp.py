@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,71 @@ import numpy as np
 from milpcb.constraints import LabelConstraint, SideConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.core.long_search import waiting
-from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
+from milpcb.errors import InfeasibleError, InputError, OracleInexact, SearchTooLargeError, SolverFailedError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.constraint_rows import WithLeastRates, split, with_side_constraints
+from milpcb.oracles.opened import OpenedUnder
 from milpcb.oracles.query import Query
-from milpcb.oracles.starts import Start, open_starts
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
-from milpcb.protocols import Opened, Policy, Table
+from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search, Table
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
+
+# Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. This
+# is about columns and rows: big-M programs have few columns.
+FEWEST_COLUMNS = 500
+
+
+@dataclass(frozen=True)
+class Start:
+    """A policy that keeps the side constraints, its total cost, and its point (n_columns,) of the program."""
+
+    policy: Policy
+    total: float
+    x: Floats
+
+
+def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstraint]) -> Starts | None:
+    """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
+    program = encoding.program
+    quick = max(program.n_columns, program.n_rows) < FEWEST_COLUMNS or (program.integral and not sides)
+    if quick or not {"search", "constraints"} <= opened.capabilities:
+        return None
+    return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
+
+
+class Starts:
+    """The search of a class under ``sides``, opened by the first query, and the points of its policies."""
+
+    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideConstraint]) -> None:
+        self._opened, self._encoding, self._sides = opened, encoding, sides
+
+    @cached_property
+    def _search(self) -> Search:
+        return OpenedUnder(self._opened, self._sides).search()
+
+    def at(self, costs: Floats) -> Start | None:
+        """Return the search's best policy for ``costs`` (g, K), None where it finds none that keeps the sides."""
+        try:
+            _, policy = self._search.minimise(costs)
+        except (InfeasibleError, SearchTooLargeError):
+            return None
+        labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
+        kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
+        total = float(costs[np.arange(len(labels)), labels].sum())
+        return Start(policy, total, x) if kept else None
+
+    def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
+        """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""
+        program = self._encoding.program
+        activity = program.matrix @ x
+        inside = (program.row_lower <= activity) & (activity <= program.row_upper)
+        whole = (x == np.rint(x)) & (program.column_lower <= x) & (x <= program.column_upper)
+        meant = self._encoding.decode(x, costs).predict(self._opened.contexts) == labels
+        return bool(inside.all() and whole.all() and meant.all())
+
 
 # With whole costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
@@ -40,7 +95,7 @@ class MilpOracle(Oracle):
     costs, in any unit (see Answer). Side constraints mean the same in every solver: a policy is returned only if it
     keeps them by their definition (see LabelConstraint). Where the class's own search holds them and the program is
     large, the solver starts at the policy that the search finds, and proves that none is better (see
-    milpcb.oracles.starts).
+    milpcb.oracles.milp).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, each_rule, labelings, each_tables, geometry, parallelograms, program_bigm, program_each, diagram,
-nested_sums, table_kernels, supports, program_tables, template, fold, terms, near, search_branching,
+Read rule, each_rule, labelings, each_tables, geometry, program_bigm, program_each, diagram,
+table_kernels, supports, program_tables, template, fold, terms, near, search_branching,
 kernels, opened, each_class, policy_class.
 """
 

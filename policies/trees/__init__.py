@@ -1,7 +1,7 @@
 """Decision trees of small depth.
 
 Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes; root_tables,
-root_cuts, root_search, every_cut; folds, near, terms; usage_kernels, usage,
+root_cuts, root_search, every_cut; near, terms; usage_kernels, usage,
 constrained; policy_class.
 """
 

@@ -40,7 +40,7 @@ from trees import MILLISECONDS, compete, show
 from milpcb import open_oracle
 from milpcb.constraints import Constraint, parity, share_at_most
 from milpcb.learners import Exp4
-from milpcb.oracles import starts
+from milpcb.oracles import milp
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import describe_all
@@ -188,7 +188,7 @@ def against_highs(problem: Problem) -> dict[str, Any]:
     The solver has no start from the search.
     """
     search = problem.oracle(problem.budget)
-    with patch.object(starts, "FEWEST_COLUMNS", inf):
+    with patch.object(milp, "FEWEST_COLUMNS", inf):
         solver = problem.oracle(problem.budget, "milp")
     drawn = [problem.costs() for _ in range(ASKED_OF_HIGHS[problem.m, problem.p])]
     asked = [timed(solver, costs) for costs in drawn]
@@ -211,7 +211,7 @@ def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
 def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) -> dict[str, Any]:
     """Return one row: median and worst milliseconds of a value without starts and with; the two take turns."""
     rules = {"budget": problem.budget, "parity": problem.parity, "both": [*problem.budget, *problem.parity]}[rule]
-    with patch.object(starts, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
+    with patch.object(milp, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
         without = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
     started = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
     found: list[list[float]] = []

@@ -109,7 +109,7 @@ class ProgramRun(Run):
     def __init__(self, horizon: int, policies: PolicyClass, contexts: Floats, share: float | None) -> None:
         rng, self.horizon, self.seed = np.random.default_rng(1), horizon, 0
         m, scores = len(contexts), contexts @ rng.normal(size=contexts.shape[1])
-        limits = [] if share is None else [share_at_most(1, share, n_contexts=m, n_actions=2)]
+        limits = [] if share is None else [share_at_most(1, share)]
         self.oracle = self.reference = open_oracle(policies, contexts, kind="milp", constraints=limits)
         self.rows = rng.integers(m, size=horizon).tolist()
         right = (scores > np.median(scores)).astype(int)

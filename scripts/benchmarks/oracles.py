@@ -48,7 +48,7 @@ from rich.table import Table
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
 from milpcb.experiments.results.figures.drawing import FORMATS, render
-from milpcb.oracles import starts
+from milpcb.oracles import milp
 from milpcb.types import Floats
 from policies import DecisionTrees
 
@@ -308,7 +308,7 @@ def budget(problem: Problem, *, hard: bool) -> list[Line]:
     last = np.arange(problem.n_actions) == problem.n_actions - 1
     matrices = [problem.noise(rng) - 2.0 * hard * last for _ in range(WARM_UP + BUDGET_QUERIES)]
     rule = share_at_most(problem.n_actions - 1, SHARE)
-    with patch.object(starts, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
+    with patch.object(milp, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
         asked = {ROW: open_oracle(problem.trees, contexts, constraints=[rule]).value}
     asked[STARTED] = open_oracle(problem.trees, contexts, constraints=[rule]).value
     asked[SEARCH_ROW] = open_oracle(problem.trees, contexts, kind="search", constraints=[rule]).value

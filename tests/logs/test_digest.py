@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from milpcb.logs.digest import digest
+from milpcb.logs.origin import digest
 from milpcb.logs.source import Columns, make_source, read_source
 
 NAMES = ("age", "sex", "member")

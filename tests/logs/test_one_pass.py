@@ -22,8 +22,7 @@ from milpcb.logs.one_pass import counting, files
 from milpcb.logs.one_pass.counting import Counter, count
 from milpcb.logs.one_pass.files import LogFiles, is_files, log_files
 from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
-from milpcb.logs.one_pass.kept_sums import KeptSums
-from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of
+from milpcb.logs.one_pass.learning import KeptSums, PassQuestions, learn_in_one_pass, sample_of
 from milpcb.logs.one_pass.learning import counter_of as of_files
 from milpcb.logs.one_pass.words import sentences
 from milpcb.logs.source import Columns

@@ -14,7 +14,7 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.arguing import Question, Without, prices
-from milpcb.oracles import by_profiles, near_best, open_oracle
+from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules
 from policies.monotone import terms as monotone_terms
@@ -82,7 +82,7 @@ def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, k
     policies = TREES if kind == "search" else MonotoneRules(3)
     every = totals(open_oracle(policies, CONTEXTS, "enumeration").near_best(COSTS, 8.0).policies())
     monkeypatch.setattr(near, "MOST_PAIRS", len(every) // 3)
-    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 40)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 40)
     found = open_oracle(policies, CONTEXTS, kind).near_best(COSTS, 8.0)
     assert not found.exact
     assert 0 < found.count < len(every)
@@ -108,7 +108,7 @@ def test_trees_of_depth_3_are_listed_root_by_root(monkeypatch, constrained):
     assert not some.exact
     assert totals(some.policies(), contexts, costs) == every[: some.count]
     monkeypatch.setattr(near, "MOST_PAIRS", -1)
-    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 100)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 100)
     asked = oracle.near_best(costs, 4)
     assert not asked.listed
     assert totals(asked.policies(), contexts, costs) == every[: asked.count]
@@ -136,7 +136,7 @@ def test_more_ties_than_the_budget_are_some_of_them(monkeypatch):
 
 def test_ties_are_followed_to_their_end_one_by_one(monkeypatch):
     """If all monotone rules cost the same, the first is found before the others are begun, and so on."""
-    monkeypatch.setattr(by_profiles, "MOST_QUERIES", 60)
+    monkeypatch.setattr(near_best, "MOST_QUERIES", 60)
     monkeypatch.setattr(monotone_terms, "MOST_CELLS", 0)  # no list of its own
     found = open_oracle(MonotoneRules(3), CONTEXTS, "search").near_best(np.zeros((20, 3)), 0)
     assert not found.listed

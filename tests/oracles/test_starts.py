@@ -8,7 +8,7 @@ import pytest
 from milpcb import LabelConstraint, open_oracle
 from milpcb.constraints import parity, share_at_most
 from milpcb.errors import OracleInexact
-from milpcb.oracles import starts
+from milpcb.oracles import milp
 from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.opened import OpenedUnder
 from milpcb.testing.problems import violation
@@ -39,7 +39,7 @@ RULES = {"budget": [BUDGET], "budget and parity": [BUDGET, PARITY]}
 @pytest.fixture(autouse=True)
 def _of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs of any size have starts."""
-    monkeypatch.setattr(starts, "FEWEST_COLUMNS", 0)
+    monkeypatch.setattr(milp, "FEWEST_COLUMNS", 0)
 
 
 def costs_of(seed: int, *, whole: bool = True) -> np.ndarray:
@@ -170,5 +170,5 @@ def test_who_has_no_start(policies, rules):
 def test_small_programs_have_no_start(monkeypatch):
     """They are quick without."""
     columns = started(DecisionTrees(3), [BUDGET]).program.n_columns
-    monkeypatch.setattr(starts, "FEWEST_COLUMNS", columns + 1)
+    monkeypatch.setattr(milp, "FEWEST_COLUMNS", columns + 1)
     assert open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET])._starts is None

@@ -18,8 +18,7 @@ from milpcb.testing.instances import instances
 from policies import Halfspaces, from_json
 from policies.linear import LinearRule, LinearRules, program_tables
 from policies.linear.geometry import LARGEST_WHOLE
-from policies.linear.parallelograms import MOST_PAIRED, parallelograms
-from policies.linear.program_bigm import LinearEncoding
+from policies.linear.program_bigm import MOST_PAIRED, LinearEncoding, parallelograms
 from policies.names import Names
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=float)
