@@ -59,29 +59,21 @@ def branch(
     bounds: Array,
     largest: int,
     limit: int,
-    lowest: Array,
-    highest: Array,
-    first: Array,
-    value: Array,
-    above: Array,
-    reach: Array,
-    room: Array,
-    width: Array,
-    tables: Array,
+    levels: Any,
 ) -> float:
     """Return ``best``, or the least total of the gains over all rules where that is less by more than ``slack``.
 
     Return -infinity where it takes more than ``most`` entries of tables to find out.
-    ``weights`` (n,) then becomes weights that attain it; ``gains`` are those of the patterns of level 0. A pattern p of
-    a level has ``value[p]`` in the next column, between its ``lowest`` and ``highest``, and is ``above[p]`` among the
-    patterns of the next level. The columns still free move its scores by at most ``reach[left, p]`` when the features
-    with a weight may still be ``left``.
+    ``weights`` (n,) then becomes weights that attain it; ``gains`` are those of the patterns of level 0. ``levels`` are
+    those of search_branching.py: a pattern p of a level has ``value[p]`` in the next column, between its ``lowest`` and
+    ``highest``, and is ``above[p]`` among the patterns of the next level. The columns still free move its scores by at
+    most ``reach[left, p]`` when the features with a weight may still be ``left``.
     """
+    _, lowest, highest, first, value, above, reach, room, width, tables = levels
     n = len(bounds)
     choices, floors = np.zeros((n, 2 * bounds.max() + 1), np.int64), np.zeros((n, 2 * bounds.max() + 1))
-    taken, n_choices = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    taken, n_choices, now = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     low, high, left = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    now = np.zeros(n, np.int64)
     spare = np.empty(len(tables) - room[1])
     changes, window = np.empty(width[n] + 2 * reach.max()), np.empty(width[n] + 4 * reach.max())
     copy(gains, tables[0 : 2 * len(gains) : 2])

@@ -92,7 +92,7 @@ class BranchingSearch(Search):
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
         limits = bounds[order], largest, limit
         most = self._most * (2 * int(limits[0][0]) + 1) * int(levels.first[2] - levels.first[1]) * int(levels.width[1])
-        if branch(gains[levels.context], ends[best], slack, most, found, *limits, *levels[1:]) == -np.inf:
+        if branch(gains[levels.context], ends[best], slack, most, found, *limits, levels) == -np.inf:
             raise SearchTooLargeError(f"branch and bound takes more than {most:.0e} steps: use kind 'milp'")
         weights = np.empty_like(found)
         weights[order] = found
