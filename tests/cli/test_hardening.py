@@ -159,7 +159,8 @@ def test_too_little_memory_is_one_line(tmp_path, milpcb_, write, assert_one_line
 )
 def test_trees_that_nobody_can_find_are_refused(depth, kind, message, tmp_path, milpcb_, write, assert_one_line):
     """Depth is bounded before anything is counted, listed or allocated."""
-    write(tmp_path, {"x.csv": "".join(f"{i},{i * i % 7}\n" for i in range(20)), "c.csv": "0,1\n1,0\n" * 10})
+    contexts = "".join(f"{i},{i * i % 7}\n" for i in range(20))
+    write(tmp_path, {"x.csv": f"a,b\n{contexts}", "c.csv": "no,yes\n" + "0,1\n1,0\n" * 10})
     done = milpcb_(tmp_path, "solve", "x.csv", "c.csv", "--depth", str(depth), "--thresholds", "5", "--kind", kind)
     assert_one_line(done, message)
 
