@@ -63,6 +63,9 @@ class _Judged(_Named, Protocol):
     def violations(self) -> Sequence[str]: ...
 
 
+_JudgedT = TypeVar("_JudgedT", bound=_Judged)
+
+
 MEANING = """\b
 Columns:
   game  the per-round game inside the proof: what one more round of noise lifts
@@ -167,10 +170,8 @@ def _verify_runs(names: Sequence[str], games: list[Game], *, mutants: bool) -> N
     played = [run for name in names for run in runs(name)]
     verdicts = _each([*played, *(RUN_MUTANTS if mutants else [])], lambda run: judge_run(run, games))
     good, bad = verdicts[: len(played)], verdicts[len(played) :]
-    out.print(_table("run", RUN_COLUMNS, [*map(_run_row, good)], [*map(_run_row, bad)]))
-    _complain(good, bad)
-    rejected = f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""
-    out.print(f"{len(good)} runs do what was verified, and state no less{rejected}")
+    sentence = f"{len(good)} runs do what was verified, and state no less"
+    _report("run", RUN_COLUMNS, _run_row, good, bad, sentence)
 
 
 def _each(judged: Sequence[_NamedT], judge: Callable[[_NamedT], _VerdictT]) -> list[_VerdictT]:
@@ -181,6 +182,20 @@ def _each(judged: Sequence[_NamedT], judge: Callable[[_NamedT], _VerdictT]) -> l
             verdicts.append(judge(each))
             bar.advance(task)
     return verdicts
+
+
+def _report(
+    what: str,
+    columns: Iterable[str],
+    row: Callable[[_JudgedT], Row],
+    good: Sequence[_JudgedT],
+    bad: Sequence[_JudgedT],
+    sentence: str,
+) -> None:
+    """Print the table of verdicts and the sentence on them; raises MilpcbError where one is not the expected one."""
+    out.print(_table(what, columns, map(row, good), map(row, bad)))
+    _complain(good, bad)
+    out.print(sentence + (f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""))
 
 
 def _verify_learners(*, quick: bool) -> None:
@@ -198,12 +213,8 @@ def _verify_learners(*, quick: bool) -> None:
             bar.update(task, description=learner.name)
             verdicts.append(judge_learner(learner, played, tick=lambda: bar.advance(task)))
     good, bad = verdicts[: len(LEARNERS)], verdicts[len(LEARNERS) :]
-    out.print(_table("learner", COIN_COLUMNS, [*map(_coin_row, good)], [*map(_coin_row, bad)]))
-    _complain(good, bad)
-    out.print(
-        f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
+    sentence = f"{len(good)} learners prove no less than their mean regret on all {len(games)} games of coins"
+    _report("learner", COIN_COLUMNS, _coin_row, good, bad, sentence)
 
 
 def _verify_one_draw(*, quick: bool) -> None:
@@ -217,12 +228,9 @@ def _verify_one_draw(*, quick: bool) -> None:
             verdicts.append(judge_draw(scheme, settings))
             bar.advance(task)
     good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
-    out.print(_table("one draw", DRAW_COLUMNS, map(_draw_row, good), map(_draw_row, bad)))
-    _complain(good, bad)
-    out.print(
-        f"one draw costs what fresh draws do in every round of {sum(verdict.games for verdict in good)} games; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
+    n_games = sum(verdict.games for verdict in good)
+    sentence = f"one draw costs what fresh draws do in every round of {n_games} games"
+    _report("one draw", DRAW_COLUMNS, _draw_row, good, bad, sentence)
 
 
 def _verify_confidence() -> None:
@@ -231,12 +239,8 @@ def _verify_confidence() -> None:
 
     verdicts = _each([*CONFIDENT, *CONFIDENT_MUTANTS], lambda judged: judge_confident(judged, QUICK_GAMES))
     good, bad = verdicts[: len(CONFIDENT)], verdicts[len(CONFIDENT) :]
-    out.print(_table("with confidence", CONFIDENT_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
-    _complain(good, bad)
-    out.print(
-        f"{len(good)} learners state nothing that is wrong more often than delta, whatever costs react to; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
+    sentence = f"{len(good)} learners state nothing that is wrong more often than delta, whatever costs react to"
+    _report("with confidence", CONFIDENT_COLUMNS, _confident_row, good, bad, sentence)
 
 
 def _verify_changes() -> None:
@@ -244,12 +248,11 @@ def _verify_changes() -> None:
 
     verdicts = _each([*IN_TURN, *IN_TURN_MUTANTS], judge_in_turn)
     good, bad = verdicts[: len(IN_TURN)], verdicts[len(IN_TURN) :]
-    out.print(_table("policies in turn", IN_TURN_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
-    _complain(good, bad)
-    out.print(
+    sentence = (
         f"{len(good)} learners state nothing of policies in turn that is wrong more often than delta, at once for any "
-        f"number of changes; all {len(bad)} mutants are rejected, as they should be"
+        "number of changes"
     )
+    _report("policies in turn", IN_TURN_COLUMNS, _confident_row, good, bad, sentence)
 
 
 def _verify_baseline() -> None:
@@ -257,12 +260,8 @@ def _verify_baseline() -> None:
 
     verdicts = _each([*PROMISING, *PROMISING_MUTANTS], judge_promise)
     good, bad = verdicts[: len(PROMISING)], verdicts[len(PROMISING) :]
-    out.print(_table("with a baseline", PROMISE_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
-    _complain(good, bad)
-    out.print(
-        "a learner with a baseline breaks its promise no more often than delta, whatever costs react to; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
+    sentence = "a learner with a baseline breaks its promise no more often than delta, whatever costs react to"
+    _report("with a baseline", PROMISE_COLUMNS, _confident_row, good, bad, sentence)
 
 
 def _verify_trials() -> None:
@@ -270,12 +269,8 @@ def _verify_trials() -> None:
 
     verdicts = _each([*TRIALS, *TRIAL_MUTANTS], judge_trial)
     good, bad = verdicts[: len(TRIALS)], verdicts[len(TRIALS) :]
-    out.print(_table("trial", TRIAL_COLUMNS, map(_confident_row, good), map(_confident_row, bad)))
-    _complain(good, bad)
-    out.print(
-        "a trial ends with a policy that it should not end with no more often than delta, whenever one looks; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
+    sentence = "a trial ends with a policy that it should not end with no more often than delta, whenever one looks"
+    _report("trial", TRIAL_COLUMNS, _confident_row, good, bad, sentence)
 
 
 def _judge_all(variants: list[Variant], games: list[Game]) -> list[Verdict]:
