@@ -115,7 +115,7 @@ class Field:
 
     @property
     def marks(self) -> tuple[Value, ...]:
-        """What is missing beside None: an empty string among strings, unless it is a value, and ``missing_as``."""
+        """The values that are missing, as None is: an empty string unless it is a value, and ``missing_as``."""
         empty = ("",) if self.texts and "" not in self.values else ()
         spelt = () if self.texts or self.kind == "boolean" else map(as_number, self.missing_as)
         return (*empty, *self.missing_as, *(number for number in spelt if number is not None and not isnan(number)))

@@ -21,7 +21,7 @@ CLOSE = 1.01  # how close the row is found from which on a simulated trial may e
 
 @dataclass(frozen=True)
 class Design:
-    """What a trial is planned for: rows of yes/no features, one of which decides which action is right.
+    """The world of a planned trial: rows of yes/no features, one of which decides which action is right.
 
     The first feature is yes for the ``share`` of the people; for them action 1 costs ``effect`` less than the others,
     for everybody else action 0 does. All other costs have the mean ``base``. Costs are 0 or 1, other features yes for

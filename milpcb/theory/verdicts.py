@@ -26,7 +26,7 @@ from milpcb.theory.player import Leftover, Player, Totals, Variant
 
 
 class Move(NamedTuple):
-    """What follows from a past, a context and a cost vector, in parts of the round.
+    """The parts of a round, for a past, a context and a cost vector.
 
     ``loss`` is the expected cost of the round, ``law`` the probability of each past after it, ``least`` the expectation
     of the smallest total in that past, times the number that makes totals whole.

@@ -38,7 +38,7 @@ class TaskInfo(Protocol):
 
     @property
     def title(self) -> str:
-        """What a user calls the task."""
+        """The name of the task, as a user gave it."""
         ...
 
     @property

@@ -91,7 +91,7 @@ class InTurnVerdict:
 
 
 class _Seen(NamedTuple):
-    """What is stated: at least and at most of each sequence (M,), and certificates by number of policies."""
+    """Statements: lower and upper bounds on each sequence (M,), and certificates by number of policies."""
 
     floors: Floats
     ceilings: Floats

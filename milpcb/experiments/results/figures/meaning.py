@@ -1,4 +1,4 @@
-"""What a config implies for reading its numbers: side constraints, and guarantees that do not apply.
+"""Consequences of a config for its numbers: side constraints, and guarantees that do not apply.
 
 Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
 list of learners with the classes.

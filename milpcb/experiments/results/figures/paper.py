@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+import polars as pl
 from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -39,8 +40,6 @@ def only(results: Results, learners: Sequence[str]) -> Results:
 
     Raises UnknownNameError for a learner that the study has not.
     """
-    import polars as pl
-
     known = results.frame["learner"].unique(maintain_order=True).to_list()
     for name in learners:
         if name not in known:
@@ -77,7 +76,7 @@ def _label(figure: Figure, paper: PaperForm) -> None:
 def _scale(figure: Figure, factor: float) -> None:
     """Scale a whole figure: its size, letters, lines and marks."""
     for text in texts_of(figure):
-        text.set_fontsize(min(float(text.get_fontsize()), SMALL + 1) * factor)
+        text.set_fontsize(float(text.get_fontsize()) * factor)
     for axes in figure.axes:
         axes.tick_params(which="both", labelsize=SMALL * factor)
     for artist in chain.from_iterable(axes.get_children() for axes in figure.axes):
