@@ -28,7 +28,7 @@ DEEP = "the search of deep trees, which takes twenty seconds to compile"
 # What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is
 # the order in which it runs, before all else: the longest single tests first, so that none is left for the end.
 SLOW = {
-    "tests/test_kill_study.py": "studies that are killed",
+    "tests/stress": "drawn cases against definitions, studies that are killed",
     "tests/theory/test_verify_command.py": "games verified in processes of their own",
     "tests/theory/test_one_draw.py": "games with two futures, in rational arithmetic",
     "tests/experiments/run/test_dask.py": "a real scheduler with workers",
@@ -62,7 +62,6 @@ SLOW = {
     "tests/learners/test_signed.py": "every class under several solvers",
     "tests/estimators": "every check of scikit-learn, 10 000 rows through two databases, lists of policies",
     "tests/offline": "models fitted to hundreds of logs",
-    "tests/test_misuse.py": "thousands of wrong calls",
     "tests/test_kernels.py::test_the_first_question_says_that_it_compiles": "compiles with no code on disk",
     "tests/policies/test_thresholds_search.py::test_search_equals_enumeration": "full lists of policies",
     "tests/policies/test_trees_search.py::test_action_weights_sum_over_derivations": "full lists of policies",
@@ -154,6 +153,13 @@ gc.disable()
 # No test depends on the speed of the machine. Time-outs elsewhere, of 600 seconds, only end what hangs.
 settings.register_profile("milpcb", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("milpcb")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of tests/stress, which may be given from any folder."""
+    group = parser.getgroup("milpcb")
+    group.addoption("--stress", type=int, default=0, metavar="N", help="cases that each check of tests/stress draws")
+    group.addoption("--first", type=int, default=0, metavar="N", help="number of the first of these cases")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

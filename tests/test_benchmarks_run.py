@@ -28,6 +28,8 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
     ),
     "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
+    "one_pass": ([], {"ROWS": 1000, "FILE": 500}),
+    "overhead": ([], {"LONG": 500, "CELLS": 2, "TINY": 20}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
     "scoring_routes": (["--problems", "1"], {}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),

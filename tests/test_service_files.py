@@ -9,9 +9,7 @@ import pickle
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import timedelta
-from importlib import import_module
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -26,17 +24,8 @@ from milpcb.core import files
 from milpcb.errors import InputError
 from policies import DecisionTrees
 
-SCRIPTS = Path(__file__).parents[1] / "scripts" / "checks"
 BITS = np.array([[i >> j & 1 for j in range(2)] for i in range(4)], dtype=float)
 TREES = DecisionTrees(2, 1, thresholds=[[0.5], [0.5]])
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Any]:
-    """Yield the script that tries much more than is tried here, where it and its processes find it."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield import_module("service")
-    sys.path.remove(str(SCRIPTS))
 
 
 def played() -> Bandit:
@@ -45,13 +34,6 @@ def played() -> Bandit:
     for cost in (0.0, 1.0, 0.25):
         bandit.learn(bandit.act([0, 1]), cost=cost)
     return bandit
-
-
-def test_a_damaged_file_is_refused(service: Any, tmp_path: Path) -> None:
-    """None loads with other numbers, whatever single byte or part is not as it was written."""
-    found = service.try_files(service.damaged, 120, 0, tmp_path)
-    assert set(found) <= {"refused", "as it was"}
-    assert found["refused"] > 100
 
 
 def test_every_digit_counts(tmp_path: Path) -> None:
@@ -64,13 +46,6 @@ def test_every_digit_counts(tmp_path: Path) -> None:
         path.write_bytes(content[:i] + str((int(chr(content[i])) + 1) % 10).encode() + content[i + 1 :])
         with pytest.raises(InputError, match="or was damaged"):
             Bandit.load(path)
-
-
-def test_a_forged_file_loads_or_is_refused_with_one_line(service: Any, tmp_path: Path) -> None:
-    """A checksum can be made to fit; the values are checked one by one then."""
-    found = service.try_files(service.forged, 120, 0, tmp_path)
-    assert set(found) <= {"refused", "loaded", "as it was"}
-    assert found["refused"] > 40
 
 
 @pytest.mark.parametrize(
@@ -102,13 +77,6 @@ def test_a_saved_file_runs_no_code(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         Bandit.load(path)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
-
-
-def test_saves_at_the_same_time_are_all_whole(service: Any, tmp_path: Path) -> None:
-    """From threads of several processes, with readers in between; nothing is left behind."""
-    found = service.try_saving(tmp_path, 0.0, n_processes=2, n_threads=3, least=8)
-    assert set(found) == {"saved", "read"}
-    assert found["saved"] == 2 * 3 * 8
 
 
 def test_files_follow_each_other_in_the_order_of_their_states(tmp_path: Path) -> None:

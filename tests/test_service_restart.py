@@ -5,10 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +16,9 @@ from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
 from milpcb.errors import InputError
 from policies import DecisionTrees
 
-SCRIPTS = Path(__file__).parents[1] / "scripts" / "checks"
 TREES = DecisionTrees(
     3, 1, thresholds=[[0.5], [0.5]], feature_names=["young", "member"], action_names=["call", "write", "wait"]
 )
-
-
-@pytest.fixture(scope="module")
-def service() -> Iterator[Any]:
-    """Yield the script that tries much more than is tried here, where it and its processes find it."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield import_module("service")
-    sys.path.remove(str(SCRIPTS))
 
 
 def lost(path: Path, learner: str = "exp4") -> tuple[Bandit, Decision]:
@@ -153,13 +141,6 @@ def test_a_fork_goes_on_with_ids_of_its_own() -> None:
     ours = bandit.act([0, 0]).id
     assert theirs.partition("-")[0] != ours.partition("-")[0]
     bandit.learn(waiting, cost=0.5)
-
-
-def test_random_schedules_credit_each_cost_to_its_own_decision(service: Any, tmp_path: Path) -> None:
-    """Act, save, crash, load, copy, learn late, forge: a share of what scripts/checks/service.py runs."""
-    wrong, counts = service.try_schedules(20, 0, tmp_path, steps=60)
-    assert wrong == []
-    assert min(counts["crashes"], counts["learnt after a crash"], counts["refused"], counts["credited"]) > 20
 
 
 def test_estimates_stay_right_on_average_when_lost_decisions_are_learnt() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,16 +16,6 @@ from policies import DecisionTrees
 
 TREES = DecisionTrees(2, depth=1)
 ACTIONS = ("no", "yes")
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Return the module of scripts/checks/guard_rails.py."""
-    path = Path(__file__).parents[2] / "scripts/checks/guard_rails.py"
-    spec = importlib.util.spec_from_file_location("guard_rails", path)
-    module = sys.modules["guard_rails"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def trial(n=200, seed=0, harm=0.5):
@@ -83,16 +70,8 @@ def test_the_bound_is_the_quantile_of_the_greatest_noise():
     assert rule.upper == pytest.approx(-max(0.0, sorted(greatest)[int(np.ceil(0.9 * 21)) - 1]), abs=1e-12)
 
 
-def test_limits_are_kept_and_the_naive_ones_are_not(script):
-    """A share of the check: the confident limit is kept in all of some logs, where the naive one often is not."""
-    law = script.LIMITS["harm where it helps"]
-    found = [law.found(number, draws=40) for number in range(12)]
-    assert all(law.kept(sure) for sure, _ in found)
-    assert sum(law.kept(naive) for _, naive in found) <= 6
-
-
-def test_the_guaranteed_policy_has_the_greatest_lower_end(script):
-    """Of all policies of the class, by brute force; never below that of the best looking one."""
+def test_the_guaranteed_policy_has_the_greatest_lower_end():
+    """Of all policies of the class, by brute force."""
     X, done, first, _ = trial(80)
     found = scored(X, done, reward=first)
     ends = LowerEnds(TREES, X, found, best_reference(found))
@@ -101,9 +80,6 @@ def test_the_guaranteed_policy_has_the_greatest_lower_end(script):
     every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
     lower = [end for _, end in ends.of([best, *every], draws=20)]
     assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)
-    for number in range(3):
-        value, sure = script._both(number, 0.02, 20)[0]
-        assert sure >= value - 1e-12
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
-"""Prices of wishes and fronts of two outcomes: a share of scripts/checks/prices.py, and what is refused."""
+"""Prices of wishes and fronts of two outcomes: side constraints, wishes that cannot be granted, and what is refused."""
 
 from __future__ import annotations
 
-import importlib.util
 import re
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,27 +26,11 @@ from milpcb.offline.arguing import prices as priced
 from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
 
 
-@pytest.fixture(scope="module")
-def script():
-    """Return the module of scripts/checks/prices.py."""
-    path = Path(__file__).parents[2] / "scripts/checks/prices.py"
-    spec = importlib.util.spec_from_file_location("check_prices", path)
-    module = sys.modules["check_prices"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
 def rows():
     """Return ten rows of two columns, and whole costs of two actions."""
     draw = np.random.default_rng(1)
     return draw.integers(0, 3, (10, 2)).astype(float), draw.integers(0, 9, (10, 2)).astype(float)
-
-
-@pytest.mark.parametrize("number", range(14))
-def test_prices_and_fronts_are_those_of_lists(number, script):
-    """Two instances of each class: every wish and the whole front, by the definition."""
-    assert script.compared(number)[1] == []
 
 
 def test_side_constraints_stay(rows):
@@ -84,7 +65,7 @@ def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
         assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])
 
 
-def test_intervals_hold_the_price(script):
+def test_intervals_hold_the_price():
     """They have the estimated price inside, and not below 0; without a policy there is none."""
     draw = np.random.default_rng(0)
     X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
@@ -95,7 +76,6 @@ def test_intervals_hold_the_price(script):
     assert 0 <= some.lower <= some.price <= some.upper
     assert none.price == np.inf
     assert np.isnan(none.lower)
-    assert script.intervals(0)
 
 
 def test_a_front_of_one_point_and_of_too_many(rows):

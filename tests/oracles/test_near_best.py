@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
 from itertools import islice, product
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -20,36 +17,16 @@ from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, Monotone
 from policies.monotone import terms as monotone_terms
 from policies.trees import near
 
-SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.integers(0, 3, (20, 3)).astype(float)
 COSTS = RNG.integers(0, 6, (20, 3)).astype(float)
 TREES = DecisionTrees(3, depth=2)
 
 
-@pytest.fixture(scope="module")
-def script():
-    """The script as a module; what it imports is beside it."""
-    sys.path.insert(0, str(SCRIPTS))
-    yield importlib.import_module("near_best")
-    sys.path.remove(str(SCRIPTS))
-
-
 def totals(policies, contexts=CONTEXTS, costs=COSTS):
     """Return the total cost of each policy."""
     rows = np.arange(len(contexts))
     return [float(costs[rows, policy.predict(contexts)].sum()) for policy in policies]
-
-
-@pytest.mark.parametrize("place", range(9))
-def test_every_class_and_kind_answers_as_the_list_of_all_policies(script, place):
-    """A share of scripts/checks/near_best.py: counts, actions, policies in order and prices of features."""
-    compared = 0
-    for number in range(place, 27, 9):
-        for event, wrong in script.check(script.draw_case(script.NAMES[place], np.random.default_rng(number))):
-            assert not wrong, (number, wrong)
-            compared += event in ("counts", "actions", "policies", "features")
-    assert compared >= 16
 
 
 def test_slack_0_gives_the_best_policies():

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,27 +15,7 @@ from policies.trees.routes import Route
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
 
-SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 NESTED = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # the second column divides as the first does, and more
-
-
-@pytest.fixture(scope="module")
-def definition() -> Any:
-    """Return the script that compares all kinds of oracle with the definition."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        return import_module("definition")
-    finally:
-        sys.path.remove(str(SCRIPTS))
-
-
-@pytest.mark.parametrize("number", range(40))
-def test_every_kind_answers_as_the_definition(definition: Any, number: int) -> None:
-    """On ten random cases of each class nothing is wrong, and something was compared."""
-    name = list(definition.CLASSES)[number % len(definition.CLASSES)]
-    found = list(definition.check(definition.draw_case(name, np.random.default_rng(number))))
-    assert found
-    assert [wrong for _, wrong in found if wrong] == []
 
 
 @pytest.mark.parametrize("kind", ["search", "milp", "enumeration", "audited"])

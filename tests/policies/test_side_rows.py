@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +17,6 @@ from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdR
 from policies.paths import terms as paths
 from policies.paths.terms import PathTerms
 
-SCRIPTS = Path(__file__).parents[2] / "scripts" / "checks"
 RNG = np.random.default_rng(5)
 CONTEXTS = RNG.integers(0, 2, (40, 8)).astype(float)
 REALS = RNG.normal(size=(40, 3))
@@ -30,25 +26,6 @@ LARGER = {
     "rectangles": (BoxRules(3, max_features=2), REALS),
     "three cuts": (ThresholdRules(2, max_cuts=3, thresholds=6), REALS),
 }
-
-
-@pytest.fixture(scope="module")
-def constrained() -> Any:
-    """Return the script that compares the search with the list and the solver."""
-    sys.path.insert(0, str(SCRIPTS))
-    try:
-        return import_module("constrained")
-    finally:
-        sys.path.remove(str(SCRIPTS))
-
-
-@pytest.mark.parametrize("number", range(48))
-def test_search_list_and_solver_agree(constrained: Any, number: int) -> None:
-    """On six random cases of each class nothing is wrong, and something was compared."""
-    name = list(constrained.CLASSES)[number % len(constrained.CLASSES)]
-    found = list(constrained.check(constrained.draw_case(name, np.random.default_rng(number))))
-    assert found
-    assert [wrong for _, wrong in found if wrong] == []
 
 
 def every_path(terms: PathTerms, contexts: Floats) -> ListedSearch:

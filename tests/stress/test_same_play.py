@@ -1,22 +1,18 @@
-"""Plays one perturbed leader over the search and over HiGHS, and compares every round bit for bit.
-
-    python scripts/checks/same_play.py [--rounds 20000]
+"""One perturbed leader over the search and over HiGHS: every round is compared bit for bit.
 
 Depth-2 trees over five yes/no features, costs 0 and 1, noise on columns and on contexts. With noise of integers
 (law = "whole") every total is an integer, so what each round played, its estimate, the rate and the bound must be
-the same to the last bit, and with them the regret; exit code 1 if they are not. With Laplace noise the two round
-differently: the first rounds are printed in which a number and the play differ, and nothing is asked of them.
+the same to the last bit, and with them the regret. With Laplace noise the two round differently: the first rounds
+are printed in which a number and the play differ, and nothing is asked of them.
 """
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
+import pytest
 
 from milpcb import open_oracle
 from milpcb.environments.planted import Planted
@@ -75,24 +71,11 @@ def play(kind: str, noise: Any, law: str, stream: Stream, rounds: int) -> Iterat
         yield Round(q.tolist(), learner.ledger.last, learner.epsilon, learner.bound())
 
 
-def main() -> None:
-    """Compare both places of the noise under both laws, and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=20_000)
-    rounds = parser.parse_args().rounds
-    table = Table(
-        "law", "noise on", "rounds", "cost, search", "cost, HiGHS", "numbers differ first in", "play differs first in"
-    )
-    failed = False
-    for law in ("whole", "laplace"):
-        for noise in ("columns", "contexts"):
-            found = compare(noise, law, rounds)
-            failed |= law == "whole" and found.numbers is not None
-            first = (f"{number:,}" if number else "no round" for number in (found.numbers, found.play))
-            table.add_row(law, noise, f"{found.played:,}", *(f"{cost:g}" for cost in found.costs), *first)
-    Console(width=120).print(table)
-    raise SystemExit(int(failed))
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.cases(200)
+@pytest.mark.parametrize("noise", ["columns", "contexts"])
+@pytest.mark.parametrize("law", ["whole", "laplace"])
+def test_search_and_solver_play_alike(noise: Any, law: str, runs: int, record_property: Any) -> None:
+    """Noise of integers: in every round, to the last bit. Laplace noise: the first difference is reported."""
+    found = compare(noise, law, runs)
+    record_property("figure", str(found))
+    assert law == "laplace" or found.numbers is None

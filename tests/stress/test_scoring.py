@@ -1,14 +1,11 @@
-"""Compares the search of scoring rules with products of whole support tables, and with HiGHS where that is quick.
-
-    python scripts/checks/scoring.py [--cases 300] [--first 0]
+"""The search of scoring rules against products of whole support tables, and HiGHS where that is quick.
 
 Each case is a class of scoring rules on drawn contexts: up to five 0/1 columns of up to seven with two actions, fewer
 with three actions, with more values or with a score for each action, columns that are alike or turned round, repeats of
 rows; costs are whole (small ones, so that many rules tie, and large ones) or real. Least totals, profiles, rules and
 sums of weights are asked of costs by context and of totals that are kept, without and under side constraints, and
 compared with the list of all rows of all tables; whole costs must be answered exactly. Where the contexts are few,
-HiGHS must find the same least totals by the program that knows no tables. What is wrong is printed with the number of
-its case; exit code 1 if anything is.
+HiGHS must find the same least totals by the program that knows no tables.
 """
 
 from __future__ import annotations
@@ -19,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from unittest.mock import patch
 
 import numpy as np
-from drawn_cases import check_cases
+import pytest
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.oracles.base import Oracle
@@ -27,11 +24,11 @@ from milpcb.types import Floats
 from policies.linear import LinearRules, program_tables
 from policies.linear.diagram import Labels
 from policies.linear.supports import Supports
+from tests.stress.drawn_cases import check_cases
 
 if TYPE_CHECKING:
     from policies.linear.opened import OpenedLinear
 
-EVENTS = ("cases", "values", "rules", "profiles", "sums", "constrained", "HiGHS", "wrong")
 # values of a column, actions, columns, the most of them with a weight
 CLASSES = {
     "five of 0/1 columns": ((0, 1), 2, (5, 7), 5),
@@ -61,6 +58,12 @@ class Case:
     whole: bool
 
 
+@pytest.mark.cases(16)
+def test_the_search_answers_as_the_tables(numbers: range) -> None:
+    """Least totals, rules, profiles and sums, free and under constraints."""
+    assert check_cases(CLASSES, draw_case, check, numbers)["constrained"]
+
+
 def draw_case(name: str, rng: np.random.Generator) -> Case:
     """Return a case of a class."""
     values, n_actions, (fewest, most), limit = CLASSES[name]
@@ -83,7 +86,7 @@ def draw_case(name: str, rng: np.random.Generator) -> Case:
 
 
 def check(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield each thing that was compared, as one of EVENTS, and what is wrong with it, or nothing."""
+    """Yield each thing that was compared, and what is wrong with it, or nothing."""
     free = open_oracle(case.rules, case.contexts, "search")
     totals = _totals(case.costs, case.labels)
     yield from _answers(case, free, totals, case.labels)
@@ -142,7 +145,3 @@ def _unlike(what: str, found: Any, expected: Any, off: float) -> str:
     with np.errstate(invalid="ignore"):  # two infinities are alike
         like = (np.asarray(found) == expected) | (np.abs(np.asarray(found) - expected) <= off)
     return "" if like.all() else f"{what}: {found}, by the list {expected}"
-
-
-if __name__ == "__main__":
-    check_cases(__doc__, CLASSES, draw_case, check, EVENTS)

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import polars as pl
-from fuzz_values import BASES, CONFIG, CONTEXTS, COSTS, FREE, METHODS, PLUGINS, REPLAY, SMALL, VALUES, WORK
+
+from tests.stress.fuzz_values import BASES, CONFIG, CONTEXTS, COSTS, FREE, METHODS, PLUGINS, REPLAY, SMALL, VALUES, WORK
 
 
 @dataclass

@@ -1,14 +1,11 @@
-"""Compares ``near_best``, all policies within a slack of the least cost, with lists of all policies of small classes.
-
-    python scripts/checks/near_best.py [--cases 500] [--first 0]
+"""``near_best``, all policies within a slack of the least cost, against lists of all policies of small classes.
 
 Each case is a class (trees of depth 1 to 3, with structure limits and without, threshold rules, boxes, rule lists,
 scoring rules, halfspaces, monotone rules, lists), a few contexts, costs, whole or real, a slack that is 0, the gap of
 some policy to the last bit, or any other, and in every other case one to three side constraints. Every kind of oracle
 that the class has is asked how many policies are within the slack, which and in which order, which actions they play on
 each context, and what forbidding each feature costs. Expected are the answers of a list: all labelings that keep the
-constraints by their definition, and those of the class on contexts whose column is constant. What is wrong is printed
-with the number of its case; exit code 1 if anything is.
+constraints by their definition, and those of the class on contexts whose column is constant.
 """
 
 from __future__ import annotations
@@ -17,9 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from constrained_cases import CLASSES, Case
-from constrained_cases import draw_case as draw_constrained
-from drawn_cases import check_cases
+import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
@@ -28,11 +23,20 @@ from milpcb.oracles.near_best import NearBest
 from milpcb.protocols import Opened, open_class
 from milpcb.types import Floats, Ints
 from policies import Halfspaces
+from tests.stress.constrained_cases import CLASSES, Case
+from tests.stress.constrained_cases import draw_case as draw_constrained
+from tests.stress.drawn_cases import check_cases
 
-EVENTS = ("cases", "oracles", "none", "refused", "counts", "actions", "policies", "features", "wrong")
 NAMES = [*CLASSES, "halfspaces"]
 CLOSE = 1e-9  # of sums of real costs
 MOST_COLUMNS = 400  # of a program that is asked for a list
+
+
+@pytest.mark.cases(27)
+def test_every_class_and_kind_answers_as_the_list_of_all_policies(numbers: range) -> None:
+    """Counts, actions, policies in order and prices of features."""
+    counts = check_cases(NAMES, draw_case, check, numbers)
+    assert min(counts[event] for event in ("counts", "actions", "policies", "features")) >= len(numbers)
 
 
 def draw_case(name: str, rng: np.random.Generator) -> Case:
@@ -44,7 +48,7 @@ def draw_case(name: str, rng: np.random.Generator) -> Case:
 
 
 def check(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield each thing that was compared, as one of EVENTS, and what is wrong with it, or nothing."""
+    """Yield each thing that was compared, and what is wrong with it, or nothing."""
     opened = open_class(case.policies, case.contexts)
     labelings = _kept(case, opened.labelings())
     if not len(labelings):
@@ -141,7 +145,3 @@ def _totals(costs: Floats, labels: Ints) -> Floats:
 
 def _unlike(what: str, found: object, expected: object) -> str:
     return "" if found == expected else f"{what}{found}, expected {expected}"
-
-
-if __name__ == "__main__":
-    check_cases(__doc__, NAMES, draw_case, check, EVENTS)

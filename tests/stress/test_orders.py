@@ -1,23 +1,18 @@
 """Orders of actions: whichever order each table has them in, the answer is that of one order, by name.
 
-    python scripts/checks/orders.py [--sets 100]
-
 Each set draws names of actions (strings, numbers, booleans), a log with two outcomes, and an order for each table. Six
 questions are asked with these orders, and again with all tables in one: the limit of ``no_worse_than``, ``fit_scores``,
-``LowerEnds``, ``problem``, ``evaluate(reference=)``, and the replay of a log. The exit code is 1 where an answer
-differs.
+``LowerEnds``, ``problem``, ``evaluate(reference=)``, and the replay of a log.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb.constraints import share_at_most
 from milpcb.data.actions import action_name
@@ -144,28 +139,15 @@ def replayed(drawn: Drawn, orders: Callable[[int], list[Any]]) -> Any:
 QUESTIONS = (limited, scored, ends, searched, gained, replayed)
 
 
-def wrong(sets: range) -> list[str]:
-    """Return the questions whose answers depend on the orders of tables."""
+@pytest.mark.cases(8)
+@pytest.mark.filterwarnings("ignore")  # of the logs, which are small
+def test_answers_do_not_depend_on_the_orders_of_tables(numbers: range) -> None:
+    """Strings, numbers and booleans as names, six questions each."""
     found = []
-    for seed in sets:
+    for seed in numbers:
         drawn = Drawn.of(seed)
         for ask in QUESTIONS:
             mixed, plain = ask(drawn, drawn.order), ask(drawn, lambda _table, drawn=drawn: drawn.order(0))
             alike = mixed == plain if isinstance(mixed[0], str) else np.allclose(mixed, plain, rtol=1e-9, atol=1e-9)
             found += [] if alike else [f"set {seed}, actions {drawn.names}: {ask.__name__}"]
-    return found
-
-
-def main() -> int:
-    """Print what differs, and how many were asked; return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", type=int, default=100, help="drawn logs, six questions each")
-    sets = parser.parse_args().sets
-    warnings.simplefilter("ignore")  # of the logs, which are small
-    found = wrong(range(sets))
-    print(*found, f"{sets * len(QUESTIONS)} combinations of names and orders, {len(found)} wrong", sep="\n")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    assert found == []

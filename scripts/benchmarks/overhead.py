@@ -1,13 +1,12 @@
 """What a study costs beside its learners: speed-up of two processes, milliseconds per tiny cell, memory of a long cell.
 
-    python scripts/checks/overhead.py [--quick]
+    python scripts/benchmarks/overhead.py
 
 Figures depend on the machine and on what else runs there; the speed-up is of two runs one after the other.
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+LONG, CELLS, TINY = 1_000_000, 200, 10_000  # rounds of one cell, cells of 2 000 rounds, cells of two
 STUDY = """\
 [experiment]
 name = "overhead"
@@ -50,35 +50,29 @@ def run(folder: Path, name: str, text: str, *options: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a tenth of everything")
-    part = 10 if parser.parse_args().quick else 1
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run(folder, "warm", study(100, 1, BISTRO))  # compiles what is compiled once
 
-        horizon = 1_000_000 // part
-        seconds = run(folder, "long", study(horizon, 1, BISTRO), "--backend", "serial")
+        seconds = run(folder, "long", study(LONG, 1, BISTRO), "--backend", "serial")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"a cell of T = {horizon:,}, its comparator and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
+        print(f"a cell of T = {LONG:,}, its comparator and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
 
-        cells = 200 // part
-        text = study(2000, cells, BISTRO)
+        text = study(2000, CELLS, BISTRO)
         serial = run(folder, "serial", text, "--backend", "serial")
         two = run(folder, "processes", text, "--backend", "processes", "--workers", "2")
         print(
-            f"{cells} cells of 2000 rounds: serial {serial:.1f} s, two processes {two:.1f} s: "
+            f"{CELLS} cells of 2000 rounds: serial {serial:.1f} s, two processes {two:.1f} s: "
             f"{serial / two:.2f} times as fast as one"
         )
 
-        cells = 10_000 // part
-        tiny = study(2, cells // 10, LEARNERS, contexts=8, depth=1)  # ten learners share a world and its comparator
+        tiny = study(2, TINY // 10, LEARNERS, contexts=8, depth=1)  # ten learners share a world and its comparator
         start = run(folder, "one", study(2, 1, LEARNERS, contexts=8, depth=1), "--backend", "serial")
         seconds = run(folder, "tiny", tiny, "--backend", "serial")
         again = run(folder, "tiny", tiny, "--backend", "serial")
-        each = 1e3 * (seconds - start) / (cells - 10)
+        each = 1e3 * (seconds - start) / (TINY - 10)
         print(
-            f"{cells} cells of 2 rounds, ten a seed: {seconds:.1f} s, of which 10 cells take {start:.1f} s: "
+            f"{TINY} cells of 2 rounds, ten a seed: {seconds:.1f} s, of which 10 cells take {start:.1f} s: "
             f"{each:.2f} ms a cell"
         )
         print(f"the same again, all finished: {again:.1f} s")

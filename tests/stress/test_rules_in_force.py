@@ -3,24 +3,18 @@
 A bandit with one draw of the future decides about people whose age or region may be missing; half way through it is
 saved and loaded. Then each decision is made once more from three exports of the rule that the log says was in force:
 the leaf, the rule's action, and the probabilities that were logged.
-
-    python scripts/checks/rules_in_force.py [--decisions 10000] [--seed 0]
-
-Exit code 1 if anything is wrong.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import sqlite3
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import process_time
 from typing import Any
 
 import numpy as np
+import pytest
 
 import milpcb
 from milpcb.policies import DecisionTrees
@@ -103,24 +97,13 @@ def wrong(rule: Any, made: list[milpcb.Decision]) -> int:
     return count
 
 
-def main() -> None:
-    """Decide, replay, and print what was found."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--decisions", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    start = process_time()
-    bandit, made = decided(options.decisions, options.seed)
+@pytest.mark.cases(1_000)
+def test_decisions_are_those_of_the_rule_in_force(runs: int) -> None:
+    """By the log of changes, and by each export of the rule."""
+    bandit, made = decided(runs, 0)
     log = bandit.rules()
+    assert len(log) > 1
     in_force = np.searchsorted([rule.since for rule in log], np.arange(1, len(made) + 1), "right")
-    other = int(sum(decision.rule_number != number for decision, number in zip(made, in_force, strict=True)))
-    count = sum(wrong(rule, [made[t] for t in np.flatnonzero(in_force == rule.number)]) for rule in log)
-    print(
-        f"{len(made):,} decisions, {len(log)} rules, {process_time() - start:.0f} s: {other} follow another rule than "
-        f"the log says; JSON, SQL or Python differ on {count}"
-    )
-    sys.exit(bool(other or count))
-
-
-if __name__ == "__main__":
-    main()
+    assert [decision.rule_number for decision in made] == in_force.tolist()
+    for rule in log:
+        assert not wrong(rule, [made[t] for t in np.flatnonzero(in_force == rule.number)])

@@ -1,35 +1,25 @@
 """How often a learner with a baseline breaks its promise, and what the promise costs.
 
-    python scripts/checks/baseline.py [learner ...] [--runs 500] [--rounds 2000] [--loss 0.05] [--confidence 0.95]
-    python scripts/checks/baseline.py --long 100000 --runs 5
-
 Costs of four kinds: of one law; drifting, where the right actions change three times, the baseline's among them;
 reacting, where the action that was likeliest on this context when it was last shown pays most; and mirror, costs
 written down beforehand to the harm of epsilon-greedy. The baseline plays one action, or a tree that is not the best.
 The promise: after every round, the total cost is at most (1 + loss) times what the baseline would have paid.
-
-Prints, for each learner and kind, in how many runs the promise was ever broken, what was gained over the baseline a
-round, with the promise and without it, and the share of rounds in which the baseline was alone; ends with 1 where it is
-broken more often than one minus the confidence allows by two standard errors. With --long, rounds of one law alone:
-ends with 1 where less than 0.9 of the gain without a baseline is left.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from confidence import CONTEXTS, LEARNERS, K, fixed, reacting
+import pytest
 
 from milpcb.learners import Conservative
 from milpcb.rng import child, draw_action
+from tests.stress.known_truths import most
+from tests.stress.test_confidence import CONTEXTS, LEARNERS, K, fixed, reacting
 
 KINDS = ("one law", "drifting", "reacting", "mirror")
-KEPT = 0.9  # of the gain, in long runs
+ROUNDS, LOSS, CONFIDENCE = 2_000, 0.05, 0.95
 FREE = 50  # runs without a baseline, of which only a mean is wanted
 
 
@@ -82,40 +72,20 @@ def play(kind: str, name: str, loss: float | None, rounds: int, confidence: floa
     return Run(bool(broken), float(due - paid) / rounds, alone)
 
 
-def main() -> int:
-    """Play all runs, print a line for each learner and kind of costs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
-    parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=2000)
-    parser.add_argument("--loss", type=float, default=0.05)
-    parser.add_argument("--confidence", type=float, default=0.95)
-    parser.add_argument("--long", type=int, metavar="T")
-    arguments = parser.parse_args()
-    rounds, failed = arguments.long or arguments.rounds, False
-    delta = 1 - arguments.confidence
-    most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
-    print(f"{'learner':30s} {'costs':10s} {'broken':>12s} {'gain':>8s} {'without':>8s} {'alone':>7s}")
-    with ProcessPoolExecutor() as pool:
-        for name in arguments.learners or (["exp4"] if arguments.long else LEARNERS):
-            for kind in ("one law",) if arguments.long else KINDS:
-                one = partial(play, kind, name, rounds=rounds, confidence=arguments.confidence)
-                seeds = range(arguments.runs)
-                kept = list(pool.map(partial(_with, one, arguments.loss), seeds, chunksize=5))
-                free = list(pool.map(partial(_with, one, None), seeds[:FREE], chunksize=5))
-                broken, gain, alone = (np.array(column, dtype=float) for column in zip(*kept, strict=True))
-                without = float(np.mean([run.gain for run in free]))
-                bad = bool(broken.mean() > most or (arguments.long and gain.mean() < KEPT * without))
-                failed |= bad
-                counted = f"{broken.sum():.0f} of {arguments.runs}"
-                means = f"{gain.mean():8.4f} {without:8.4f} {alone.mean():7.3f}"
-                print(f"{name:30s} {kind:10s} {counted:>12s} {means}{'   WRONG' * bad}", flush=True)
-    return int(failed)
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_promise_is_kept(name: str, kind: str, runs: int, record_property: Any) -> None:
+    """In 95 of 100 runs, by two standard errors."""
+    kept = [play(kind, name, LOSS, ROUNDS, CONFIDENCE, seed) for seed in range(runs)]
+    free = np.mean([play(kind, name, None, ROUNDS, CONFIDENCE, seed).gain for seed in range(min(runs, FREE))])
+    broken, gain, alone = np.mean(kept, axis=0)
+    line = f"broken in {broken:.1%}; gain {gain:.4f}, without {free:.4f}; baseline alone {alone:.3f}"
+    record_property("figure", line)
+    assert broken <= most(1 - CONFIDENCE, runs)
 
 
-def _with(one: Any, loss: float | None, seed: int) -> Run:
-    return one(loss=loss, seed=seed)  # type: ignore[no-any-return]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def test_a_long_run_keeps_most_of_the_gain() -> None:
+    """Two thirds after 20 000 rounds; nine tenths after 100 000."""
+    kept, free = (play("one law", "exp4", loss, 20_000, CONFIDENCE, 0).gain for loss in (LOSS, None))
+    assert kept >= 2 / 3 * free

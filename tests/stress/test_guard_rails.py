@@ -1,25 +1,21 @@
 """How often limits with confidence are kept in truth, and what policies chosen by what is guaranteed are worth.
 
-    python scripts/checks/guard_rails.py [limits] [guaranteed] [--sets 500] [--draws 100]
-
 limits : two outcomes, of which the second must be no worse than under a constant action, in logs whose truth is known.
     What is found by ``no_worse_than`` keeps the limit in truth in 95 % of the logs; the naive constraint, that the
     estimates keep it, in fewer. Values of the first outcome are gains over the constant, beside that of the best policy
     that keeps the limit in truth.
 guaranteed : ``objective="guaranteed"`` beside ``"value"``, where every action has a fair chance, and where the logging
     policy hardly ever plays one action in half of the contexts. The lower end is never below that of the other.
-
-Prints all counts; ends with 1 where a promise is broken.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb.constraints import mean_at_most
 from milpcb.estimators import LoggedPolicyTree
@@ -28,8 +24,9 @@ from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats
 from policies import DecisionTrees
+from tests.stress.known_truths import least
 
-HOLDS = 0.95
+HOLDS, DRAWS = 0.95, 100
 FEATURES = 6
 EVERYONE = np.array(np.meshgrid(*[[0.0, 1.0]] * FEATURES)).reshape(FEATURES, -1).T  # all contexts, equally likely
 ACTIONS = ("no", "yes")
@@ -96,38 +93,33 @@ def _numbers(names: object) -> Floats:
     return (np.asarray(names) == "yes").astype(float)
 
 
-def limits(sets: int, draws: int) -> int:
-    """Print how often limits are kept, and the values; return how many promises are broken."""
-    broken = 0
-    print(f"{'limit kept in truth, of ' + str(sets):32s} confident  naive   gain: confident  naive  best")
-    for name, law in LIMITS.items():
-        kept, naive, gains = 0, 0, np.zeros(2)
-        for number in range(sets):
-            sure, other = law.found(number, draws)
-            kept, naive = kept + law.kept(sure), naive + law.kept(other)
-            gains += [(labels * _gain(EVERYONE)).mean() for labels in (sure, other)]
-        own, others = gains / sets
-        print(f"{name:32s} {kept:9d} {naive:6d} {own:17.3f} {others:6.3f} {law.best():5.3f}", flush=True)
-        broken += kept < HOLDS * sets
-    return broken
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_are_kept_and_the_naive_ones_are_not(name: str, runs: int, record_property: Any) -> None:
+    """In 95 of 100 logs; where the naive one binds it is broken in many."""
+    law, kept, naive, gains = LIMITS[name], 0, 0, np.zeros(2)
+    for number in range(runs):
+        sure, other = law.found(number, DRAWS)
+        kept, naive = kept + law.kept(sure), naive + law.kept(other)
+        gains += [(labels * _gain(EVERYONE)).mean() for labels in (sure, other)]
+    own, others = gains / runs
+    line = f"kept by {kept} of {runs}, naive {naive}; gain {own:.3f}, naive {others:.3f}, best {law.best():.3f}"
+    record_property("figure", line)
+    assert kept >= least(HOLDS, runs) * runs
+    assert name != "harm where it helps" or naive <= 0.6 * runs
 
 
-def guaranteed(sets: int, draws: int) -> int:
-    """Print lower ends and true values of both objectives; return in how many logs the lower end is below."""
-    broken = 0
-    print("means: lower end of the policy by value, and of the guaranteed one; their true gains; logs whose end holds")
-    for name, rare in (("good overlap", 0.5), ("poor overlap", 0.02)):
-        ends, truths, holds, below, differ = np.zeros(2), np.zeros(2), 0, 0, 0
-        for number in range(sets):
-            lower, truth = _both(number, rare, draws)
-            ends, truths = ends + lower, truths + truth
-            below += lower[1] < lower[0] - 1e-9
-            holds += lower[1] <= truth[1] + 1e-9
-            differ += bool(truth[0] != truth[1])
-        shown = "  ".join(f"{one:7.3f} {other:7.3f}" for one, other in (ends / sets, truths / sets))
-        print(f"{name:14s} {shown}  {holds} of {sets}; {differ} policies differ; {below} ends are below", flush=True)
-        broken += below + (holds < HOLDS * sets)
-    return broken
+@pytest.mark.cases(4)
+@pytest.mark.parametrize(("name", "rare"), [("good overlap", 0.5), ("poor overlap", 0.02)])
+def test_the_guaranteed_lower_end_is_never_below_that_of_the_best_looking_policy(
+    name: str, rare: float, runs: int, record_property: Any
+) -> None:
+    """And it holds in 95 of 100 logs."""
+    ends, truths = (np.array(found) for found in zip(*(_both(i, rare, DRAWS) for i in range(runs)), strict=True))
+    shown = "  ".join(f"{one:.3f} {other:.3f}" for one, other in (ends.mean(axis=0), truths.mean(axis=0)))
+    record_property("figure", f"{name}, lower ends and gains by value and guaranteed: {shown}")
+    assert (ends[:, 1] >= ends[:, 0] - 1e-9).all()
+    assert (ends[:, 1] <= truths[:, 1] + 1e-9).mean() >= least(HOLDS, runs)
 
 
 def _both(number: int, rare: float, draws: int) -> tuple[Floats, Floats]:
@@ -149,22 +141,3 @@ def _both(number: int, rare: float, draws: int) -> tuple[Floats, Floats]:
 
 def _effect(X: Floats) -> Floats:
     return 0.6 * X[:, 0] - 0.3
-
-
-PARTS = {"limits": limits, "guaranteed": guaranteed}
-
-
-def main() -> int:
-    """Run the parts that are named, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=[], choices=[[], *PARTS], help="all where none is named")
-    parser.add_argument("--sets", type=int, default=500, help="logs of each law")
-    parser.add_argument("--draws", type=int, default=100, help="resamples of each log")
-    given = parser.parse_args()
-    broken = sum(PARTS[part](given.sets, given.draws) for part in given.parts or PARTS)
-    print("all promises are kept" if not broken else f"{broken} broken")
-    return 1 if broken else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,14 +1,11 @@
-"""Compares the search under side constraints with the list of all policies and with HiGHS on small random classes.
-
-    python scripts/checks/constrained.py [--cases 2000] [--first 0]
+"""The search under side constraints against the list of all policies and HiGHS, on small random classes.
 
 Each case is a class (trees of depth 1 to 3, with structure limits and without, threshold rules, boxes, rule lists,
 scoring rules, lists, monotone rules), a few contexts, one to three side constraints (budgets, parity, means,
 guard-rails, any weights, whole or real, bounds attained exactly or beyond all policies), and costs, whole or real.
 Compared are the least total cost, the policy that attains it (it must keep the constraints by their definition,
 tolerance included), the profile at every context, and the action weights (with the sum over every way to write a policy
-that keeps the constraints). Whole costs must be answered exactly. What is wrong is printed with the number of its case;
-exit code 1 if anything is.
+that keeps the constraints). Whole costs must be answered exactly.
 """
 
 from __future__ import annotations
@@ -17,21 +14,27 @@ from collections.abc import Iterator
 from typing import cast
 
 import numpy as np
-from constrained_cases import CLASSES, Case, derivations, draw_case
-from drawn_cases import check_cases
+import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Policy, open_class
 from milpcb.types import Floats, Ints
+from tests.stress.constrained_cases import CLASSES, Case, derivations, draw_case
+from tests.stress.drawn_cases import check_cases
 
 RATE = 0.3
-EVENTS = ("cases", "no policy", "refused", "values", "policies", "profiles", "action weights", "wrong")
+
+
+@pytest.mark.cases(48)
+def test_search_list_and_solver_agree(numbers: range) -> None:
+    """On cases of every class nothing is wrong, and something was compared."""
+    assert check_cases(CLASSES, draw_case, check, numbers)["values"]
 
 
 def check(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield each thing that was compared, as one of EVENTS, and what is wrong with it, or nothing."""
+    """Yield each thing that was compared, and what is wrong with it, or nothing."""
     opened = open_class(case.policies, case.contexts)
     every = opened.labelings()
     labelings = every[_kept(case, every)]
@@ -103,7 +106,3 @@ def _found_some(case: Case, opened: Opened) -> str:
             continue
         return f"kind '{kind}' has found one"
     return ""
-
-
-if __name__ == "__main__":
-    check_cases(__doc__, CLASSES, draw_case, check, EVENTS)

@@ -1,23 +1,18 @@
 """Prices of wishes and fronts of two outcomes against lists of all policies, and how often intervals of prices hold.
 
-    python scripts/checks/prices.py [--instances 300] [--sets 200]
-
 Instances are small: up to 8 rows, 3 columns and 3 actions, whole costs, trees, thresholds, rule lists, scoring systems,
 boxes. All policies of the class are listed, those that grant a wish are picked by what they do, and the least total
 cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
-Prints counts; ends with 1 where a number differs, or where intervals hold in fewer than 95 % of the logs.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb.offline import best_reference, read_log, scores
 from milpcb.offline.arguing import (
@@ -36,6 +31,7 @@ from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, LinearRules, RuleLists, ThresholdRules
+from tests.stress.known_truths import least
 
 CLASSES: dict[str, Callable[[int], Any]] = {
     "trees": lambda K: DecisionTrees(K, depth=2, thresholds="all"),
@@ -128,8 +124,8 @@ def _grid(X: Floats) -> Floats:
     return np.array(list(product(*([0.0, 1.0, 2.0] for _ in X.T))))
 
 
-def compared(number: int) -> tuple[str, list[str]]:
-    """Return the class of an instance, and what differs from the lists."""
+def compared(number: int) -> list[str]:
+    """Return what of an instance differs from the lists."""
     name, question, a, b, rng = instance(number)
     every, labels = listed(question)
     rows = np.arange(labels.shape[1])
@@ -145,7 +141,7 @@ def compared(number: int) -> tuple[str, list[str]]:
     found_front = [(round(point.a), round(point.b), point.supported) for point in pareto(question, a, b)]
     if found_front != wanted_front:
         wrong.append(f"{number} {name} front: {found_front} for {wanted_front}")
-    return name, wrong
+    return wrong
 
 
 def front(totals: Floats) -> list[tuple[int, int, bool]]:
@@ -190,26 +186,15 @@ def _effect(X: Floats) -> Floats:
     return 0.6 * X[:, 0] - 0.3 + 0.2 * X[:, 1]
 
 
-def main() -> int:
-    """Compare, and count."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--instances", type=int, default=300)
-    parser.add_argument("--sets", type=int, default=200, help="logs for the intervals")
-    given = parser.parse_args()
-    counts, wrong = Counter[str](), []
-    for number in range(given.instances):
-        name, found = compared(number)
-        counts[name] += 1
-        wrong += found
-    print(
-        f"{given.instances} instances ({', '.join(f'{n} {name}' for name, n in counts.items())}): {len(wrong)} differ"
-    )
-    for line in wrong:
-        print(f"    {line}")
-    holds = sum(intervals(number) for number in range(given.sets))
-    print(f"intervals of a price that hold: {holds} of {given.sets}")
-    return 1 if wrong or holds < 0.95 * given.sets else 0
+@pytest.mark.cases(14)
+def test_prices_and_fronts_are_those_of_lists(numbers: range) -> None:
+    """Every wish and the whole front of each class."""
+    assert [wrong for number in numbers for wrong in compared(number)] == []
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(4)
+def test_intervals_of_prices_hold(runs: int, record_property: Any) -> None:
+    """In 95 of 100 logs, by two standard errors."""
+    share = np.mean([intervals(number) for number in range(runs)])
+    record_property("figure", f"{share:.1%} hold")
+    assert share >= least(0.95, runs)

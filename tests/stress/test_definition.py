@@ -1,14 +1,11 @@
-"""Compares every kind of oracle with the definition of its class, over raw features, in any unit of cost.
-
-    python scripts/checks/definition.py [--cases 2000] [--first 0]
+"""Every kind of oracle against the definition of its class, over raw features, in any unit of cost.
 
 Each case is a class that counts features (trees under structure limits, boxes, scoring rules) or one that does not, a
 few contexts whose columns may be alike, turned round or nested, and costs, whole or real, times a power of two between
 2^-1000 and 2^900. What is cheapest is found by definition: policies are made of tests of the features themselves, all
 of them, and no two are ever held for one. Compared are the least total cost, the policy that attains it (it must be one
 of the class), the profile at a row, and the least total cost after the columns have changed places; of trees by all
-routes that the search may take. Whole costs must be answered exactly by searches and lists. What is wrong is printed
-with the number of its case; exit code 1 if anything is.
+routes that the search may take. Whole costs must be answered exactly by searches and lists.
 """
 
 from __future__ import annotations
@@ -19,8 +16,7 @@ from typing import Any, cast
 from unittest.mock import patch
 
 import numpy as np
-from definition_cases import CLASSES, Case, draw_case
-from drawn_cases import check_cases
+import pytest
 
 from milpcb import open_oracle
 from milpcb.oracles.base import Oracle
@@ -30,15 +26,22 @@ from policies import DecisionTrees
 from policies.trees import policy_class
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.routes import Route
+from tests.stress.definition_cases import CLASSES, Case, draw_case
+from tests.stress.drawn_cases import check_cases
 
-EVENTS = ("cases", "values", "policies", "profiles", "columns", "wrong")
 MOST_LISTED = 3_000  # policies that kind "enumeration" is asked to list
 MOST_COLUMNS = 20_000  # of a program
 OFF = {"search": 1e-13, "enumeration": 1e-13, "milp": 2e-9, "audited": 2e-9}  # shares of the range of total costs
 
 
+@pytest.mark.cases(40)
+def test_every_kind_answers_as_the_definition(numbers: range) -> None:
+    """On cases of every class nothing is wrong, and something was compared."""
+    assert check_cases(CLASSES, draw_case, check, numbers)["columns"]
+
+
 def check(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield each thing that was compared, as one of EVENTS, and what is wrong with it, or nothing."""
+    """Yield each thing that was compared, and what is wrong with it, or nothing."""
     expected = case.profile(case.row)
     for name, oracle in _oracles(case):
         answer = oracle.minimise(case.scaled)
@@ -99,7 +102,3 @@ def _unlike(what: str, found: Any, expected: Any, case: Case) -> str:
 
 def _not_of_the_class(name: str, case: Case, policy: Any, labels: Any) -> str:
     return "" if case.allows(policy, labels) else f"{name}: no policy of the class: {policy}"
-
-
-if __name__ == "__main__":
-    check_cases(__doc__, CLASSES, draw_case, check, EVENTS)

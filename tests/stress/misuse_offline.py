@@ -7,12 +7,12 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from misuse_values import CHOICE, FLAG, REAL, ROW, TABLE, WHOLE, Case, Wrong, wrong
 
 from milpcb import LabelConstraint, estimators, offline, open_oracle
 from milpcb.offline import arguing
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, from_json
+from tests.stress.misuse_values import CHOICE, FLAG, REAL, ROW, TABLE, WHOLE, Case, Wrong, wrong
 
 N, NAMES = 40, ["treat", "wait"]
 RNG = np.random.default_rng(0)

@@ -1,31 +1,24 @@
 """Trees of depth 2, 3 and 4 on every cut against the definition, and searches that are interrupted at a random moment.
 
-    python scripts/checks/every_cut.py [--tables 2000] [--interrupts 50]
-
 Tables have up to 14 rows and 3 columns with ties and repeated rows; costs are whole or real, in units from 1e-250 to
 1e250; limits on leaves, columns, rows of a leaf and rows of each action in a leaf come and go. The definition is a
 recursion over raw rows, which knows no bounds. Whole costs must be equal to the last bit. An interrupted search must
-leave bounds with the minimum between them, and a tree within the limits that attains the upper one. Prints counts;
-ends with 1 where anything differs.
+leave bounds with the minimum between them, and a tree within the limits that attains the upper one.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
-import sys
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import redirect_stderr
 from functools import cache
-from io import StringIO
 from itertools import combinations
 from threading import Timer
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb.core import long_search
 from milpcb.oracles import open_oracle
@@ -37,21 +30,25 @@ from policies.trees.limits import Limits
 from policies.trees.routes import Route
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description="Check trees on every cut against the definition.")
-    parser.add_argument("--tables", type=int, default=2000)
-    parser.add_argument("--interrupts", type=int, default=50)
-    arguments = parser.parse_args()
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell lets jobs in the background ignore it
-    policy_class.route = lambda *_: Route.ROOTS  # type: ignore[attr-defined]  # small ones would not
-    counts = Counter(outcome for number in range(arguments.tables) for outcome in table(number))
-    long_search.FIRST = -np.inf  # every search offers at once what Ctrl-C does
-    root_search.SLICE = 1e5  # and looks up often
-    with redirect_stderr(StringIO()):
-        counts += Counter(outcome for number in range(arguments.interrupts) for outcome in interrupt(number))
-    for outcome, number in sorted(counts.items()):
-        print(f"{number:7} {outcome}")
-    sys.exit(1 if any(outcome.startswith("WRONG") for outcome in counts) else 0)
+@pytest.mark.cases(60)
+def test_every_table_is_answered_as_by_definition(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By root cuts, although the tables are small."""
+    monkeypatch.setattr(policy_class, "route", lambda *_: Route.ROOTS)
+    outcomes = [outcome for number in numbers for outcome in table(number)]
+    assert [outcome for outcome in outcomes if outcome.startswith("WRONG")] == []
+    assert any(outcome.startswith("depth") for outcome in outcomes)
+
+
+@pytest.mark.cases(3)
+def test_an_interrupted_search_leaves_bounds(numbers: range, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever the signal comes: it is drawn."""
+    monkeypatch.setattr(policy_class, "route", lambda *_: Route.ROOTS)
+    monkeypatch.setattr(long_search, "FIRST", -np.inf)  # every search offers at once what Ctrl-C does
+    monkeypatch.setattr(root_search, "SLICE", 1e5)  # and looks up often
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
+    outcomes = [outcome for number in numbers for outcome in interrupt(number)]
+    signal.signal(signal.SIGINT, handler)
+    assert [outcome for outcome in outcomes if outcome.startswith("WRONG")] == []
 
 
 def table(number: int) -> Iterator[str]:
@@ -167,7 +164,3 @@ def interrupt(number: int) -> Iterator[str]:
         yield f"depth {depth}: interrupted on the way, the bounds hold"
     else:
         yield f"depth {depth}: done before the interrupt"
-
-
-if __name__ == "__main__":
-    main()

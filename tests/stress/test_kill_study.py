@@ -1,20 +1,15 @@
-"""Kill a study, and damage what it wrote; resume it; compare what is left with a run that nobody disturbed.
-
-    python scripts/checks/kill_study.py [--kills 60] [--damages 200] [--seed 0] [--jobs 2] [--small]
+"""Studies are killed, and the files that they wrote are damaged; resumed, they end as a run that nobody disturbed.
 
 Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, saved states
 or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must
 end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
 replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
 with the same bytes, having named every damaged record and saved state, or refuse with one line and exit code 2, and end
-with the same bytes once the file is put back. Nothing outside the directory may change. Exit code 1 if anything else
-happens. With --small the study has one seed instead of two, and is played undisturbed, and resumed, on one backend
-instead of three.
+with the same bytes once the file is put back. Nothing outside the directory may change.
 """
 
 from __future__ import annotations
 
-import argparse
 import io
 import json
 import os
@@ -24,16 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
+import pytest
 
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 STUDY = """\
 [experiment]
 name = "killed"
@@ -145,7 +139,7 @@ def undisturbed(root: Path, study: str, backend: str) -> dict[str, object]:
     (folder / "study.toml").write_text(study)
     done = milpcb(folder, "run", "study.toml", "--out", "out", "--backend", backend)
     if done.returncode:
-        sys.exit(f"the study itself fails: {done.stderr}")
+        pytest.fail(f"the study itself fails: {done.stderr}")
     return contents(folder / "out")
 
 
@@ -358,15 +352,16 @@ def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
     """Return the cells whose record or saved state must be reported as damaged.
 
     ``cells`` holds every file of the folder of cells as it was before. A saved state beside a whole record is never
-    read (a kill between writing the one and removing the other leaves both), and a cell with neither was not played:
-    nothing says that its pictures belong to it.
+    read (a kill between writing the one and removing the other leaves both). Pictures belong to a record: where there
+    is none they are drawn again.
     """
     damaged = {file for file, content in cells.items() if file.exists() and changed(file, content)}
-    records = {file for file in cells if file.suffix == ".json"}
-    whole = {file.stem for file in records if file.exists() and file not in damaged}
-    played = {file.stem for file in cells if file.suffix in {".json", ".part"} and file.exists()}
+    records = {file for file in cells if file.suffix == ".json" and file.exists()}
+    whole = {file.stem for file in records - damaged}
     return {
-        file.stem for file in damaged if file.stem in played and not (file.suffix == ".part" and file.stem in whole)
+        file.stem
+        for file in damaged
+        if (file.stem not in whole if file.suffix == ".part" else file.stem in {record.stem for record in records})
     }
 
 
@@ -480,64 +475,114 @@ def stopped(root: Path, study: str) -> Path:
         out = folder / "out"
         if len(list(out.glob("cells/*.json"))) >= 2 and unfinished(out):
             return out
-    sys.exit("no run could be killed between its first record and its last")
+    pytest.fail("no run could be killed between its first record and its last")
 
 
-# All of it.
+@dataclass
+class Studies:
+    """A study, a folder for its copies, the backends that play it, and the contents of an undisturbed run."""
+
+    root: Path
+    seeds: int
+    backends: Backends
+    wanted: dict[str, object]
+    _stopped: Path | None = None
+
+    @property
+    def stopped(self) -> Path:
+        """A run directory whose run was killed half way."""
+        if self._stopped is None:
+            self._stopped = stopped(self.root, study_of(self.seeds))
+        return self._stopped
+
+    @property
+    def finished(self) -> Path:
+        """A run directory of an undisturbed run."""
+        return self.root / "undisturbed_serial/out"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--damages", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=2, help="how many at a time")
-    parser.add_argument("--small", action="store_true", help="one seed; undisturbed and resumed on one backend")
-    options = parser.parse_args()
-    start, counts = time.perf_counter(), Counter[str]()
-    seeds = 1 if options.small else 2
-    study = STUDY.format(seeds=list(range(seeds)))
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
-        root = Path(name)
-        backends = BACKENDS[:1] if options.small else BACKENDS
-        played = dict(zip(backends, pool.map(partial(undisturbed, root, study), backends), strict=True))
-        wanted = played["serial"]
-        for backend, found in played.items():
-            same = not differing(found, wanted)
-            print(f"undisturbed, {backend}: {len(found)} files, {'as serial' if same else 'NOT AS SERIAL'}")
-            counts["wrong"] += not same
-        dice = [random.Random(f"{options.seed} {i}") for i in range(options.kills + options.damages)]  # noqa: S311 - dice
-        moments = [draw_moment(dice[i], seeds) for i in range(options.kills)]
-        tasks = [pool.submit(killed, root, i, moment, study, backends, wanted) for i, moment in enumerate(moments)]
-        show("kill", tasks, [1] * len(tasks), counts)
-        alone = max(1, options.damages // 6)
-        batches = [BATCH] * ((options.damages - alone) // BATCH)
-        batches += [rest] if (rest := options.damages - alone - sum(batches)) else []
-        bases = [stopped(root, study), root / "undisturbed_serial/out"]
-        dice = dice[options.kills :]
-        tasks, numbers = [], []
-        for i, count in enumerate(batches):
-            base = bases[min(i % 3, 1)]
-            tasks.append(pool.submit(damage_and_fix, root, i, base, count, dice[i], backends, wanted))
-            numbers.append(count)
-        for i in range(alone):
-            base, own = bases[min(i % 8, 1)], dice[len(batches) + i]
-            tasks.append(pool.submit(damage_and_refuse, root, i, base, own, backends, wanted))
-            numbers.append(1)
-        show("damage", tasks, numbers, counts)
-    seconds = time.perf_counter() - start
-    print(f"{counts['kill']} kills and {counts['damage']} damages in {seconds:.0f} s, {counts['wrong']} went wrong")
-    return 1 if counts["wrong"] else 0
+@pytest.fixture(scope="module")
+def studies(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Studies:
+    """Return a study of two seeds, played undisturbed by all backends; of one seed and backend without --stress."""
+    pytest.importorskip("distributed", reason="one of the three backends needs it")
+    stress, root = pytestconfig.option.stress > 0, tmp_path_factory.mktemp("studies")
+    seeds, backends = (2, BACKENDS) if stress else (1, BACKENDS[:1])
+    played = [undisturbed(root, study_of(seeds), backend) for backend in backends]
+    assert all(not differing(found, played[0]) for found in played)
+    return Studies(root, seeds, backends, played[0])
 
 
-def show(what: str, tasks: list[Future[tuple[str, str]]], numbers: list[int], counts: Counter[str]) -> None:
-    """Print every attempt as it ends, and count."""
-    for task, number in zip(tasks, numbers, strict=True):
-        text, wrong = task.result()
-        counts[what] += number
-        counts["wrong"] += bool(wrong)
-        print(f"{what} {counts[what]:3d}: {text}: {f'WRONG: {wrong}' if wrong else 'as it should be'}", flush=True)
+@pytest.mark.cases(3)
+def test_killed_studies_end_as_if_nothing_had_happened(numbers: range, studies: Studies) -> None:
+    """Killed at a drawn moment and resumed: the same bytes."""
+    for number in numbers:
+        moment = draw_moment(dice_of("kill", number), studies.seeds)
+        text = study_of(studies.seeds)
+        done, wrong = killed(studies.root, number, moment, text, studies.backends, studies.wanted)
+        assert not wrong, done
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(2)
+def test_damages_are_mended_and_named(numbers: range, studies: Studies) -> None:
+    """Several files at a time, of a study that was killed and of one that is done."""
+    for number in numbers:
+        base, dice = studies.finished if number % 3 else studies.stopped, dice_of("damage", number)
+        done, wrong = damage_and_fix(studies.root, number, base, BATCH, dice, studies.backends, studies.wanted)
+        assert not wrong, done
+
+
+@pytest.mark.cases(2)
+def test_damages_that_cannot_be_mended_are_refused(numbers: range, studies: Studies) -> None:
+    """In one line; once the file is put back the study ends as it should."""
+    for number in numbers:
+        base, dice = studies.finished if number % 8 else studies.stopped, dice_of("refuse", number)
+        done, wrong = damage_and_refuse(studies.root, number, base, dice, studies.backends, studies.wanted)
+        assert not wrong, done
+
+
+def study_of(seeds: int) -> str:
+    """Return the config of a study of so many seeds."""
+    return STUDY.format(seeds=list(range(seeds)))
+
+
+def dice_of(what: str, number: int) -> random.Random:
+    """Return the dice of a case."""
+    return random.Random(f"{what} {number}")  # noqa: S311 - dice
+
+
+@pytest.fixture
+def cells(tmp_path: Path) -> Path:
+    """Return a folder of cells: ``both`` was killed after its record was written, ``part`` and ``none`` before."""
+    folder = tmp_path / "out/cells"
+    folder.mkdir(parents=True)
+    for name in ("both.json", "both.part", "record.json", "record.png", "part.part", "none.png"):
+        (folder / name).write_text(name)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("damaged", "reported"),
+    [
+        (["both.part"], set()),
+        (["both.json"], {"both"}),
+        (["both.part", "both.json"], {"both"}),
+        (["part.part"], {"part"}),
+        (["none.png"], set()),
+        (["record.png"], {"record"}),
+    ],
+)
+def test_a_saved_state_counts_where_there_is_no_whole_record(
+    cells: Path, damaged: list[str], reported: set[str]
+) -> None:
+    """A kill between writing a record and removing its saved state leaves both: the state is never read."""
+    before = {file: file.read_bytes() for file in cells.iterdir()}
+    for name in damaged:
+        (cells / name).write_text("damaged")
+    assert wants_a_line(before) == reported
+
+
+def test_damages_begin_with_a_saved_state_that_is_read(cells: Path) -> None:
+    """Of the saved states the one without a record is drawn first, so that each batch damages what a resume needs."""
+    assert unfinished(cells.parent) == [cells / "part.part"]
+    drawn = draw_places(cells.parent, 2, random.Random(0))  # noqa: S311 - dice
+    assert drawn[0].file == cells / "part.part"

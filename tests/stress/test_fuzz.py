@@ -1,16 +1,13 @@
 """Put mutated configs, tables, command lines and plug-ins through the real command line and count what must not happen.
 
-    python scripts/checks/fuzz.py [--cases 1000] [--seed 0]
-
 Every case is one call of ``milpcb`` in a folder of its own, in a process forked from one that has imported the program;
 of each kind of case a few are real processes, started as the shell would. Counted are tracebacks, calls that take more
 than ten minutes, exit codes other than 0 and 2, errors that nobody foresaw, and files outside the run directory that
-were made, changed or removed. Exit code 1 if there is any. The same seed makes the same cases.
+were made, changed or removed. The same numbers make the same cases.
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import random
@@ -21,13 +18,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-from fuzz_cases import Case, cases
+import pytest
+
+from milpcb.plugins import registry
+from tests.stress.fuzz_cases import Case, cases
 
 SECONDS = 600.0  # a call that takes longer hangs, however loaded the machine is
 SHARE_OF_PROCESSES = 0.02  # real ones, a second each
@@ -173,53 +172,25 @@ def run_case(case: Case, *, forked: bool) -> tuple[Ended, list[str]]:
         return ended, judge(ended, before, snapshot(root), case)
 
 
-def run_all(seed: int, count: int, *, show: bool = False) -> Counter[str]:
-    """Run the cases and return how often each thing happened that must not."""
-    from milpcb.plugins import registry
-
-    rng, bad = random.Random(seed + 1), Counter[str]()  # noqa: S311 - as above
-    for kind in (
-        "learner",
-        "environment",
-        "policies",
-        "oracle",
-        "relaxation",
-        "constraint",
-        "command",
-        "figure",
-        "backend",
-    ):
+@pytest.fixture(scope="module")
+def loaded() -> None:
+    """Import what is registered: the processes that are forked from this one have it then."""
+    kinds = "learner", "environment", "policies", "oracle", "relaxation", "constraint", "command", "figure", "backend"
+    for kind in kinds:
         for name in registry.names(kind):
             registry.load(kind, name)
+
+
+@pytest.mark.cases(30)
+@pytest.mark.usefixtures("loaded")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_nothing_happens_that_must_not(numbers: range) -> None:
+    """No traceback, no hang, no other exit code, no foreign file touched."""
     # Made in another process: the reader of Parquet has threads, which a forked copy of this one would wait for.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as maker:
-        made = maker.submit(cases, seed, count).result()
-    for number, case in enumerate(made):
-        ended, found = run_case(case, forked=rng.random() >= SHARE_OF_PROCESSES)
-        bad.update(found)
-        if found or show:
-            told = " ".join(ended.output.split())[-400:]
-            arguments = [argument if len(argument) < 60 else argument[:60] + "..." for argument in case.arguments]
-            print(
-                f"case {number} ({case.what}) {arguments}: {found} {ended.code} {ended.seconds:.1f} s: {told!a}",
-                flush=True,
-            )
-    return bad
-
-
-def main() -> None:
-    """Run the cases and say what was found."""
-    parser = argparse.ArgumentParser(description="Put mutated input through the command line of milpcb.")
-    parser.add_argument("--cases", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--show", action="store_true", help="a line for every case")
-    options = parser.parse_args()
-    start = time.monotonic()
-    bad = run_all(options.seed, options.cases, show=options.show)
-    counts = ", ".join(f"{what}: {count}" for what, count in sorted(bad.items())) or "nothing that must not happen"
-    print(f"{options.cases} cases in {time.monotonic() - start:.0f} s; {counts}")
-    sys.exit(1 if bad else 0)
-
-
-if __name__ == "__main__":
-    main()
+        made = maker.submit(cases, numbers.start, len(numbers)).result()
+    dice, bad = random.Random(numbers.start), []  # noqa: S311 - as above
+    for case in made:
+        ended, found = run_case(case, forked=dice.random() >= SHARE_OF_PROCESSES)
+        bad += [(case.what, case.arguments, found, ended.code, ended.output[-400:])] if found else []
+    assert bad == []

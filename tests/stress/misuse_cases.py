@@ -8,8 +8,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from misuse_offline import OFFLINE
-from misuse_values import (
+
+import milpcb
+from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, rng, testing
+from milpcb.contexts import Empirical, Sampler
+from milpcb.plugins import registry
+from milpcb.protocols import PolicyClass
+from milpcb.solvers import load_solver
+from milpcb.testing.instances import Instance, instances
+from policies import DecisionTrees, FiniteClass
+from tests.stress.misuse_offline import OFFLINE
+from tests.stress.misuse_values import (
     CHOICE,
     CONTEXTS,
     HORIZON,
@@ -27,15 +36,6 @@ from misuse_values import (
     wrong,
     wrong_values,
 )
-
-import milpcb
-from milpcb import FinitePool, LabelConstraint, Transductive, constraints, open_oracle, rng, testing
-from milpcb.contexts import Empirical, Sampler
-from milpcb.plugins import registry
-from milpcb.protocols import PolicyClass
-from milpcb.solvers import load_solver
-from milpcb.testing.instances import Instance, instances
-from policies import DecisionTrees, FiniteClass
 
 
 def constructors(group: str, kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:

@@ -1,45 +1,35 @@
-"""Compares what follows from logs with odd names with plain definitions, and reads printed tests back.
-
-    python scripts/checks/names.py [--logs 2000] [--tests 10000] [--commands 20] [--seed 0]
+"""What follows from logs with odd names against plain definitions, and printed tests read back.
 
 Each log has names of actions that are numbers, strings or booleans in any order, columns of propensities in any
 order, groups and categories that print alike, quotes, line breaks, and strings such as "missing". Learning, evaluating,
 cross-evaluating, side constraints, conditions and exports are compared with loops over the rows (names_logs.py).
-``--commands`` of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then printed tests are read as
-conditions. A line for each kind of disagreement is printed with one example; exit code 1 if there is any.
+Some of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then printed tests are read as conditions.
 """
 
 # ruff: noqa: S608 - the SQL is ours, in a database of its own
 
 from __future__ import annotations
 
-import argparse
 import random
 import re
 import sqlite3
-import sys
 import tempfile
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import names_logs as plain
 import numpy as np
 import pandas as pd
+import pytest
 from click.testing import CliRunner
-from names_logs import RandomLog
-from rich.console import Console
 
 from milpcb import cli, estimators, offline
 from milpcb.data.columns import Membership, Number, Reached
+from milpcb.data.conditions import holds
 from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree
-
-try:
-    from milpcb.data.conditions import holds
-except ImportError:  # before conditions were everybody's
-    from milpcb.estimators.conditions import holds
+from tests.stress import names_logs as plain
+from tests.stress.names_logs import RandomLog
 
 CLOSE = 1e-9
 Found = Iterator[tuple[str, bool]]  # what was compared, and whether it agrees
@@ -296,71 +286,32 @@ def _of_x(log: RandomLog, played: list[int]) -> bool:
 KINDS = (evaluating, learning, constraining)
 
 
-def check(kind: Callable[[RandomLog, random.Random], Found], seed: int) -> list[tuple[str, bool]]:
-    """Return what was compared on one log, and whether it agrees; an error of any kind is a disagreement."""
-    found = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            found += list(kind(plain.draw(seed), random.Random(seed)))  # noqa: S311 - dice
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
-            found.append((f"{kind.__name__}: {type(error).__name__}", False))
-    return found
+@pytest.mark.cases(12)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", [evaluating, learning, constraining])
+def test_logs_agree_with_their_definitions(kind: Callable[[RandomLog, random.Random], Found], numbers: range) -> None:
+    """Values, best trees with and without constraints, and exports."""
+    for seed in numbers:
+        wrong = [what for what, agrees in kind(plain.draw(seed), random.Random(seed)) if not agrees]  # noqa: S311
+        assert wrong == [], seed
 
 
-def wrong_logs(kinds: tuple[Any, ...], seeds: range) -> tuple[int, Counter[str], dict[str, int]]:
-    """Return how much was compared, how often it was wrong by kind, and the first log of each kind."""
-    compared, wrong, first = 0, Counter[str](), {}
-    for seed in seeds:
-        for kind in kinds:
-            for what, agrees in check(kind, seed):
-                compared += 1
-                if not agrees:
-                    wrong[what] += 1
-                    first.setdefault(what, seed)
-    return compared, wrong, first
+@pytest.mark.cases(9)
+@pytest.mark.filterwarnings("ignore")
+def test_the_commands_agree_with_the_definitions(numbers: range) -> None:
+    """One log of a few: its actions can be named with commas between, and are not changed by a CSV file, as 02 is."""
+    for seed in numbers:
+        log = plain.draw(seed)
+        if all(re.fullmatch("[a-zA-Z]+|0|[1-9][0-9]*", named(action)) for action in log.names):
+            found = list(commands(log, random.Random(seed)))  # noqa: S311 - dice
+            assert len(found) == 2
+            assert [what for what, agrees in found if not agrees] == [], seed
+            return
 
 
-def wrong_tests(seeds: range) -> tuple[Counter[str], dict[str, str]]:
-    """Return how often printed tests are not read as what they were, and an example of each kind."""
-    wrong, first = Counter[str](), {}
-    for seed in seeds:
+@pytest.mark.cases(20)
+def test_printed_tests_are_read_back(numbers: range) -> None:
+    """Tests of tables with odd names and categories, 25 a case, hold where the rule's tests do."""
+    for seed in range(25 * numbers.start, 25 * numbers.stop):
         printed, values, expected = printed_test(seed)
-        if how := read_back(printed, values, expected):
-            wrong[how] += 1
-            first.setdefault(how, printed)
-    return wrong, first
-
-
-def main() -> int:
-    """Print what disagrees; return 1 if anything does."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in (("logs", 2000), ("tests", 10_000), ("commands", 20), ("seed", 0)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    asked = parser.parse_args()
-    console = Console()
-    seeds = range(asked.seed, asked.seed + asked.logs)
-    compared, wrong, first = wrong_logs(KINDS, seeds)
-    more, also, too = wrong_logs((commands,), _plain_names(seeds, asked.commands))
-    console.print(f"{asked.logs} logs, {compared + more} comparisons: {sum(wrong.values()) + sum(also.values())} wrong")
-    for what, times in (wrong + also).most_common():
-        console.print(f"  {what}: {times} wrong, first in log {(first | too)[what]}", markup=False)
-    unread, examples = wrong_tests(range(asked.seed, asked.seed + asked.tests))
-    console.print(f"{asked.tests} printed tests: {sum(unread.values())} wrong")
-    for how, times in unread.most_common():
-        console.print(f"  {how}: {times}, such as {examples[how]!r}", markup=False)
-    return int(bool(wrong or also or unread))
-
-
-def _names(seed: int) -> list[Any]:
-    return plain.draw(seed).names
-
-
-def _plain_names(seeds: range, count: int) -> list[int]:
-    """Return logs whose actions can be named with commas between, and are not changed by a CSV file, as 02 is."""
-    simple = (seed for seed in seeds if all(re.fullmatch("[a-zA-Z]+|0|[1-9][0-9]*", named(a)) for a in _names(seed)))
-    return [seed for seed, _ in zip(simple, range(count), strict=False)]
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        assert read_back(printed, values, expected) == "", printed

@@ -1,33 +1,28 @@
 """How often regret exceeds the certificate with confidence after any of all rounds of a run.
 
-    python scripts/checks/confidence.py [learner ...] [--costs KIND] [--runs 1000] [--rounds 1000] [--workers 2]
-
 Costs of four kinds: of one law; reacting, where the action that was likeliest on this context when it was last shown
 pays most; vanishing, where an action that was unlikely then costs nothing; and mirror, costs written down beforehand to
 the harm of epsilon-greedy. Costs know all rounds before, and nothing of the action of their own round.
-
-Prints, for each learner and kind, in how many runs regret was ever above its certificate, and the means at the end;
-ends with 1 where that is more often than one minus the confidence by two standard errors.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.mirror import Mirror
 from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
+from tests.stress.known_truths import most
 
 K, FEATURES, CONTEXTS = 3, 6, 64
+ROUNDS, CONFIDENCE = 1_000, 0.95
 TREES = DecisionTrees(n_actions=K, depth=1, thresholds=[[0.5]] * FEATURES)
 
 LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {
@@ -139,42 +134,13 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tupl
     return watch.above, *watch.ask()
 
 
-def cells(arguments: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Yield each learner with each kind of costs."""
-    for name in arguments.learners or LEARNERS:
-        for kind in arguments.costs or KINDS:
-            yield name, kind
-
-
-def main() -> int:
-    """Play all runs, print a line for each learner and kind of costs."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
-    parser.add_argument("--costs", action="append", choices=KINDS, help="of this kind only; may be repeated")
-    parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the runs, to split them; 0")
-    parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--confidence", type=float, default=0.95)
-    arguments = parser.parse_args()
-    unknown = set(arguments.learners) - set(LEARNERS)
-    if unknown:
-        parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
-    delta, failed = 1 - arguments.confidence, False
-    seeds = range(arguments.first, arguments.first + arguments.runs)
-    most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
-    print(f"{'learner':30s} {'costs':10s} {'above':>12s} {'regret':>8s} {'certificate':>12s}")
-    with ProcessPoolExecutor(arguments.workers) as pool:
-        for name, kind in cells(arguments):
-            play = partial(run, name, kind, arguments.rounds, arguments.confidence)
-            above, regret, certificate = zip(*pool.map(play, seeds, chunksize=5), strict=True)
-            bad = bool(np.mean(above) > most)
-            failed |= bad
-            counted = f"{sum(above)} of {arguments.runs}"
-            means = f"{np.mean(regret):8.0f} {np.mean(certificate):12.0f}"
-            print(f"{name:30s} {kind:10s} {counted:>12s} {means}{'   TOO OFTEN' * bad}", flush=True)
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_regret_stays_below_its_certificate_after_every_round(
+    name: str, kind: str, runs: int, record_property: Any
+) -> None:
+    """In 95 of 100 runs, by two standard errors."""
+    above, regret, certificate = np.mean([run(name, kind, ROUNDS, CONFIDENCE, seed) for seed in range(runs)], axis=0)
+    record_property("figure", f"above in {above:.1%}; regret {regret:.0f}, certificate {certificate:.0f} on average")
+    assert above <= most(1 - CONFIDENCE, runs)

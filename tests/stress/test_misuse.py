@@ -1,0 +1,63 @@
+"""Wrong calls of the Python API: each must be refused with one line that says what is wrong.
+
+The calls are made from the registry (every policy class, learner, environment, relaxation and solver), so a new entry
+is covered without a line here; those of estimators, logs and arguing are listed in misuse_offline.py. A call counts as
+refused when it raises a MilpcbError whose message is one line. Reported beside it: calls that Python itself refuses
+because they do not fit the signature (an argument that is not there), raw errors from inside, and calls that were taken
+in silence. The last two must be 0.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from milpcb.errors import MilpcbError
+from tests.stress.misuse_cases import GROUPS
+from tests.stress.misuse_values import Case, K, learner, oracle
+
+
+def outcome(case: Case) -> tuple[str, str]:
+    """Make the call; return what happened, and the message."""
+    try:
+        case.call()
+    except MilpcbError as error:
+        message = str(error)
+        return (
+            ("refused", message)
+            if message.strip() and "\n" not in message
+            else ("raw", f"{type(error).__name__} of several lines or none: {message!r}")
+        )
+    except TypeError as error:
+        by_python = error.__traceback__ is not None and error.__traceback__.tb_next is None
+        return ("by python" if by_python else "raw"), f"TypeError: {error}"
+    except Exception as error:  # noqa: BLE001 - that is what is looked for
+        return "raw", f"{type(error).__name__}: {error}"
+    return "accepted", ""
+
+
+@pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
+def test_wrong_calls_are_refused(group: Any) -> None:
+    """None raises anything but a MilpcbError of one line, and none is taken in silence."""
+    calls = {(case.group, case.what): case for case in group()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a warning from inside is no refusal
+        found = [(case.what, *outcome(case)) for case in calls.values()]
+    assert len(found) > 40
+    assert [call for call in found if call[1] in ("raw", "accepted")] == []
+
+
+@pytest.mark.parametrize(
+    ("happened", "call"),
+    [
+        ("accepted", lambda: oracle().value([[0.0] * K] * 4)),
+        ("refused", lambda: oracle().value("abc")),
+        ("raw", lambda: oracle()._policies.index(5)),
+        ("raw", lambda: learner(1 / 0)),
+    ],
+)
+def test_outcomes_of_calls_are_seen(happened: str, call: Any) -> None:
+    """A right call counts as accepted, an error that is not of milpcb as raw."""
+    assert outcome(Case("", "", call))[0] == happened
