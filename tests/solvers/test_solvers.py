@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from time import perf_counter
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pulp
@@ -472,3 +474,35 @@ def test_every_solver_is_described_once() -> None:
     names = [info.name for info in describe_all()]
     assert len(names) == len(set(names))
     assert {"highs", "scipy", *PACKAGES, *(f"pulp:{name}" for name in pulp.listSolvers())} == set(names)
+
+
+def test_highs_is_asked_again_where_its_bound_is_further_off_than_the_gap() -> None:
+    """HiGHS 1.15 now and then calls a point optimal whose bound is lower; here it does the first time."""
+
+    class Short:
+        """HiGHS, whose first bound is 2 too low."""
+
+        def __init__(self, highs: Any) -> None:
+            self._highs, self.runs = highs, 0
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._highs, name)
+
+        def run(self) -> Any:
+            self.runs += 1
+            return self._highs.run()
+
+        def getInfo(self) -> Any:  # noqa: N802 - as HiGHS has it
+            info = self._highs.getInfo()
+            bound = info.mip_dual_bound - 2 * (self.runs == 1)
+            return SimpleNamespace(
+                mip_dual_bound=bound,
+                objective_function_value=info.objective_function_value,
+                primal_solution_status=info.primal_solution_status,
+            )
+
+    session = load_solver("highs").open(KNAPSACK.program)
+    session._highs = highs = Short(session._highs)
+    found = session.solve(KNAPSACK.objective, gap=0.9)
+    assert highs.runs == 2
+    assert found.objective == found.bound == KNAPSACK.optimum
