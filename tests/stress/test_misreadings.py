@@ -1,24 +1,19 @@
-"""Draws tables and services, and looks for values that are read as something else than was meant, without a word.
-
-    python scripts/checks/misreadings.py [--cases 2000] [--seed 0] [--without FAULT] [--faults]
+"""Drawn tables and services: no value is read as something else than was meant, without a word.
 
 Each case is a column of some kind, with missing values or without, a rule that is learnt from it, and rows that are
 handed over later: of other types, in other ways, with columns in another order. An estimator, its policy, the JSON, the
 exported function and SQL and a bandit are asked for each row. What they do must be what the value means, or one line
-that refuses it. ``--without`` puts an old fault back, which must then be found; ``--faults`` does so for each of them.
-Exit code 1 if anything is read silently as what it was not, or a fault is not found.
+that refuses it. Old faults, put back one by one, are found.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import sqlite3
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -27,7 +22,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from misreadings_cases import Service, drawn_service, spelt, ways
+import pytest
 
 import policies
 from milpcb import Bandit
@@ -36,6 +31,7 @@ from milpcb.data import fields, frames, made_columns, schema
 from milpcb.estimators import OptimalPolicyTree
 from policies import DecisionTrees
 from policies.exports import python
+from tests.stress.misreadings_cases import Service, drawn_service, spelt, ways
 
 Outcome = tuple[str, str]  # "as meant", "refused" or "SILENT", and what was asked how
 ROWS = 6  # that are asked of each service
@@ -75,7 +71,7 @@ def services(rng: random.Random) -> Iterator[Outcome]:
     bandit = Bandit(trees, seed=0, values=values if service.declared or service.missing else None)
 
     def read(row: Any) -> list[float]:
-        return np.ravel(bandit._reader.read(row).numbers).tolist()  # noqa: SLF001 - what rules go by
+        return np.ravel(bandit._reader.read(row).numbers).tolist()
 
     apart = [
         read([value, 2.0])
@@ -179,7 +175,7 @@ def _codes_are_numbers(name: str, given: Any, role: str = "feature") -> Any:
 def _closed(field: Any, cuts: Any) -> Any:
     """Test declared strings as if no others came."""
     column = np.array(field.values, dtype=object)
-    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.texts else DECLARED(field, cuts)  # noqa: SLF001
+    return tuple(made_columns._categories(field, set(column.tolist()), 4, 0)) if field.texts else DECLARED(field, cuts)
 
 
 ONE, INFERRED, DECLARED = fields.Field.one, schema.inferred, contexts.declared_columns
@@ -198,38 +194,24 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-def run(cases: int, seed: int, fault: str = "", first: int = 0) -> tuple[Counter[str], list[str]]:
-    """Return how often each outcome came in so many cases from the ``first`` on, and what was silent."""
-    counts: Counter[str] = Counter()
-    silent: list[str] = []
-    with FAULTS[fault]() if fault else nullcontext():
-        for case in range(first, first + cases):
-            part = list(PARTS)[case % len(PARTS)]
-            for kind, what in PARTS[part](random.Random(f"{seed} {case}")):  # noqa: S311 - no secrets
-                counts[kind] += 1
-                if kind == "SILENT":
-                    silent.append(f"case {case}, {part}: {what}")
-    return counts, silent
+def outcomes(numbers: range) -> Iterator[Outcome]:
+    """Yield what came of the cases; tables and services take turns."""
+    for number in numbers:
+        part = list(PARTS)[number % len(PARTS)]
+        for kind, what in PARTS[part](random.Random(f"0 {number}")):  # noqa: S311 - no secrets
+            yield kind, f"case {number}, {part}: {what}"
 
 
-def main() -> int:
-    """Run, print, and return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", type=int, default=2000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--without", choices=FAULTS, default="")
-    parser.add_argument("--faults", action="store_true")
-    options = parser.parse_args()
-    found = True
-    for fault in FAULTS if options.faults else [options.without]:
-        counts, silent = run(options.cases, options.seed, fault)
-        print(
-            f"{f'without {fault}: ' if fault else ''}{', '.join(f'{n} {kind}' for kind, n in sorted(counts.items()))}"
-        )
-        print(*silent[: 1 if options.faults else 20], sep="\n")
-        found &= bool(silent) == bool(fault)
-    return 0 if found else 1
+@pytest.mark.cases(40)
+def test_nothing_is_read_silently(numbers: range) -> None:
+    """What is read is what was meant, or refused in one line."""
+    found = list(outcomes(numbers))
+    assert [what for kind, what in found if kind == "SILENT"] == []
+    assert min(Counter(kind for kind, _ in found)[kind] for kind in ("as meant", "refused")) > len(numbers)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_old_fault_is_found(fault: str) -> None:
+    """Where the part of the reader that ended it is taken out."""
+    with FAULTS[fault]():
+        assert any(kind == "SILENT" for kind, _ in outcomes(range(80)))
