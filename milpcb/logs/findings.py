@@ -279,11 +279,12 @@ def _otherwise(
     if not _by_estimates(estimator, questions):
         return (), None
     wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers], learnt.scores.weight)
-    with step("what it would cost to have it otherwise") as tick:
+    with step("how sure prices are") as tick:
         options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
         options |= {"seed": questions.seed, "progress": tick}
         band = gain_band(wisher.question, learnt.scores, reference, **options) if questions.draws else None
-        found = what_if(wisher, learnt.scores, band, questions.wishes)
+    with step("what it would cost to have it otherwise") as tick:
+        found = what_if(wisher, learnt.scores, band, questions.wishes, tick)
     with step("the rules that do as well"):
         return found, as_good(wisher, estimator.policy_, learnt.scores, band, found, questions.near)
 

@@ -41,6 +41,7 @@ from milpcb.offline.arguing import (
     keep,
     prices,
 )
+from milpcb.offline.band import Progress
 
 FORMS = (
     "without COLUMN, COLUMN first, COLUMN more, COLUMN less, depth 1, leaves 3, never ACTION where CONDITION, always "
@@ -160,17 +161,20 @@ class Wisher:
         return [str(action) for action in self._estimator.actions_.tolist()]
 
 
-def what_if(wisher: Wisher, scores: Scores, band: GainBand | None, texts: Sequence[str]) -> tuple[Price, ...]:
+def what_if(
+    wisher: Wisher, scores: Scores, band: GainBand | None, texts: Sequence[str], progress: Progress | None = None
+) -> tuple[Price, ...]:
     """Return the price per row of each wish, and of what people ask first; with intervals by a band.
 
-    Where there is no band, prices have no intervals, and only those of ``texts`` are found.
+    Where there is no band, prices have no intervals, and only those of ``texts`` are found. ``progress(done, total)``
+    is called after each price with an interval.
     """
     asked = [wisher.wish(text) for text in texts]
     if band is None:
         return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked)) if texts else ()
     names = {wish.name for wish in asked}
     wishes = [*asked, *(wish for wish in wisher.usual() if wish.name not in names)]
-    return tuple(banded_prices(wisher.question, scores, band, wishes))
+    return tuple(banded_prices(wisher.question, scores, band, wishes, progress))
 
 
 def lines(found: Sequence[Price], amount: Callable[[float], str]) -> Iterator[tuple[str, str, str]]:

@@ -59,7 +59,9 @@ def test_generators_of_wishes_constraints_and_labels_are_lists():
     found = scores(log, "snips", cv=2)
     question, reference = Question(TREES, X), best_reference(found)
     band = gain_band(question, found, reference, draws=20)
-    assert len(banded_prices(question, found, band, iter(wishes))) == 2
+    counts = []
+    assert len(banded_prices(question, found, band, iter(wishes), lambda *count: counts.append(count))) == 2
+    assert counts == [(1, 2), (2, 2)]
     ends = LowerEnds(TREES, X, found, reference)
     labels = [np.full(N, k) for k in range(3)]
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
@@ -13,7 +13,7 @@ from milpcb.core.checks import ROUNDING, check_confidence, instance, whole
 from milpcb.data.actions import own_names
 from milpcb.offline.arguing.question import Granting, Question, check_question, granted
 from milpcb.offline.arguing.wishes import Wish, listed_wishes
-from milpcb.offline.band import UPPER, Process, check_same_rows, quantile
+from milpcb.offline.band import UPPER, Process, Progress, check_same_rows, quantile
 from milpcb.offline.cross_fitting import Best
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import Reference, matching
@@ -124,7 +124,7 @@ def gain_band(
     level: float = 0.95,
     draws: int = 200,
     seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> GainBand:
     """Return the band, see milpcb.offline.band, around one reference.
 
@@ -163,8 +163,10 @@ def gain_band(
     return replace(band, lower=lower, upper=upper)
 
 
-def banded_prices(question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish]) -> list[Price]:
-    """Return the prices of ``price_intervals``, given the band."""
+def banded_prices(
+    question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish], progress: Progress | None = None
+) -> list[Price]:
+    """Return the prices of ``price_intervals``, given the band; ``progress(done, total)`` is called after each."""
     check_question(question)
     check_scores(scores)
     instance("band", band, GainBand, "a GainBand, as gain_band makes it")
@@ -180,6 +182,8 @@ def banded_prices(question: Question, scores: Scores, band: GainBand, wishes: Se
             price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
         found.append(price)
         del asked
+        if progress is not None:
+            progress(len(found), len(wishes))
     return found
 
 
