@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from policies import LinearRules
+from policies import DecisionTrees, LinearRules
 
 BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
-# Options, and what stands in place of the sizes of a script.
+# Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "bandit": (["--decisions", "100"], {}),
     "constraints": (
@@ -30,6 +30,12 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
     "one_pass": ([], {"ROWS": 1000, "FILE": 500}),
     "overhead": ([], {"LONG": 500, "CELLS": 2, "TINY": 20}),
+    "one_draw --counts": (["--horizons", "300"], {}),
+    "one_draw --programs": (
+        ["--horizons", "60"],
+        {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, 1 / 3)}},
+    ),
+    "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
     "scoring_routes": (["--problems", "1"], {}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
@@ -55,22 +61,22 @@ NOT_HERE = {"against", "flow_oct", "oracles", "peers", "rounds"}
 
 def test_no_benchmark_is_forgotten():
     """Each script is either run here, or left out for a reason."""
-    assert {script.stem for script in BENCHMARKS.glob("*.py")} == SMALL.keys() | NOT_HERE
+    assert {script.stem for script in BENCHMARKS.glob("*.py")} == {name.split()[0] for name in SMALL} | NOT_HERE
 
 
-@pytest.mark.parametrize("script", SMALL)
-def test_a_benchmark_runs_to_its_end(script, capsys, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_runs_to_its_end(name, capsys, tmp_path, monkeypatch):
     """It prints its tables and, where it writes them down, figures that can be read."""
-    options, sizes = SMALL[script]
+    (script, *way), (options, sizes) = name.split(), SMALL[name]
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     module = loaded(script, monkeypatch)
-    for name, value in sizes.items():
-        assert hasattr(module, name), f"{script}.py has no {name} any more"
-        monkeypatch.setattr(module, name, value)
+    for size, value in sizes.items():
+        assert hasattr(module, size), f"{script}.py has no {size} any more"
+        monkeypatch.setattr(module, size, value)
     file = tmp_path / "figures.json"
     written = ["--json", str(file)] if "--json" in (BENCHMARKS / f"{script}.py").read_text() else []
-    monkeypatch.setattr(sys, "argv", [script, *options, *written])
+    monkeypatch.setattr(sys, "argv", [script, *way, *options, *written])
     module.main()
     assert capsys.readouterr().out.strip()
     if written and "--one" not in options:

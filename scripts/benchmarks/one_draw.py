@@ -4,7 +4,8 @@
 over a few rounds, K + 1 values or one minimiser each, and multiplied: at T = 1e6 a solver would take an hour and more.
 Harms are what a query at each of them would take; then come queries without a look ahead, those of a run, and how many
 of these were about ties. --spread measures means and standard deviations of regret over seeds, by noise and number of
-futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds. --counts
+futures; a difference from fresh draws is that of the means, in its standard errors over pairs of equal seeds. It takes
+10 s a seed, and goes on with the seeds that FILE has, which is written after each. --counts
 replays the changes of a run over the list of all trees: queries at each harm; where harms exceed the gap to the second
 best; where the least of the n best no longer is below all others; and those of the run, which looks ahead. --programs
 plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of them.
@@ -43,7 +44,7 @@ from policies import DecisionTrees, Halfspaces, LinearRules  # noqa: E402 - see 
 QUIET = 20_000  # calls of act and learn
 SPREAD = 5_000  # rounds
 NOISES = ("paper", "half", "coordinate", "signed")
-FUTURES = (None, 1, 4, 16)  # None for fresh draws
+FUTURES = [*((noise, n) for noise in NOISES for n in (0, 1)), ("half", 4), ("half", 16)]  # 0 for fresh draws
 PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, float | None]] = {  # class, contexts, features, binary, share
     "trees, action 1 on at most a third": (DecisionTrees(2, depth=2), 200, 12, True, 1 / 3),
     "halfspaces": (Halfspaces(), 60, 3, False, None),
@@ -51,17 +52,7 @@ PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, float | None]] = {  # cla
     "linear rules, weights to 5": (LinearRules(2), 100, 8, True, None),
 }
 KNOWN = {"harms": 0, "gap": 1, "4 best": 4, "24 best": 24, "200 best": 200}  # policies listed by a query
-COLUMNS = (
-    "harms",
-    "no look ahead",
-    "queries",
-    "of ties",
-    "rule changes",
-    "regret",
-    "guarantee",
-    "seconds",
-)
-FRESH = ("fresh argmin", "fresh K + 1")
+Rows = dict[str, dict[str, float]]  # of a table, by name: its figures by column
 
 
 class Run:
@@ -118,30 +109,36 @@ class ProgramRun(Run):
         self.uniform = rng.random(horizon).tolist()
 
 
-def programs(horizon: int) -> Table:
+def programs(horizon: int) -> Rows:
     """Return queries, rule changes and CPU seconds of runs by programs that take long."""
-    columns = ("class", "contexts", "queries", "rule changes", "regret", "guarantee", "seconds")
-    table = Table(*columns, title=f"half noise, one draw, HiGHS, T = {horizon:,}")
+    found = {}
     for name, (policies, m, d, binary, share) in PROGRAMS.items():
         rng = np.random.default_rng(0)
         contexts = rng.integers(0, 2, (m, d)).astype(float) if binary else rng.normal(size=(m, d))
         run = ProgramRun(horizon, policies, contexts, share)
-        learner = run.learner(future="once")
-        seconds, regret = run.play(learner, horizon)
-        counts = f"{learner.queries:,}", f"{learner.rule_changes:,}"
-        table.add_row(name, f"{m} x {d}", *counts, f"{regret:,.0f}", f"{learner.guarantee():,.0f}", f"{seconds:.1f}")
-    return table
+        found[f"{name}, {m} x {d}"] = figures(run, run.learner(future="once"))
+    return found
+
+
+def figures(run: Run, learner: BistroPlus) -> dict[str, float]:
+    """Return the figures of a run with one draw."""
+    seconds, regret = run.play(learner, run.horizon)
+    once: Any = learner.one_draw
+    return {
+        "harms": once.harms,
+        "queries": once.queries,
+        "of ties": once.ties,
+        "rule changes": once.changes,
+        "regret": regret,
+        "guarantee": learner.guarantee(),
+        "seconds": seconds,
+    }
 
 
 def measured(horizon: int, kind: str, fresh: int) -> dict[str, float]:
     """Return the figures of one run; of fresh draws seconds for the whole horizon."""
     run = Run(horizon, kind, 0)
-    learner = run.learner(future="once")
-    seconds, regret = run.play(learner, horizon)
-    found: dict[str, float] = {"queries": learner.queries, "rule changes": learner.rule_changes or 0, "regret": regret}
-    found |= {"guarantee": learner.guarantee(), "seconds": seconds}
-    if learner.one_draw is not None:
-        found |= {"harms": learner.one_draw.harms, "of ties": learner.one_draw.ties}
+    found = figures(run, run.learner(future="once"))
     with patch.object(kept, "FARTHEST", 0):
         near = run.learner(future="once")
         run.play(near, horizon)
@@ -164,30 +161,37 @@ def quiet() -> dict[str, float]:
     }
 
 
-def regrets(seed: int) -> Floats:
-    """Return regret, queries and rule changes (noises, futures, 3) of one seed."""
-    run, found = Run(SPREAD, "search", seed), np.empty((len(NOISES), len(FUTURES), 3))
-    for i, j in np.ndindex(found.shape[:2]):
-        options = {"queries": "argmin"} if FUTURES[j] is None else {"future": "once", "futures": FUTURES[j]}
-        learner = run.learner(noise=NOISES[i], **options)
+def regrets(seed: int) -> list[list[float]]:
+    """Return regret, queries and rule changes of one seed for each of FUTURES."""
+    run, found = Run(SPREAD, "search", seed), []
+    for noise, futures in FUTURES:
+        options = {"future": "once", "futures": futures} if futures else {"queries": "profile", "leftover": "leader"}
+        learner = run.learner(noise=noise, **options)
         _, regret = run.play(learner, SPREAD)
-        found[i, j] = regret, learner.queries, learner.rule_changes or 0
+        found.append([regret, learner.queries, learner.rule_changes or 0])
     return found
 
 
-def spread(found: Floats) -> Table:
-    """Return a table of what ``regrets`` found, (seeds, noises, futures, 3)."""
-    columns = ("noise", "futures", "mean", "sd", "difference", "queries", "rule changes")
-    table = Table(*columns, title=f"regret, T = {SPREAD:,}, {len(found)} seeds")
-    for i, j in np.ndindex(found.shape[1:3]):
-        regret, queries, changes = found[:, i, j].T
-        apart = regret - found[:, i, 0, 0]
-        error = float(apart.std(ddof=1)) / np.sqrt(len(found))
-        difference = f"{apart.mean() / error:+.2f} se" if error else ""
-        spread = f"{regret.mean():,.0f}", f"{regret.std(ddof=1):,.0f}"
-        counts = f"{queries.mean():,.0f}", f"{changes.mean():,.0f}"
-        table.add_row(NOISES[i], str(FUTURES[j] or "fresh"), *spread, difference, *counts)
-    return table
+def spread(seeds: int, file: Path | None) -> Rows:
+    """Return means and standard deviations over seeds."""
+    found = json.loads(file.read_text(encoding="utf-8")) if file and file.exists() else []
+    for seed in range(len(found), seeds):
+        found.append(regrets(seed))
+        if file:
+            file.write_text(json.dumps(found), encoding="utf-8")
+    figures, rows = np.array(found), {}
+    for i, (noise, futures) in enumerate(FUTURES):
+        regret, queries, changes = figures[:, i].T
+        apart = regret - figures[:, FUTURES.index((noise, 0)), 0]
+        rows[f"{noise}, {futures or 'fresh'}"] = {
+            "mean": regret.mean(),
+            "sd": regret.std(ddof=1),
+            "difference": apart.mean(),
+            "its standard error": apart.std(ddof=1) / np.sqrt(len(found)),
+            "queries": queries.mean(),
+            "rule changes": changes.mean(),
+        }
+    return rows
 
 
 def labelings(contexts: Floats, n_actions: int) -> Ints:
@@ -200,7 +204,7 @@ def labelings(contexts: Floats, n_actions: int) -> Ints:
     return np.unique(np.concatenate(found), axis=0).T.copy()
 
 
-def counts(horizon: int) -> dict[str, int]:
+def counts(horizon: int) -> dict[str, float]:
     """Return how many queries a run asks, and would ask if it knew the gap, or the n best, from each query."""
     run, changes = Run(horizon, "search", 0), []
     plain = kept.KeptMinimiser.change
@@ -246,6 +250,14 @@ class _Known:
             self._best, self._others = order[: self._n], float(totals[order[self._n]])
 
 
+def show(title: str, rows: Rows) -> None:
+    """Print a table."""
+    table = Table("", *next(iter(rows.values())), title=title)
+    for name, row in rows.items():
+        table.add_row(name, *(f"{x:,.0f}" if abs(x) >= 100 or x == int(x) else f"{x:.3g}" for x in row.values()))
+    Console(width=160).print(table)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -257,31 +269,24 @@ def main() -> None:
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--programs", action="store_true")
     options = parser.parse_args()
-    if options.counts:
-        rows = {horizon: counts(horizon) for horizon in options.horizons}
-        table = Table("T", *next(iter(rows.values())), title="queries, none of them about ties")
-        for horizon, row in rows.items():
-            table.add_row(f"{horizon:,}", *(f"{count:,}" for count in row.values()))
-        Console().print(table)
-        return
-    if options.programs:
-        for horizon in options.horizons:
-            Console().print(programs(horizon))
-        return
+    horizons = {f"T = {horizon:,}": horizon for horizon in options.horizons}
     if options.spread:
-        Console().print(spread(np.stack([regrets(seed) for seed in range(options.spread)])))
+        show(f"regret, T = {SPREAD:,}, {options.spread} seeds", spread(options.spread, options.json))
         return
-    table, found = Table("T", "oracle", *COLUMNS, *FRESH, title="half noise, one draw"), {}
-    for horizon in options.horizons:
-        for kind in options.oracles:
-            row = found[f"{kind}, {horizon}"] = measured(horizon, kind, options.fresh)
-            table.add_row(f"{horizon:,}", kind, *(f"{row[name]:,.4g}" for name in (*COLUMNS, *FRESH)))
-    found["a quiet round"] = quiet()
-    console = Console()
-    console.print(table)
-    console.print("a quiet round, microseconds:", ", ".join(f"{k} {v:.3g}" for k, v in found["a quiet round"].items()))
+    if options.counts:
+        tables = {"queries, none of them about ties": {name: counts(horizon) for name, horizon in horizons.items()}}
+    elif options.programs:
+        tables = {f"half noise, one draw, HiGHS, {name}": programs(horizon) for name, horizon in horizons.items()}
+    else:
+        cases = {f"{name}, {kind}": (T, kind) for name, T in horizons.items() for kind in options.oracles}
+        tables = {
+            "half noise, one draw": {name: measured(*case, options.fresh) for name, case in cases.items()},
+            "a quiet round": {"microseconds": quiet()},
+        }
+    for title, rows in tables.items():
+        show(title, rows)
     if options.json:
-        options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
+        options.json.write_text(json.dumps(tables, indent=1), encoding="utf-8")
 
 
 if __name__ == "__main__":
