@@ -1,6 +1,6 @@
 """Decision trees of small depth.
 
-Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes; root_tables,
+Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes;
 root_cuts, root_search, every_cut; near, terms; usage_kernels, usage,
 constrained; policy_class.
 """

@@ -19,11 +19,11 @@ tree of less than L(c) + R(v). So once L(c) is known to be at least (the least c
 out, c with them, and the search for L(c) stops; that for R(c) likewise. What it returns then is a bound.
 
 Limits are kept where a cut is evaluated. How many leaves there are on either side of the root, and which features are
-tested, is part of what is asked: there is a line of root cuts for each way. Least sizes of leaves loosen the first
-bound, as the tree of another cut loses rows where it is taken to the contexts below u, at most those of W: there L(u)
-and R(v) are the best stumps whose leaves are short of so many rows at most, for slacks of 0, 1, 2, 4, ... rows; at more
-depth they are 0, as other slacks would be searches of their own. Where a tree is taken to the contexts below v, leaves
-gain rows, so that the second bound is within the limits, and sides are cut off by it.
+tested, is part of what is asked: there is a line of root cuts for each way. Under
+least sizes of leaves the tree of another cut may lose leaves where it is taken to the contexts below u, so that L(u)
+and R(v) of the first bound are those of stumps with leaves of any size; at more depth they are 0, as these would be
+searches of their own. Where a tree is taken to the contexts below v, leaves gain rows, so that the second bound holds,
+and sides are cut off by it.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
@@ -45,8 +45,8 @@ from milpcb.errors import OracleInexact
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats, Stop
 from policies.trees.geometry import cheapest_leaf, grow
+from policies.trees.root_cuts import RootTable, all_rows
 from policies.trees.root_search import Root, RootCuts, RootQuery, find
-from policies.trees.root_tables import RootTable, all_rows, kept_rows
 from policies.trees.rule import DecisionTree, Leaf
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
@@ -157,7 +157,7 @@ class EveryCutSearch(Search):
         known: dict[tuple[int, ...], tuple[RootQuery, Root | None]] = {(): (search.query, search.answer.root)}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            table = kept_rows(rows, here) if path else rows
+            table = rows.kept(here) if path else rows
             if path:
                 above, root = known[path[:-2]]
                 query = above.of_side(cast("Root", root), path[-1])

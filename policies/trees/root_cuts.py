@@ -3,8 +3,10 @@
 The search takes the interval of least bound in hand, evaluates the cut in its middle, and puts both halves back, until
 no bound is below the least cost so far. At depth 2 a cut is evaluated here, by one pass over the contexts for each
 feature below; at more depth each side of it is another search. A *stump* is a tree of one test. Side 1 is where a root
-cut holds, side 0 where it fails. *Levels* are numbers of rows that leaves may be short of: costs of subtrees are those
-of trees within the limits at level 0, and those of trees with leaves of any size at the last.
+cut holds, side 0 where it fails.
+
+A query at depth d is asked of all contexts, its parts at depth d - 1 of those on one side of a root cut. These are
+never sorted anew: their order by a feature is the order of all, without those on the other side.
 """
 
 from __future__ import annotations
@@ -14,37 +16,110 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.core.kernels import compiled
+from milpcb.types import Floats
+from policies.literals import Literals
 from policies.semirings import NO_NAN, Array
-from policies.trees.root_tables import RootTable
 
 # Entries of Frontier.state: how many intervals and ends there are, line and cut of the best root, and of the interval
 # in hand the line and both ends.
 INTERVALS, ENDS, BEST_LINE, BEST_CUT, LINE, LOW, HIGH = range(7)
 LEAST, CUT_OFF, IN_HAND = range(3)  # entries of Frontier.costs: the least so far, where to stop, the bound in hand
 DONE, FULL = -1, -2
+_GIVEN = 7  # fields of a table that the others follow from
+
+
+class RootTable(NamedTuple):
+    """n contexts with their costs, counted from the cheapest action of each, and with their C counts.
+
+    ``numbers`` (n,) are those of the contexts among all; ``orders`` (d, n) sort them by each feature. ``codes`` (d, n)
+    are how many of the feature's values here are smaller, and ``last`` (d,) is the largest of them: so a cut k of a
+    feature holds where the code is at most k, k = 0 .. last - 1. ``gaps`` (d, n) mark, in order, where a cut may
+    follow. ``first`` (n,) is what action 0 costs, ``differences`` (n, A) what the actions 1 to A cost more, ``spread``
+    (n,) the dearest action; ``costs`` (d, A, n) are the differences in order. ``counts`` (n, C) count rows.
+    ``spreads`` (d, n + 1) are sums of spread over the codes below each.
+    """
+
+    numbers: Array
+    orders: Array
+    codes: Array
+    first: Array
+    differences: Array
+    spread: Array
+    counts: Array
+    last: Array
+    gaps: Array
+    costs: Array
+    spreads: Array
+
+    def kept(self, here: Array) -> RootTable:
+        """Return the rows that ``here`` (n,) marks."""
+        return RootTable(*_kept(*self[:_GIVEN], here))
+
+
+def all_rows(literals: Literals, orders: Array, costs: Floats, counts: Floats) -> RootTable:
+    """Return the table of all contexts, which ``orders`` (d, g) sort, with ``costs`` (g, K) and ``counts`` (g, C)."""
+    least = costs.min(axis=1)
+    differences = np.ascontiguousarray(costs[:, 1:] - costs[:, :1])
+    numbers, codes = np.arange(len(costs), dtype=np.int32), literals.codes.astype(np.int32)
+    rows = numbers, orders, codes, costs[:, 0] - least, differences, costs.max(axis=1) - least, counts
+    return RootTable(*_kept(*rows, np.ones(len(costs), np.bool_)))
+
+
+@compiled(NO_NAN)
+def _kept(
+    numbers: Array,
+    orders: Array,
+    codes: Array,
+    first: Array,
+    differences: Array,
+    spread: Array,
+    counts: Array,
+    here: Array,
+) -> tuple[Array, ...]:
+    """Return the fields of a table of the rows that ``here`` (n,) marks, of those of the table of all."""
+    d, n, n_differences = len(orders), here.sum(), differences.shape[1]
+    place = np.cumsum(here) - 1
+    new_orders, new_codes = np.empty((d, n), np.int32), np.empty((d, n), np.int32)
+    last, gaps = np.empty(d, np.int32), np.zeros((d, n), np.bool_)
+    costs, spreads = np.empty((d, n_differences, n)), np.zeros((d, n + 1))
+    for f in range(d):
+        t, code, before = 0, -1, -1
+        for j in orders[f]:
+            if not here[j]:
+                continue
+            if codes[f, j] != before:
+                before, code = codes[f, j], code + 1
+                spreads[f, code + 1] = spreads[f, code]
+                if t > 0:
+                    gaps[f, t - 1] = True
+            new_orders[f, t], new_codes[f, place[j]] = place[j], code
+            for a in range(n_differences):
+                costs[f, a, t] = differences[j, a]
+            spreads[f, code + 1] += spread[j]
+            t += 1
+        last[f] = code
+    given = numbers[here], new_orders, new_codes, first[here], differences[here], spread[here], counts[here]
+    return (*given, last, gaps, costs, spreads)
 
 
 class Lines(NamedTuple):
     """Ways to go through the cuts of a feature: root ``features`` (n,), most ``leaves`` (n, 2) on its sides.
 
     ``below`` (n, d) are the features that may be tested there, and ``least`` (C,) the counts that a leaf must have.
-    ``levels`` (H,) are slacks of these, the last infinite; ``places[n]`` is the first that allows a slack of n rows.
     """
 
     features: Array
     leaves: Array
     below: Array
     least: Array
-    levels: Array
-    places: Array
 
 
 class Frontier(NamedTuple):
     """Intervals that are not ruled out, and their ends: 0 is before the first cut, and 1 after the last.
 
     keys (N,), items (N, 3) : bound, line, low and high end; cuts (E,) of the ends
-    best (2, levels, E) : costs of subtrees on both sides of an end; parts (2, levels, E, d) : those with the feature at
-        their root; bounds from below before they are evaluated
+    best (2 or 4, E) : costs of subtrees on both sides of an end, and where sizes are limited those of subtrees with
+        leaves of any size; parts (2 or 4, E, d) : those with the feature at their root; bounds before an evaluation
     """
 
     state: Array
@@ -79,56 +154,37 @@ def take(table: RootTable, lines: Lines, frontier: Frontier) -> int:
     for i in range(3):
         items[chosen, i] = items[n - 1, i]
     state[INTERVALS], state[ENDS], state[LINE], state[LOW], state[HIGH] = n - 1, middle + 1, line, low, high
-    f = lines.features[line]
+    f, free = lines.features[line], len(best) - 2
     start, stop = cut_of(table, frontier, f, low), cut_of(table, frontier, f, high)
     cuts[middle] = (start + stop) // 2
-    for side in range(2):
-        (fewer, near), (more, far) = ((low, start), (high, stop)) if side else ((high, stop), (low, start))
-        lost, moved = spread(table, f, cuts[middle], far), most_rows(table, f, near, cuts[middle])
-        for h in range(len(lines.levels)):
-            short = level_of(lines, lines.levels[h] + moved)
-            best[side, h, middle] = max(best[side, short, fewer], best[side, h, more] - lost)
-            for part in range(parts.shape[3]):
-                bound = max(parts[side, short, fewer, part], parts[side, h, more, part] - lost)
-                parts[side, h, middle, part] = bound
+    for row in range(len(best)):
+        fewer, more, far = (low, high, stop) if row % 2 else (high, low, start)
+        near, lost = free + row % 2, spread_between(table, f, cuts[middle], far)
+        best[row, middle] = max(best[near, fewer], best[row, more] - lost)
+        for g in range(parts.shape[2]):
+            parts[row, middle, g] = max(parts[near, fewer, g], parts[row, more, g] - lost)
     return int(middle)
 
 
 @compiled(NO_NAN)
-def spread(table: RootTable, f: int, one: int, other: int) -> float:
+def spread_between(table: RootTable, f: int, one: int, other: int) -> float:
     """Return what the contexts between two cuts cost at most."""
     return abs(float(table.spreads[f, other + 1] - table.spreads[f, one + 1]))
-
-
-@compiled(NO_NAN)
-def most_rows(table: RootTable, f: int, one: int, other: int) -> float:
-    """Return the most counts of a kind between two cuts."""
-    most = 0.0
-    for c in range(table.rows.shape[1]):
-        most = max(most, abs(table.rows[f, c, other + 1] - table.rows[f, c, one + 1]))
-    return most
-
-
-@compiled(NO_NAN)
-def level_of(lines: Lines, slack: float) -> int:
-    """Return the first level that allows a slack."""
-    return int(lines.places[int(slack)]) if slack < len(lines.places) else len(lines.levels) - 1
 
 
 @compiled(NO_NAN)
 def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int, exact: bool) -> None:
     """Put both halves of the interval in hand back, now that the end in its middle is evaluated."""
     state, costs, keys, items, cuts, best, _ = frontier
-    f = lines.features[state[LINE]]
-    cost = best[0, 0, end] + best[1, 0, end]
+    f, free = lines.features[state[LINE]], len(best) - 2
+    cost = best[0, end] + best[1, end]
     if exact and cost < costs[LEAST]:
         costs[LEAST], state[BEST_LINE], state[BEST_CUT] = cost, state[LINE], cuts[end]
     for half in range(2):
         low, high = (state[LOW], end) if half == 0 else (end, state[HIGH])
         start, stop = cut_of(table, frontier, f, low), cut_of(table, frontier, f, high)
-        short = level_of(lines, most_rows(table, f, start, stop))
-        apart = best[1, short, low] + best[0, short, high]
-        together = best[1, 0, high] + best[0, 0, low] - spread(table, f, start, stop)
+        apart = best[free + 1, low] + best[free, high]
+        together = best[1, high] + best[0, low] - spread_between(table, f, start, stop)
         bound = max(costs[IN_HAND], apart, together)
         if stop > start + 1 and bound < costs[LEAST]:
             n = state[INTERVALS]
@@ -145,43 +201,19 @@ def search_pairs(table: RootTable, lines: Lines, frontier: Frontier, most: int) 
         if end < 0:
             return end
         line = frontier.state[LINE]
-        evaluate(table, lines, line, frontier.cuts[end], frontier.best[:, :, end], frontier.parts[:, :, end])
+        evaluate(table, lines, line, frontier.cuts[end], frontier.best[:, end], frontier.parts[:, end])
         give_back(table, lines, frontier, end, True)
     return 0
 
 
 @compiled(NO_NAN)
 def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array, parts: Array) -> None:
-    """Fill best (2, levels), and parts (2, levels, d), bounds until now, with the least costs of stumps and leaves.
+    """Fill best (2 or 4,), and parts (2 or 4, d), bounds until now, with the least costs of stumps and leaves.
 
     A feature that cannot have a better stump keeps its bounds. Where a side may have one leaf only, that is its best.
     """
     holds = (table.codes[lines.features[line]] <= cut).view(np.uint8)
     base, totals, counts = np.zeros(2), np.zeros((2, table.differences.shape[1])), np.zeros((2, len(lines.least)))
-    add_up(table, holds, base, totals, counts)
-    n_levels = len(lines.levels)
-    for side in range(2):
-        for h in range(n_levels):
-            enough = (counts[side] + lines.levels[h] >= lines.least).all()
-            best[side, h] = base[side] + min(0.0, totals[side].min()) if enough else np.inf
-    leaf, least = best.copy(), np.empty((2, n_levels))
-    slacks = np.zeros((2, len(holds) if len(lines.least) else 0), np.int32)
-    for f in np.argsort(parts[0, n_levels - 1] + parts[1, n_levels - 1]):
-        if not lines.below[line, f] or not (parts[:, :, f] < best).any():
-            continue
-        stumps(table, f, holds, lines, totals, slacks, least)
-        for side in range(2):
-            for h in range(n_levels):
-                parts[side, h, f] = min(leaf[side, h], base[side] + least[side, h])
-                best[side, h] = min(best[side, h], parts[side, h, f])
-    for side in range(2):
-        if lines.leaves[line, side] == 1:
-            best[side] = leaf[side]
-
-
-@compiled(NO_NAN)
-def add_up(table: RootTable, holds: Array, base: Array, totals: Array, counts: Array) -> None:
-    """Add the contexts of both sides to base (2,), what action 0 costs, totals (2, A) and counts (2, C)."""
     for j in range(len(holds)):
         side = holds[j]
         base[side] += table.first[j]
@@ -189,66 +221,49 @@ def add_up(table: RootTable, holds: Array, base: Array, totals: Array, counts: A
             totals[side, a] += table.differences[j, a]
         for c in range(counts.shape[1]):
             counts[side, c] += table.counts[j, c]
+    free = len(best) - 2
+    for row in range(len(best)):
+        enough = row >= free or (counts[row] >= lines.least).all()
+        best[row] = base[row % 2] + min(0.0, totals[row % 2].min()) if enough else np.inf
+    leaf, least = best.copy(), np.empty(4)
+    for f in np.argsort(parts[free] + parts[free + 1]):
+        if lines.below[line, f] and (parts[:, f] < best).any():
+            stumps(table, f, holds, lines.least, totals, counts, least)
+            for row in range(len(best)):
+                parts[row, f] = min(leaf[row], base[row % 2] + least[row])
+                best[row] = min(best[row], parts[row, f])
+    for row in range(len(best)):
+        best[row] = leaf[row] if lines.leaves[line, row % 2] == 1 else best[row]
 
 
 @compiled(NO_NAN)
-def stumps(table: RootTable, f: int, holds: Array, lines: Lines, totals: Array, slacks: Array, least: Array) -> None:
-    """Fill ``least`` (2, levels) with the costs of the best stumps of a feature where a root fails, and holds.
+def stumps(table: RootTable, f: int, holds: Array, asked: Array, totals: Array, counts: Array, least: Array) -> None:
+    """Fill ``least`` (4,) with the costs of the best stumps of a feature where a root fails, and holds.
 
-    They are counted from action 0; totals (2, A) are those of both sides, and slacks (2, n) are 0 before and after.
+    They are counted from action 0: first of those whose leaves have all that is ``asked`` for (C,), then of all; totals
+    (2, A) and counts (2, C) are those of both sides.
     """
     order, costs, gaps = table.orders[f], table.costs[f], table.gaps[f]
-    sums = np.zeros(totals.shape)
-    now_out, now_in = min(0.0, totals[0].min()), min(0.0, totals[1].min())
-    least_out = least_in = np.inf
-    least[:] = np.inf
-    start, stop = fill_slacks(lines.least, table.sizes[f], holds, order, slacks)
+    sums, rows = np.zeros(totals.shape), np.zeros(counts.shape)
+    now_out = now_in = any_out = any_in = least_out = least_in = np.inf
+    fits_out = fits_in = len(asked) == 0
     for t in range(len(order)):
-        side = holds[np.uint32(order[t])]  # numba asks of a signed number whether it is negative
-        below = above = 0.0
+        j = np.uint32(order[t])  # numba asks of a signed number whether it is negative
+        side, below, above = holds[j], 0.0, 0.0
         for a in range(len(costs)):
             total = sums[side, a] + costs[a, t]
             sums[side, a] = total
             below, above = min(below, total), min(above, totals[side, a] - total)
+        fits = True
+        for c in range(len(asked)):
+            rows[side, c] += table.counts[j, c]
+            fits = fits and min(rows[side, c], counts[side, c] - rows[side, c]) >= asked[c]
         # Both are chosen, as a branch would be guessed wrong at every other context.
         now_in = below + above if side else now_in
         now_out = now_out if side else below + above
-        if not gaps[t]:
-            continue
-        if start <= t < stop:
-            least_in, least_out = min(least_in, now_in), min(least_out, now_out)
-        else:
-            place_in, place_out = lines.places[slacks[1, t]], lines.places[slacks[0, t]]
-            least[1, place_in], least[0, place_out] = min(least[1, place_in], now_in), min(least[0, place_out], now_out)
-    least[0, 0], least[1, 0] = min(least[0, 0], least_out), min(least[1, 0], least_in)
-    for h in range(1, least.shape[1]):
-        least[0, h], least[1, h] = min(least[0, h], least[0, h - 1]), min(least[1, h], least[1, h - 1])
-    slacks[:, :start], slacks[:, stop:] = 0, 0
-
-
-@compiled(NO_NAN)
-def fill_slacks(asked: Array, counts: Array, holds: Array, order: Array, slacks: Array) -> tuple[int, int]:
-    """Fill ``slacks`` (2, g) of the stumps that cut after each context, on both sides of a root; all are 0 before.
-
-    Returns from and up to which context both leaves on both sides have all that is ``asked`` for (C,), so that nothing
-    is filled there.
-    """
-    start, stop = 0, len(order)
-    for c in range(len(asked)):
-        rows = np.zeros(2)
-        for t in range(len(order)):
-            rows[holds[order[t]]] += counts[c, t]
-            if min(rows[0], rows[1]) >= asked[c]:
-                break
-            for side in range(2):
-                slacks[side, t] = max(slacks[side, t], int(asked[c] - rows[side]))
-            start = max(start, t + 1)
-        rows[:] = 0.0
-        for t in range(len(order) - 1, -1, -1):
-            if min(rows[0], rows[1]) >= asked[c]:
-                break
-            for side in range(2):
-                slacks[side, t] = max(slacks[side, t], int(asked[c] - rows[side]))
-            stop = min(stop, t)
-            rows[holds[order[t]]] += counts[c, t]
-    return start, max(start, stop)
+        fits_in, fits_out = fits if side else fits_in, fits_out if side else fits
+        if gaps[t]:
+            any_in, any_out = min(any_in, now_in), min(any_out, now_out)
+            least_in = min(least_in, now_in) if fits_in else least_in
+            least_out = min(least_out, now_out) if fits_out else least_out
+    least[0], least[1], least[2], least[3] = least_out, least_in, any_out, any_in

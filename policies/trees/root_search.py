@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Bools, Floats
 from policies.trees.root_cuts import (
     DONE,
     ENDS,
@@ -21,13 +21,13 @@ from policies.trees.root_cuts import (
     LOW,
     Frontier,
     Lines,
+    RootTable,
     cut_of,
     give_back,
     search_pairs,
-    spread,
+    spread_between,
     take,
 )
-from policies.trees.root_tables import RootTable, side_rows
 
 SLICE = 3e7  # contexts times features that are gone through between two looks at the clock
 FIRST_ENDS = 64
@@ -74,22 +74,7 @@ class RootQuery:
         ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
         rows = [(f, way, kept) for kept in self.below for f in np.flatnonzero(kept) for way in ways]
         features, leaves, below = zip(*rows, strict=True)
-        levels, places = levels_of(self.least, deep=self.depth > 2)
-        return Lines(
-            np.array(features, np.int64), np.array(leaves, np.int64), np.array(below, bool), self.least, levels, places
-        )
-
-
-def levels_of(least: Floats, *, deep: bool) -> tuple[Floats, Ints]:
-    """Return the slacks 0, 1, 2, 4, ... and infinity for leaves with ``least`` (C,) rows; of no limit, the last.
-
-    The second array has the first that allows each number of rows. Deeper subtrees are asked for within the limits
-    alone: of those with a slack, which would be searches of their own, the bound stays 0.
-    """
-    most = int(least.max(initial=0.0))
-    slacks = [] if deep else [2.0**h for h in range((most - 1).bit_length())]
-    levels = np.array([0.0, *slacks, np.inf] if most else [np.inf])
-    return levels, np.searchsorted(levels, np.arange(most + 1))
+        return Lines(np.array(features, np.int64), np.array(leaves, np.int64), np.array(below, bool), self.least)
 
 
 def find(table: RootTable, query: RootQuery, cut_off: float = np.inf, look: Look | None = None) -> RootAnswer:
@@ -113,7 +98,7 @@ def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
     least, base = query.least[:, None], table.first.sum()
     found = RootAnswer(cost := leaf_cost(table, query.least), cost, None)
     for f in np.flatnonzero(query.below.any(axis=0)):
-        sums, sizes = table.costs[f].cumsum(axis=1), table.sizes[f].cumsum(axis=1)
+        sums, sizes = table.costs[f].cumsum(axis=1), table.counts[table.orders[f]].T.cumsum(axis=1)
         above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
         costs = base + np.minimum(0.0, sums.min(axis=0)) + above
         large = (np.minimum(sizes, sizes[:, -1:] - sizes) >= least).all(axis=0)
@@ -130,16 +115,16 @@ class RootCuts:
 
     def __init__(self, table: RootTable, query: RootQuery, cut_off: float = np.inf) -> None:
         self._table, self.query, self._lines = table, query, query.lines()
-        n, n_levels = len(self._lines.features), len(self._lines.levels)
-        room, n_parts = n + 2 * FIRST_ENDS, len(table.last) if query.depth == 2 else 0
+        room = len(self._lines.features) + 2 * FIRST_ENDS
+        n_rows, n_parts = 4 if len(query.least) else 2, len(table.last) if query.depth == 2 else 0
         self._frontier = Frontier(
             np.array([0, 2, -1, 0, 0, 0, 0]),
             np.array([leaf_cost(table, query.least), cut_off, np.inf]),
             np.zeros(room),
             np.zeros((room, 3), np.int64),
             np.zeros(FIRST_ENDS, np.int64),
-            np.zeros((2, n_levels, FIRST_ENDS)),
-            np.zeros((2, n_levels, FIRST_ENDS, n_parts)),
+            np.zeros((n_rows, FIRST_ENDS)),
+            np.zeros((n_rows, FIRST_ENDS, n_parts)),
         )
         lines = np.flatnonzero(table.last[self._lines.features] > 0)
         self._frontier.state[INTERVALS] = len(lines)
@@ -178,10 +163,11 @@ class RootCuts:
         if end < 0:
             return end
         root, exact = self._root(int(frontier.state[LINE]), int(frontier.cuts[end])), True
+        here = self._table.codes[root.feature] <= root.cut
         for side in (1, 0):
-            rows = side_rows(self._table, root.feature, root.cut, holds=side == 1)
+            rows = self._table.kept(here == (side == 1))
             found = find(rows, self.query.of_side(root, side), self._cut_off(side, root), look)
-            frontier.best[side, 0, end] = max(frontier.best[side, 0, end], found.lower)
+            frontier.best[side, end] = max(frontier.best[side, end], found.lower)
             exact = exact and found.lower == found.upper
         give_back(self._table, self._lines, frontier, end, exact)
         return end
@@ -189,13 +175,12 @@ class RootCuts:
     def _cut_off(self, side: int, root: Root) -> float:
         """Return what the cost of a side rules out half of the interval with."""
         frontier, table, f = self._frontier, self._table, root.feature
-        low, high = int(frontier.state[LOW]), int(frontier.state[HIGH])
-        least = float(frontier.costs[LEAST])
+        ends, least = (int(frontier.state[LOW]), int(frontier.state[HIGH])), float(frontier.costs[LEAST])
         if not len(self.query.least):
-            return least - float(frontier.best[1 - side, 0, high if side else low])
-        end = low if side else high
-        between = float(spread(table, f, int(cut_of(table, frontier, f, end)), root.cut))
-        return least - float(frontier.best[1 - side, 0, end]) + between
+            return least - float(frontier.best[1 - side, ends[side]])
+        end = ends[1 - side]
+        between = float(spread_between(table, f, int(cut_of(table, frontier, f, end)), root.cut))
+        return least - float(frontier.best[1 - side, end]) + between
 
     def _root(self, line: int, cut: int) -> Root:
         lines = self._lines
@@ -207,6 +192,5 @@ class RootCuts:
         state, costs, keys, items, cuts, best, parts = self._frontier
         n = len(cuts)
         keys, items, cuts = np.pad(keys, (0, 2 * n)), np.pad(items, ((0, 2 * n), (0, 0))), np.pad(cuts, (0, n))
-        best = np.pad(best, ((0, 0), (0, 0), (0, n)))
-        parts = np.pad(parts, ((0, 0), (0, 0), (0, n), (0, 0)))
+        best, parts = np.pad(best, ((0, 0), (0, n))), np.pad(parts, ((0, 0), (0, n), (0, 0)))
         self._frontier = Frontier(state, costs, keys, items, cuts, best, parts)

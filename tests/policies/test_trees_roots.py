@@ -25,8 +25,8 @@ from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
+from policies.trees.root_cuts import all_rows
 from policies.trees.root_search import RootCuts
-from policies.trees.root_tables import all_rows, kept_rows, side_rows
 from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
@@ -119,8 +119,8 @@ def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:
     counts = rng.integers(0, 4, (len(costs), 2)).astype(float)
     rows = all_rows(literals, orders, costs, counts)
     for holds in (True, False):
-        side = side_rows(rows, 1, int(rows.last[1]) // 2, holds=holds)
-        again = kept_rows(rows, np.isin(rows.numbers, side.numbers))
+        side = rows.kept((rows.codes[1] <= rows.last[1] // 2) == holds)
+        again = rows.kept(np.isin(rows.numbers, side.numbers))
         assert all((part == other).all() for part, other in zip(side, again, strict=True))
         codes = literals.codes[:, side.numbers]
         for f, (order, code) in enumerate(zip(side.orders, codes, strict=True)):
