@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -11,13 +11,13 @@ from milpcb.constraints import LabelConstraint
 from milpcb.errors import InputError, OracleDisagreement
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
-from milpcb.oracles.totals import TermTable
+from milpcb.oracles.search import SearchOracle
 from milpcb.plugins import registry
-from milpcb.protocols import Listing, Opened, Policy, Table, Within
-from milpcb.types import Floats, Stop
+from milpcb.protocols import Opened, Policy
+from milpcb.types import Answer, Floats, Stop
 
 
-class AuditedOracle(Oracle):
+class AuditedOracle(SearchOracle):
     """Exact answers from the class's own search; a share of them is asked of a solver as well.
 
     The first query and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one query.
@@ -35,7 +35,7 @@ class AuditedOracle(Oracle):
 
     """
 
-    _counters = ("calls", "seconds", "_closed", "_asked", "audits")
+    _counters = ("calls", "seconds", "_closed", "_n_asked", "audits")
 
     def __init__(
         self,
@@ -49,74 +49,57 @@ class AuditedOracle(Oracle):
     ) -> None:
         if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
             raise InputError(f"audit must be a share of the queries, above 0 and at most 1, got {audit!r}")
-        super().__init__(opened, contexts, grouped=False)
-        self._search: Oracle = registry.load("oracle", "search")(opened, contexts, constraints=constraints)
+        super().__init__(opened, contexts, constraints=constraints)
         self._milp: Oracle = registry.load("oracle", "milp")(
             opened, contexts, solver=solver, constraints=constraints, time_limit=time_limit
         )
-        self._opened_class = self._search.opened
-        self.capabilities |= self._search.capabilities
         self._solver = solver
         self._every = round(1.0 / audit)
-        self._asked = 0
-        self.audits = 0
+        self._n_asked = self.audits = 0
 
     def route(self) -> list[str]:
         """Return that of the search, how many queries are audited, and the solver's."""
         audits = "every query" if self._every == 1 else f"one query in {self._every}"
-        return [*self._search.route(), f"audited: {audits}, by a solver", *self._milp.route()]
+        return [*super().route(), f"audited: {audits}, by a solver", *self._milp.route()]
 
     def close(self) -> None:
         """Close the search and the solver's model; see Oracle.close."""
         super().close()
-        self._search.close()
         self._milp.close()
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        answer = self._search.minimise(costs)
+        lower, upper, policy, stop = super()._minimise(costs)
         if self._due():
-            self._compare(answer.value, self._milp.minimise(costs).value, costs, "least total cost")
-            policy = cast("Policy", answer.policy)  # a search always holds one
-            attained = float(costs[np.arange(self.n_contexts), policy.predict(self.contexts)].sum())
-            self._compare(answer.value, attained, costs, "cost of the policy it returned", "that policy costs")
-        return answer.lower, answer.upper, answer.policy, answer.stop
+            proved = Answer(*self._milp.ask("minimise", costs), 0.0).value
+            self._compare(upper, proved, costs, "least total cost")
+            labels = cast("Policy", policy).predict(self._opened_class.contexts)  # a search always holds one
+            attained = float(costs[np.arange(len(costs)), labels].sum())
+            self._compare(upper, attained, costs, "cost of the policy it returned", "that policy costs")
+        return lower, upper, policy, stop
 
     def _value(self, costs: Floats) -> float:
-        value = self._search.value(costs)
+        value = super()._value(costs)
         if self._due():
-            self._compare(value, self._milp.value(costs), costs, "least total cost")
+            self._compare(value, self._milp.ask("value", costs), costs, "least total cost")
         return value
 
     def _profile(self, costs: Floats, row: int) -> Floats:
-        profile = self._search.profile(costs, row)
+        profile = super()._profile(costs, row)
         if self._due():
-            for action, proved in enumerate(self._milp.profile(costs, row)):
-                what = f"least total cost with action {action} on row {row}"
+            for action, proved in enumerate(self._milp.ask("profile", costs, row)):
+                what = f"least total cost with action {action} on context {row}"
                 self._compare(float(profile[action]), float(proved), costs, what)
         return profile
 
-    def _column_table(self) -> Table:
-        self._opened_class.require("totals")
-        return TermTable(self._opened_class.terms(), self._context, self._count)
+    def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
+        return np.array([self._profile(costs, row) for row in rows])
 
-    @property
-    def log_derivations(self) -> float:
-        """See Oracle.log_derivations: those of the search."""
-        return self._search.log_derivations
-
-    def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        with np.errstate(divide="ignore"):  # an action that no policy plays
-            return np.log(self._search.action_weights(costs, row, rate))
-
-    def _listing(self, asked: Within) -> Listing | None:
-        opened = self._opened_class
-        costs = np.zeros((len(opened.contexts), self.n_actions))
-        np.add.at(costs, opened.group, asked.costs)
-        return opened.near(replace(asked, costs=costs))
+    def _keeps_leaf_totals(self) -> bool:
+        return False  # as queries to them are not audited
 
     def _due(self) -> bool:
-        due = self._asked % self._every == 0
-        self._asked += 1
+        due = self._n_asked % self._every == 0
+        self._n_asked += 1
         self.audits += due
         return due
 
@@ -126,6 +109,6 @@ class AuditedOracle(Oracle):
         slack = 0.0 if query.whole else 2 * query.tolerance
         if found != proved and not abs(found - proved) <= slack:
             raise OracleDisagreement(
-                f"query {self._asked}, {what}: the search found {found:.12g}, "
+                f"query {self._n_asked}, {what}: the search found {found:.12g}, "
                 f"{by or f'the MILP on {self._solver} proves'} {proved:.12g}; report it with the config that made it"
             )

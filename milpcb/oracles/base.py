@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from time import perf_counter
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from milpcb.core.checks import choice, cost_array, index, real
 from milpcb.data.actions import by_action, own_names
 from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.known_rows import KnownRows
-from milpcb.oracles.near_best import Asking, NearBest
+from milpcb.oracles.near_best import NearBest
 from milpcb.oracles.totals import CostTable, normalised
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
 from milpcb.protocols.tables import NOISE, Table
 from milpcb.types import Answer, Floats, Ints
 
-Answered = TypeVar("Answered")
 MOST_SCALED = 1e200  # rate times costs: at such rates all weight is on the least total cost
 
 
@@ -41,15 +40,15 @@ class Oracle(ABC):
     # What queries have changed: all that a copy has beyond what it is opened from.
     _counters: tuple[str, ...] = ("calls", "seconds", "_closed")
 
-    def __init__(self, opened: Opened, contexts: Floats, *, grouped: bool = True) -> None:
-        """Take a class that is opened on ``contexts`` (m, d); where ``grouped``, queries go on with costs (g, K)."""
+    def __init__(self, opened: Opened, contexts: Floats) -> None:
+        """Take a class that is opened on ``contexts`` (m, d)."""
         self.contexts = contexts
         self.n_contexts = len(contexts)
         self.n_actions = opened.n_actions
         self._opened_class = opened
         self.calls = 0
         self.seconds = 0.0
-        self._grouping = _Grouping(opened.group if grouped else np.arange(len(contexts)))
+        self._grouping = _Grouping(opened.group)
 
     def __reduce__(self) -> Any:
         """Be copied, and pickled, as what it was opened from: the class, the contexts, the constraints, the options."""
@@ -170,18 +169,19 @@ class Oracle(ABC):
         """
         within = real("slack", slack, "finite and not negative", lambda number: number >= 0)
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
-        grouped = self._checked(table)
-        asking = Asking(
-            self._counted(self._value),
-            self._counted(self._profile),
-            self._counted_profiles,
-            self._counted(self._best_policy),
-            self._listing,
-            self.contexts,
-            self._grouping.group,
-            self.opening,
-        )
-        return NearBest(asking, table, grouped, within)
+        return NearBest(self, table, self._checked(table), within)
+
+    def ask(self, query: str, costs: Floats, *place: Any) -> Any:
+        """Return what ``_query`` returns for costs (g, K) of the distinct contexts, counted and timed."""
+        start = perf_counter()
+        found = getattr(self, f"_{query}")(costs, *place)
+        self._count(start)
+        return found
+
+    @property
+    def group(self) -> Ints:
+        """The number (m,) of the distinct context of each row."""
+        return self._grouping.group
 
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
         """Return (K,): the Exp4 distribution at ``row``, proportional to the summed exp(-rate * total cost) by action.
@@ -265,12 +265,7 @@ class Oracle(ABC):
         """Return (n, K): the profiles at some distinct contexts."""
         return np.array([self._profile(costs, row) for row in rows])
 
-    def _counted_profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        found: Floats = self._counted(self._profiles)(costs, rows)
-        self.calls += len(rows) - 1
-        return found
-
-    def _listing(self, asked: Within) -> Listing | None:
+    def listing(self, asked: Within) -> Listing | None:
         """Return the policies asked for where the class has a list of its own, for costs (g, K); None where not."""
         del asked
         return None
@@ -285,17 +280,6 @@ class Oracle(ABC):
         if self._closed:
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
         return self._grouping.add_up(self.read_costs(costs))
-
-    def _counted(self, ask: Callable[..., Answered]) -> Callable[..., Answered]:
-        """Return a query that is counted and timed."""
-
-        def counted(*arguments: Any) -> Answered:
-            start = perf_counter()
-            found = ask(*arguments)
-            self._count(start)
-            return found
-
-        return counted
 
     def _count(self, start: float) -> float:
         seconds = perf_counter() - start

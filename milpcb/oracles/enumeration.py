@@ -47,7 +47,8 @@ class EnumerationOracle(SearchOracle):
         self.labelings = kept.labels[:, opened.group]
         return kept
 
-    def _listing(self, asked: Within) -> Listing:
+    def listing(self, asked: Within) -> Listing:
+        """Return the policies of the list that are asked for."""
         return self._search.near(asked)
 
 

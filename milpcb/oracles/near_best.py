@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import count, islice
 from math import floor
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from milpcb.oracles.query import Query
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
+
+if TYPE_CHECKING:
+    from milpcb.oracles.base import Oracle
 
 MOST_QUERIES = 5_000  # profiles that are asked for
 Cell = tuple[int, int]  # a context and the action there
@@ -101,24 +104,6 @@ class ByProfiles:
 MOST_COMPARED = 1_000  # policies whose labels are compared with each other
 
 
-@dataclass(frozen=True, eq=False)
-class Asking:
-    """What an oracle is asked, about costs of its own shape (g, K).
-
-    ``listing`` is the class's own list, or None; ``group`` (m,) the row of these costs that each of the ``contexts``
-    has, and ``opening`` how the oracle was opened.
-    """
-
-    value: Callable[[Floats], float]
-    profile: Callable[[Floats, int], Floats]
-    profiles: Callable[[Floats, Sequence[int]], Floats]
-    policy: Callable[[Floats], Policy]
-    listing: Callable[[Within], Listing | None]
-    contexts: Floats
-    group: Ints
-    opening: Opening | None
-
-
 class NearBest:
     """The policies of a class whose total cost is at most the least one plus ``slack``.
 
@@ -133,10 +118,10 @@ class NearBest:
 
     """
 
-    def __init__(self, queries: Asking, table: Floats, costs: Floats, slack: float) -> None:
+    def __init__(self, oracle: Oracle, table: Floats, costs: Floats, slack: float) -> None:
         """Take the costs as handed in, a ``table`` (m, K), and as the oracle asks about them, (g, K)."""
-        self.value, self.slack = queries.value(costs), slack
-        self._ask, self._table, self._costs = queries, table, costs
+        self.value, self.slack = oracle.ask("value", costs), slack
+        self._oracle, self._table, self._costs = oracle, table, costs
         query = Query(costs)
         off = 0.0 if query.whole else query.tolerance
         within = min(slack, query.highest - query.lowest)
@@ -149,7 +134,7 @@ class NearBest:
     @cached_property
     def actions(self) -> Bools:
         """(m, K): which actions these policies play on each context."""
-        return self.played(np.arange(len(self._ask.group)))
+        return self.played(np.arange(len(self._oracle.group)))
 
     def played(self, rows: Ints) -> Bools:
         """Return (n, K): which actions they play on some of the contexts, given by their ``rows`` (n,).
@@ -157,16 +142,17 @@ class NearBest:
         One profile for each distinct context, unless the class lists fewer policies than that.
         """
         asked_rows = whole_array("rows", rows)
-        if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._ask.group))).all():
-            raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._ask.group) - 1}")
-        group, listing = self._ask.group[asked_rows], self._listing
+        if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._oracle.group))).all():
+            raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._oracle.group) - 1}")
+        group, listing = self._oracle.group[asked_rows], self._listing
         found = np.zeros(self._costs.shape, dtype=bool)
         asked = np.unique(group)
         if listing is not None and listing.complete and len(listing.totals) < len(asked):
             for policy in self.policies():
-                found[group, policy.predict(self._ask.contexts[asked_rows])] = True
+                found[group, policy.predict(self._oracle.contexts[asked_rows])] = True
         else:
-            found[asked] = self._ask.profiles(self._costs, asked.tolist()) <= self._bound
+            found[asked] = self._oracle.ask("profiles", self._costs, asked.tolist()) <= self._bound
+            self._oracle.calls += len(asked) - 1
         return found[group]
 
     @property
@@ -199,7 +185,7 @@ class NearBest:
 
         Infinite where no such policy keeps the side constraints. Raises InputError where policies read no columns.
         """
-        opening = self._ask.opening
+        opening = self._oracle.opening
         if opening is None:
             raise InputError("only an oracle that milpcb.open_oracle has opened can be opened without a column")
         return {name: self._price_without(opening, place) for place, name in enumerate(opening.names())}
@@ -225,19 +211,20 @@ class NearBest:
         """Return a best policy, and then up to ``number`` in all: those that differ most among the 1 000 cheapest."""
         whole("number", number, 1)
         some = list(islice(self.policies(), MOST_COMPARED))
-        labels = np.array([policy.predict(self._ask.contexts) for policy in some])
+        labels = np.array([policy.predict(self._oracle.contexts) for policy in some])
         return [some[place] for place in far_apart(labels, number)]
 
     @cached_property
     def _listing(self) -> Listing | None:
-        return self._ask.listing(Within(self._costs, self._least, self._bound))
+        return self._oracle.listing(Within(self._costs, self._least, self._bound))
 
     @cached_property
     def _asked_for(self) -> ByProfiles:
-        first = np.unique(self._ask.group, return_index=True)[1]
-        contested = self._ask.group[first[~self.agreed[first]]]
+        first = np.unique(self._oracle.group, return_index=True)[1]
+        contested = self._oracle.group[first[~self.agreed[first]]]
         rows = tuple(sorted(contested.tolist()))
-        return ByProfiles(self._ask.profile, self._ask.policy, self._costs, self._bound, self._price, rows)
+        profile, minimise = partial(self._oracle.ask, "profile"), partial(self._oracle.ask, "best_policy")
+        return ByProfiles(profile, minimise, self._costs, self._bound, self._price, rows)
 
     @cached_property
     def _all_asked(self) -> list[Policy]:

@@ -41,10 +41,13 @@ NOBODY = "no policy of the class avoids the forbidden actions"
 
 
 class _Avoiding(Recursion[Place]):
-    """The recursion ``asked`` over the policies that use none of the ``forbidden`` totals, an array like these."""
+    """The recursion ``asked`` over the policies that use none of the ``forbidden`` totals, an array like these.
+
+    Where it is None nothing is forbidden.
+    """
 
     _asked: Recursion[Place]
-    _forbidden: Bools
+    _forbidden: Bools | None
 
     def value(self, totals: Floats) -> float:
         """Return the least total, infinite where no policy is left."""
@@ -54,20 +57,22 @@ class _Avoiding(Recursion[Place]):
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it."""
-        priced, most = self._priced(totals)
-        value, policy = self._asked.minimise(priced)
-        if value > most:
-            raise InfeasibleError(NOBODY)
-        return value, policy
+        return self._minimum(self._asked, totals)
 
     def profile(self, totals: Floats, place: Place) -> Floats:
         """Return (K,): the least total by the action at ``place``."""
+        return np.asarray(self.profiles(totals, [place])[0])
+
+    def profiles(self, totals: Floats, places: Sequence[Place]) -> Floats:
+        """Return (n, K): the profiles at some places."""
         priced, most = self._priced(totals)
-        profile = self._asked.profile(priced, place)
-        return np.where(profile <= most, profile, np.inf)
+        profiles = self._asked.profiles(priced, places)
+        return np.where(profiles <= most, profiles, np.inf)
 
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
+        if self._forbidden is None:
+            return self._asked.log_weights(totals, place, rate)
         scaled = rate * totals
         least, most = self._range(scaled)
         logs = self._asked.log_weights(scaled + (NO_WEIGHT + most - least) * self._forbidden, place, 1.0)
@@ -77,23 +82,55 @@ class _Avoiding(Recursion[Place]):
     def _range(self, totals: Floats) -> tuple[float, float]:
         """Return bounds on the total of every policy, without any penalty."""
 
+    def _minimum(self, asked: Recursion[Place], totals: Floats) -> tuple[float, Policy]:
+        priced, most = self._priced(totals)
+        value, policy = asked.minimise(priced)
+        if value > most:
+            raise InfeasibleError(NOBODY)
+        return value, policy
+
     def _priced(self, totals: Floats) -> tuple[Floats, float]:
         """Return totals with the penalties, and a bound that only totals with a penalty are above.
 
         A penalty is twice the range of all totals, or their size where they differ by little more than rounding: in the
         unit of the costs, and whole where these are.
         """
+        if self._forbidden is None:
+            return totals, np.inf
         least, most = self._range(totals)
         size = float(np.abs(totals).sum())
         price = 2.0 * (most - least) if most - least > LEAST_RANGE * size else size or 1.0
         return totals + price * self._forbidden, most + price / 4.0
 
 
-class AvoidingSearch(_Avoiding[int], Search):
-    """The ``search`` over the policies that play no cell of ``forbidden`` (g, K)."""
+class SearchUnder(_Avoiding[int], Search):
+    """The search over the policies of a class that play no cell of ``forbidden`` (g, K) and keep all rows.
 
-    def __init__(self, search: Search, forbidden: Bools) -> None:
-        self._asked, self._forbidden = search, forbidden
+    Where the best policy of the ``free`` search is one that ``keeps_all`` accepts, that is the answer: the recursion
+    ``under`` the rows, which has much to hold, is made only when it is not.
+    """
+
+    def __init__(
+        self,
+        free: Search,
+        forbidden: Bools | None,
+        under: Callable[[], Search] | None,
+        keeps_all: Callable[[Policy], bool],
+    ) -> None:
+        self._free, self._forbidden, self._under, self._keeps_all = free, forbidden, under, keeps_all
+
+    @cached_property
+    def _asked(self) -> Search:  # type: ignore[override]  # made when it is first asked
+        return self._free if self._under is None else self._under()
+
+    def first(self, costs: Floats) -> tuple[float, Policy] | None:
+        """Return the least total and a policy where the free search finds one that keeps the rows."""
+        found = self._minimum(self._free, costs)
+        return found if self._keeps_all(found[1]) else None
+
+    def minimise(self, costs: Floats) -> tuple[float, Policy]:
+        """Return the least total cost and a policy that attains it."""
+        return self.first(costs) or super().minimise(costs)
 
     def _range(self, totals: Floats) -> tuple[float, float]:
         return float(totals.min(axis=1).sum()), float(totals.max(axis=1).sum())
@@ -191,7 +228,7 @@ class OpenedUnder(OnlySearched):
         """Return whether any policy is left; those that play one action where they can are asked first."""
         shape = len(self.contexts), self.n_actions
         try:
-            if any(self._keeps_all(self._free.minimise(costs)[1]) for costs in _for_each_action(*shape)):
+            if any(self._search.first(costs) for costs in _for_each_action(*shape)):
                 return True
         except InfeasibleError:
             return False
@@ -211,27 +248,20 @@ class OpenedUnder(OnlySearched):
         return self._search
 
     @cached_property
-    def _search(self) -> Search:
-        return FreeFirst(self._free, self._under, self._keeps_all) if self._rows else self._free
-
-    @cached_property
-    def _free(self) -> Search:
-        """The search of the class, without the rows."""
-        return self._avoiding(self._opened.search())
+    def _search(self) -> SearchUnder:
+        return SearchUnder(self._opened.search(), self._forbidden, self._under if self._rows else None, self._keeps_all)
 
     def _under(self) -> Search:
         """Return the search under the rows."""
         if "totals" in self.capabilities and not self._opened.search_keeps_rows:
-            return self._avoiding(TermSearch(self._terms, self.contexts))
-        return self._avoiding(self._opened.search().under(self._rows))
+            return TermSearch(self._terms, self.contexts)
+        under: Search = self._opened.search().under(self._rows)
+        return under
 
     def _keeps_all(self, policy: Policy) -> bool:
         """Return whether a policy of the class keeps the rows."""
         labels = policy.predict(self.contexts)
         return all(row.keeps(labels) for row in self._rows)
-
-    def _avoiding(self, search: Search) -> Search:
-        return search if self._forbidden is None else AvoidingSearch(search, self._forbidden)
 
     def steps(self) -> tuple[float, float]:
         """Return those of the class where constraints only forbid actions; else the terms are searched too."""
@@ -260,41 +290,6 @@ class OpenedUnder(OnlySearched):
     def fixed(self) -> PolicyClass:
         """Return the class, without the constraints."""
         return self._opened.fixed()
-
-
-class FreeFirst(Search):
-    """The search over the policies of a class that ``keeps_all`` accepts, where its best policy may be one of them.
-
-    That is then the answer, and the recursion ``under`` the rows, which has much to hold, is made only when it is not.
-    """
-
-    def __init__(self, free: Search, under: Callable[[], Search], keeps_all: Callable[[Policy], bool]) -> None:
-        self._free, self._make, self._keeps_all = free, under, keeps_all
-
-    @cached_property
-    def _kept(self) -> Search:
-        return self._make()
-
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
-        return self._kept.value(costs)
-
-    def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it."""
-        least, policy = self._free.minimise(costs)
-        return (least, policy) if self._keeps_all(policy) else self._kept.minimise(costs)
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
-        return self._kept.profile(costs, row)
-
-    def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        """Return (n, K): the profiles at some rows."""
-        return self._kept.profiles(costs, rows)
-
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) by the action at ``row``."""
-        return self._kept.log_weights(costs, row, rate)
 
 
 def _for_each_action(n_contexts: int, n_actions: int) -> Iterator[Floats]:

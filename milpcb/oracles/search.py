@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_time_limit
 from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
-from milpcb.oracles.base import Answered, Oracle
+from milpcb.oracles.base import Oracle
 from milpcb.oracles.opened import OpenedUnder
 from milpcb.oracles.totals import TermTable
 from milpcb.plugins import registry
@@ -118,31 +119,34 @@ class SearchOracle(Oracle):
         return "columns" in self.capabilities and kept <= WORTH * search
 
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        return self._asked(lambda search: search.answer(costs))
+        found: tuple[float, float, Policy | None, Stop] = self._asked("minimise", "answer", costs)
+        return found
 
     def _value(self, costs: Floats) -> float:
-        return self._asked(lambda search: search.value(costs))
+        return float(self._asked("value", "value", costs))
 
     def _profile(self, costs: Floats, row: int) -> Floats:
-        return self._asked(lambda search: search.profile(costs, row))
+        return np.asarray(self._asked("profile", "profile", costs, row))
 
     def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        return self._asked(lambda search: search.profiles(costs, rows))
+        return np.asarray(self._asked("profiles", "profiles", costs, rows))
 
-    def _asked(self, ask: Callable[[Search], Answered]) -> Answered:
+    def _asked(self, query: str, method: str, *asked: Any) -> Any:
         """Return the answer of the search; where that is a brief one, and has given up, the solver's."""
         try:
-            return ask(self._search)
+            return getattr(self._search, method)(*asked)
         except SearchTooLargeError:
             if not self._is_brief:
                 raise
-            return ask(self._beyond)
+            return self._beyond.ask(query, *asked)
 
     @cached_property
-    def _beyond(self) -> _BySolver:
-        return _BySolver(self._opened_class, self.contexts)
+    def _beyond(self) -> Oracle:
+        made: Oracle = registry.load("oracle", "milp")(self._opened_class, self.contexts)
+        return made
 
-    def _listing(self, asked: Within) -> Listing | None:
+    def listing(self, asked: Within) -> Listing | None:
+        """Return what the class lists of the policies asked for."""
         return self._opened_class.near(asked)
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
@@ -156,31 +160,3 @@ class SearchOracle(Oracle):
             raise InputError(
                 "action weights and running totals go through all policies, whatever the time_limit: leave it out"
             )
-
-
-class _BySolver(Search):
-    """The answers of kind "milp" with the default solver, for costs (g, K) of distinct contexts."""
-
-    def __init__(self, opened: Opened, contexts: Floats) -> None:
-        self._milp: Oracle = registry.load("oracle", "milp")(opened, contexts)
-        self._first = np.unique(opened.group, return_index=True)[1]
-        self.route = self._milp.route
-
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
-        return self._milp.value(self._on_first(costs))
-
-    def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it."""
-        answer = self._milp.minimise(self._on_first(costs))
-        return answer.value, answer.policy
-
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
-        return self._milp.profile(self._on_first(costs), int(self._first[row]))
-
-    def _on_first(self, costs: Floats) -> Floats:
-        """Return the costs (m, K), those of a distinct context on its first row."""
-        spread = np.zeros((self._milp.n_contexts, costs.shape[1]))
-        spread[self._first] = costs
-        return spread
