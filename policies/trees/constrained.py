@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import RestrictedTerms, Search, SideConstraint, Terms
+from milpcb.protocols import Recursion, RestrictedTerms, Search, SideConstraint, Terms
+from milpcb.protocols.recursion import Place
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals, Test
 from policies.names import Names
@@ -25,18 +27,56 @@ PLAIN = 500.0  # totals up to which weights, and their products, are numbers in 
 MOST_HELD = 10**8  # marks of the states that hold a context, a byte each
 
 
-class KeptTrees:
-    """The answers of all trees of a ``depth`` over ``tests`` that keep the rows of a graph."""
+class _TreesUnder(Recursion[Place]):
+    """The trees that keep the rows of a graph, of states whose leaves cost what totals make of them."""
 
-    def __init__(self, graph: usage.Usage, tests: list[Test], depth: int, names: Names) -> None:
+    def _open(self, graph: usage.Usage, tests: list[Test], depth: int, names: Names) -> None:
+        """Take the graph of the trees of a ``depth`` over ``tests``."""
         self._graph, self._meeting, self._roots, self._of_blocks = graph
         self._tests, self._depth, self._names = tests, depth, names
         self._nowhere = np.zeros(len(self._graph.start) - 1, bool)
 
-    def answers(self, rate: float | None, leaf: Floats, here: Bools | None) -> Floats:
+    @abstractmethod
+    def _leaves(self, totals: Floats) -> tuple[Floats, float]:
+        """Return what the leaves (leaves, K) cost, and what is to be added to the cost of every tree."""
+
+    @abstractmethod
+    def _here(self, place: Place) -> Bools:
+        """Return which states hold the context of a place."""
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total, infinite where no tree is left."""
+        leaf, everywhere = self._leaves(totals)
+        return float(self._ask(None, leaf, None)[0]) + everywhere
+
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return (K,): the least total of the trees by the action at ``place``."""
+        leaf, everywhere = self._leaves(totals)
+        return self._ask(None, leaf, self._here(place)) + everywhere
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
+        leaf, everywhere = self._leaves(totals)
+        return -(self._ask(rate, leaf, self._here(place)) + rate * everywhere)
+
+    def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
+        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
+        leaf, everywhere = self._leaves(totals)
+        least = float(self._ask(None, leaf, None)[0])
+        if least == np.inf:
+            raise InfeasibleError("no tree keeps the side constraints")
+        met, T, head = self._meeting, self._graph.T, self._best
+        tails = np.arange(met.low[head], met.high[head])
+        weights = met.head_weights[head] + met.tail_weights[tails]
+        tails = tails[((met.bounds[0] <= weights) & (weights <= met.bounds[1])).all(axis=1)]
+        fails, holds = int(met.heads[head]), int(met.tails[tails[T[met.tails[tails]].argmin()]])
+        test = int(self._roots[np.searchsorted(met.head_start, head, side="right") - 1])
+        return least + everywhere, DecisionTree(self._split(leaf, test, (fails, holds), {}), self._names)
+
+    def _ask(self, rate: float | None, leaf: Floats, here: Bools | None) -> Floats:
         """Return the least totals (K,) by the action at the context of the states ``here``; (1,) of all where None.
 
-        ``leaf`` (leaves, K) are the totals. With a ``rate`` it is -log of the summed exp(-rate * total).
+        With a ``rate`` it is -log of the summed exp(-rate * total).
         """
         found = np.empty(1 if here is None else leaf.shape[1])
         soft, plain = None if rate is None else 1.0, False
@@ -48,19 +88,6 @@ class KeptTrees:
             soft, plain, leaf, self._nowhere if here is None else here, self._graph, self._meeting, found
         )
         return np.where(found < BIG / 2, found, np.inf)
-
-    def minimise(self, leaf: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        least = float(self.answers(None, leaf, None)[0])
-        if least == np.inf:
-            raise InfeasibleError("no tree keeps the side constraints")
-        met, T, head = self._meeting, self._graph.T, self._best
-        tails = np.arange(met.low[head], met.high[head])
-        weights = met.head_weights[head] + met.tail_weights[tails]
-        tails = tails[((met.bounds[0] <= weights) & (weights <= met.bounds[1])).all(axis=1)]
-        fails, holds = int(met.heads[head]), int(met.tails[tails[T[met.tails[tails]].argmin()]])
-        test = int(self._roots[np.searchsorted(met.head_start, head, side="right") - 1])
-        return least, DecisionTree(self._split(leaf, test, (fails, holds), {}), self._names)
 
     def _split(self, leaf: Floats, test: int, sides: tuple[int, int], known: dict[int, int]) -> Node:
         """Return a tree of two nodes, where the literals ``known`` have come out so."""
@@ -80,7 +107,7 @@ class KeptTrees:
         return self._split(leaf, int(self._of_blocks[block]), (fails, holds), known)
 
 
-class ConstrainedTrees(Search):
+class ConstrainedTrees(_TreesUnder[int], Search):
     """The search over the trees of ``states`` that keep ``rows``, with at most ``most`` leaves; None: any number.
 
     ``counts`` (C, g) are those of contexts. Raises SearchTooLargeError where there is too much to keep.
@@ -106,40 +133,24 @@ class ConstrainedTrees(Search):
         self._n_leaves = sum(len(each) << k for k, each in enumerate(self._sets))
         bound, allowed = list[SideConstraint](), np.ones(self._n_leaves, bool)
         for row in rows:
-            weights, everywhere = self._leaves(row.weights, self._n_actions + len(counts))
+            weights, everywhere = self._leaf_totals(row.weights, self._n_actions + len(counts))
             allowed &= (weights[:, self._n_actions :] >= states.least).all(axis=1)
             weights = np.ascontiguousarray(weights[:, : self._n_actions])
             bound.append(SideConstraint(weights, row.lower - everywhere, row.upper - everywhere))
         space = usage.sets(self._sets, states.start, depth, states.source.flipped, ends=states.limited)
-        graph = usage.usage_of(space, bound, allowed, states.empty, most)
-        self._kept = KeptTrees(graph, literals.tests, depth, names)
-        self._here = lru_cache(1 + MOST_HELD // len(graph.graph.start))(self._states_at)
+        self._open(usage.usage_of(space, bound, allowed, states.empty, most), literals.tests, depth, names)
+        self._held = lru_cache(1 + MOST_HELD // len(self._graph.start))(self._states_at)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), self._given
 
-    def value(self, costs: Floats) -> float:
-        """Return the least total cost, infinite where no tree is left."""
-        leaf, everywhere = self._leaves(costs, self._n_actions)
-        return float(self._kept.answers(None, leaf, None)[0]) + everywhere
+    def _leaves(self, totals: Floats) -> tuple[Floats, float]:
+        return self._leaf_totals(totals, self._n_actions)
 
-    def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
-        leaf, everywhere = self._leaves(costs, self._n_actions)
-        return self._kept.answers(None, leaf, self._here(row)) + everywhere
+    def _here(self, place: int) -> Bools:
+        return self._held(place)
 
-    def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the trees by the action at ``row``."""
-        leaf, everywhere = self._leaves(costs, self._n_actions)
-        return -(self._kept.answers(rate, leaf, self._here(row)) + rate * everywhere)
-
-    def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins."""
-        leaf, everywhere = self._leaves(costs, self._n_actions)
-        least, tree = self._kept.minimise(leaf)
-        return least + everywhere, tree
-
-    def _leaves(self, costs: Floats, n: int) -> tuple[Floats, float]:
+    def _leaf_totals(self, costs: Floats, n: int) -> tuple[Floats, float]:
         """Return the totals (states, n) of all leaves, less those of action 0, and what that costs everywhere."""
         everywhere = self._states.source.fill(costs, self._counts)
         found = np.empty((self._n_leaves, n))
@@ -157,7 +168,7 @@ class ConstrainedTrees(Search):
         return np.concatenate([np.zeros(1 + depth, bool), *own, *levels])
 
 
-class ConstrainedTerms(RestrictedTerms):
+class ConstrainedTerms(_TreesUnder[Ints], RestrictedTerms):
     """The ``terms`` of trees of a ``depth`` over ``tests`` with the recursion over those alone that keep ``rows``."""
 
     def __init__(
@@ -166,35 +177,18 @@ class ConstrainedTerms(RestrictedTerms):
         super().__init__(terms)
         self._given, self._rows, self._p, self._depth = (tests, depth, names), tuple(rows), len(tests), depth
         space = usage.paths(self._p, depth)
-        of_leaves = [SideConstraint(self._leaves(row.weights), row.lower, row.upper) for row in rows]
+        of_leaves = [SideConstraint(self._leaves(row.weights)[0], row.lower, row.upper) for row in rows]
         every = np.ones(space.n_leaves, bool)
-        self._kept = KeptTrees(usage.usage_of(space, of_leaves, every, np.zeros((depth, 1)), None), *self._given)
+        self._open(usage.usage_of(space, of_leaves, every, np.zeros((depth, 1)), None), *self._given)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms under these rows as well."""
         return ConstrainedTerms(self.terms, *self._given, (*self._rows, *rows))
 
-    def value(self, totals: Floats) -> float:
-        """Return the least total of the trees, infinite where there is none."""
-        return float(self._kept.answers(None, self._leaves(totals), None)[0])
+    def _leaves(self, totals: Floats) -> tuple[Floats, float]:
+        return totals.reshape(-1, self.n_actions), 0.0
 
-    def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the trees by the action at ``place``."""
-        return self._kept.answers(None, self._leaves(totals), self._states_at(place))
-
-    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
-        return -self._kept.answers(rate, self._leaves(totals), self._states_at(place))
-
-    def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        return self._kept.minimise(self._leaves(totals))
-
-    def _leaves(self, totals: Floats) -> Floats:
-        return totals.reshape(-1, self.n_actions)
-
-    def _states_at(self, place: Ints) -> Bools:
-        """Return which states hold the context of a place."""
+    def _here(self, place: Ints) -> Bools:
         path, parts = place[:, 0] // self.n_actions, list[Bools]()
         for length in range(self._depth, 0, -1):
             own = np.zeros((2 * self._p) ** length, bool)
