@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from html import escape
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Self
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Any, Self, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -23,11 +24,51 @@ from milpcb.types import Floats, Ints
 from policies.exports import Decision, cut_points, parts_of, python_source, sql_expression, tested
 from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.plain import plain, read, read_fields
 from policies.sound import check_sound
 
 if TYPE_CHECKING:
     import networkx as nx
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of dataclasses, tuples, numbers, strings and None as dicts and lists of the last three."""
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def read_fields(cls: Any, data: dict[str, Any], *, but: str = "") -> dict[str, Any]:
+    """Return the fields of a dataclass, except one, from what ``plain`` made of them; raises TypeError or KeyError."""
+    hints = get_type_hints(cls)
+    return {field.name: read(hints[field.name], data[field.name]) for field in fields(cls) if field.name != but}
+
+
+def read(hint: Any, value: Any) -> Any:
+    """Return the value of a declared type from what ``plain`` made of it; raises TypeError or KeyError."""
+    if get_origin(hint) in (Union, UnionType):
+        return _read_either(hint, value)
+    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        return hint(**read_fields(hint, value))
+    if get_origin(hint) is tuple and isinstance(value, list):
+        first, *rest = get_args(hint)
+        kinds = [first] * len(value) if rest == [...] else [first, *rest]
+        return tuple(read(kind, item) for kind, item in zip(kinds, value, strict=True))
+    if hint is float and type(value) is int:
+        return float(value)
+    if hint in (bool, int, float, str, NoneType) and type(value) is hint:
+        return value
+    raise TypeError(f"{str(value)[:40]!r} is no {getattr(hint, '__name__', hint)}")
+
+
+def _read_either(hint: Any, value: Any) -> Any:
+    """Return the value as the first of several types that it fits."""
+    for kind in get_args(hint):
+        try:
+            return read(kind, value)
+        except (KeyError, TypeError, ValueError):
+            continue
+    raise TypeError(f"{str(value)[:40]!r} is none of {hint}")
+
 
 FORMAT = 3  # of the JSON
 
@@ -36,7 +77,7 @@ class Rule(ABC):
     """A policy that divides contexts into parts, numbered in the order in which they are printed, an action each.
 
     A subclass is a frozen dataclass with a field ``names``; its other fields are numbers, strings, None and dataclasses
-    and tuples of them (see policies.plain), or it overrides ``_plain`` and ``_from_plain``.
+    and tuples of them (see ``read``), or it overrides ``_plain`` and ``_from_plain``.
     """
 
     names: Names

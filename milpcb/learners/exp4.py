@@ -13,7 +13,7 @@ from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.ledger import OWN
 from milpcb.protocols import Learner, ValueOracle
-from milpcb.protocols.tables import table_for
+from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]

@@ -9,14 +9,14 @@ import numpy as np
 from milpcb.core.checks import whole
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle
-from milpcb.protocols.tables import table_for
+from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
 
 
 class LoggedCosts:
     """Estimated costs of played actions, and the policy last trained on them.
 
-    The costs go into a table that the oracle keeps (milpcb.protocols.tables), those of all rounds since a training at
+    The costs go into a table that the oracle keeps (milpcb.protocols.oracles), those of all rounds since a training at
     once when the next one asks. The policy is asked for the action on a row when that row is shown, None before the
     first training. So a round costs the same however many contexts there are, if that is so of the table's queries,
     and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they are kept.

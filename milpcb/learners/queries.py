@@ -6,7 +6,7 @@ from typing import Protocol, cast
 
 from milpcb.learners.needs import played_on
 from milpcb.protocols import Policy, ValueOracle
-from milpcb.protocols.tables import Table
+from milpcb.protocols.oracles import Table
 from milpcb.types import Answer, Floats
 
 

@@ -19,7 +19,7 @@ from milpcb.oracles.near_best import NearBest
 from milpcb.oracles.totals import CostTable, normalised
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Opened, Policy, Within
-from milpcb.protocols.tables import NOISE, Table
+from milpcb.protocols.oracles import NOISE, Table
 from milpcb.types import Answer, Floats, Ints
 
 MOST_SCALED = 1e200  # rate times costs: at such rates all weight is on the least total cost

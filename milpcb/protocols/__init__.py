@@ -6,11 +6,9 @@ times.
 """
 
 from milpcb.constraints import SideConstraint
-from milpcb.protocols.contexts import ContextModel
-from milpcb.protocols.environments import Cache, Environment, Stream
+from milpcb.protocols.environments import Cache, ContextModel, Environment, Stream
 from milpcb.protocols.learners import Learner
-from milpcb.protocols.listing import Listing, Within
-from milpcb.protocols.oracles import ValueOracle
+from milpcb.protocols.oracles import Table, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
@@ -22,9 +20,8 @@ from milpcb.protocols.policies import (
     check_n_actions,
     open_class,
 )
-from milpcb.protocols.recursion import Recursion, RestrictedTerms, Search, Terms, TermSearch
+from milpcb.protocols.recursion import Listing, Recursion, RestrictedTerms, Search, Terms, TermSearch, Within
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
-from milpcb.protocols.tables import Table
 from milpcb.types import FoundPolicy, Policy
 
 __all__ = [

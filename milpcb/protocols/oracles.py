@@ -1,11 +1,76 @@
-"""The interface of an oracle, as learners see it."""
+"""The interface of an oracle, as learners see it, and of the running totals that it keeps."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from milpcb.protocols.tables import Table
 from milpcb.types import Answer, Floats
+
+NOISE = ("contexts", "columns")  # where the noise of a table may be
+
+
+class Table(ABC):
+    """The ``totals`` that an oracle keeps for a learner; noise that a query adds to them is not kept.
+
+    Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
+    one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
+
+    Running totals of costs: each round changes only the entries that its context reaches.
+
+    Most learners add one cost a round, to the total of one (context, action), and then query the totals. Costs can be
+    added to leaf totals (milpcb/protocols/recursion.py) instead of to contexts, and so can noise. The number of leaf
+    totals depends on the cut points alone, so a round takes as long however many contexts there are, and contexts need
+    not be known in advance.
+    """
+
+    totals: Floats
+    n_noisy: int
+    n_moved: float
+
+    @abstractmethod
+    def cell(self, row: int, action: int) -> Any:
+        """Return the index of the totals that a cost of ``action`` at the context ``row`` is added to."""
+
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add ``amount`` to the cost of ``action`` at the context ``row``."""
+        cell = self.cell(row, action)  # which may make room for it
+        self.totals[cell] += amount
+
+    def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
+        """Add to many cells, at least one, given by three lists of one length."""
+        for row, action, amount in zip(rows, actions, amounts, strict=True):
+            self.add(row, action, amount)
+
+    @abstractmethod
+    def profile(self, row: int, noise: Floats | None = None) -> Floats:
+        """Return V[a] (K,): the least total of the policies that play a on ``row``, with ``noise`` (n_noisy,) added."""
+
+    @abstractmethod
+    def minimise(self, noise: Floats | None = None) -> Answer:
+        """Return bounds on the least total with ``noise`` added, and a policy."""
+
+    @abstractmethod
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (K,) at ``row``; raises InputError where the oracle has no action weights."""
+
+    def state(self) -> Any:
+        """Return the totals as plain data (JSON-able)."""
+        return self.totals.tolist()
+
+    def restore(self, state: Any) -> None:
+        """Go on bit-identically from what ``state`` returned."""
+        self.totals[:] = state
+
+
+def table_for(oracle: Any, state: Any) -> Table:
+    """Return an empty table without noise of the kind that a saved ``state`` is of.
+
+    It is of leaf totals where the state is one list of numbers, whichever table the oracle chooses today.
+    """
+    table: Table = oracle.table("columns" if state and not isinstance(state[0], list) else None)
+    return table
 
 
 class ValueOracle(Protocol):

@@ -13,8 +13,7 @@ import numpy as np
 from milpcb.core.checks import context_array
 from milpcb.errors import InputError, shown
 from milpcb.program import Program
-from milpcb.protocols.listing import Listing, Within
-from milpcb.protocols.recursion import Search, Terms, TermSearch, not_given
+from milpcb.protocols.recursion import Listing, Search, Terms, TermSearch, Within, not_given
 from milpcb.types import Floats, Ints, Policy
 
 

@@ -1,6 +1,6 @@
 """Box rules: one action inside a box, another outside.
 
-Read rule, geometry, program, terms, policy_class.
+Read rule, geometry, policy_class.
 """
 
 from policies.boxes.policy_class import BoxRules

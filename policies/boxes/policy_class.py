@@ -2,25 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, permutations, product
 from math import comb, log
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Opened
-from milpcb.types import Floats
+from milpcb.protocols import Objective, Opened
+from milpcb.types import Floats, Ints
 from policies.boxes.geometry import Boxes, BoxList
-from policies.boxes.program import BoxEncoding
 from policies.boxes.rule import BoxRule, Interval
-from policies.boxes.terms import BoxTerms
 from policies.cuts import CuttingClass, Thresholds, check_thresholds, cut_points
 from policies.names import Names
-from policies.paths.terms import too_many
+from policies.one_hot import OneHotEncoding
+from policies.paths.terms import PathTerms, too_many
+
+if TYPE_CHECKING:
+    from policies.paths.graph import Graph
+
+
+class BoxTerms(PathTerms):
+    """The K constants, then for every other box the actions inside and those outside.
+
+    The leaf totals of box rules, (box, side, action) and one for each constant, and the rules as paths.
+
+    A path plays an action on all contexts, or one inside a box and then another one outside. So each labeling of the
+    class has exactly one derivation.
+
+    The program picks a box with both of its actions, the sum of two terms, so noise on its columns is not noise on
+    these terms.
+    """
+
+    def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
+        self._boxes, self.n_actions, self._names = boxes, n_actions, names
+        self.n_features = len(boxes.cuts)
+        self.n_touched = len(boxes)
+        self.n_terms = (2 * len(boxes) - 1) * n_actions
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the constants, and of every other box the side that a context is on."""
+        outside = np.ascontiguousarray(~self._boxes.holding(contexts)[:, 1:])
+        sides = np.pad(1 + 2 * np.arange(outside.shape[1]) + outside, ((0, 0), (1, 0)))
+        return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``; outside of a box are all, less those inside."""
+        by_box = self._boxes.totals_of(contexts)
+
+        def add_up(costs: Floats) -> Floats:
+            totals = np.empty((2 * len(self._boxes), self.n_actions))
+            totals[::2], totals[1::2] = (side.T for side in by_box(costs))
+            totals[1] = totals[0]  # outside of all contexts is nothing: what is left begins with the constants
+            return totals[1:].ravel()
+
+        return add_up
+
+    @cached_property
+    def graph(self) -> Graph:
+        """A node for each box with its action inside; constants go past them."""
+        from policies.paths.graph import Graph
+
+        K, n_boxes = self.n_actions, len(self._boxes) - 1
+        pairs = np.array(list(permutations(range(K), 2)))
+        box = np.arange(n_boxes)[:, None]
+        node, sides = 1 + box * K, (1 + 2 * box) * K  # of action 0 inside
+        actions, sink = np.arange(K), 1 + n_boxes * K
+        source = np.append(np.zeros(K + node.size * K, dtype=np.int64), node + pairs[:, 0])
+        to = np.concatenate([np.full(K, sink), (node + actions).ravel(), np.full(n_boxes * len(pairs), sink)])
+        term = np.concatenate([actions, (sides + actions).ravel(), (sides + K + pairs[:, 1]).ravel()])
+        return Graph(source, to, term, 1 + 2 * n_boxes, K)
+
+    def policy(self, terms: list[int]) -> BoxRule:
+        """Return the rule of two sides, or of one constant."""
+        side, inside = divmod(terms[0], self.n_actions)
+        return BoxRule(self._boxes.intervals((side + 1) // 2), inside, terms[-1] % self.n_actions, self._names)
+
+
+class BoxEncoding(OneHotEncoding):
+    """Box rules: one action inside an axis-parallel box over one or two features, another outside; a pick of one box.
+
+    Policy class
+        A box is the set of contexts with lower < x[f] <= upper for one feature f, or for each of two; lower and upper
+        are cut points or infinite. Any action inside, any outside. Boxes that hold the same contexts, or the contexts
+        that the other leaves out, make the same rules and are one; the box of all contexts makes the K constants. With
+        B other boxes N = K + B K (K - 1): every rule is another labeling.
+    Variables
+        x[b] in {0, 1}: box b is picked, b = 0 being all contexts. Each side takes its cheapest action.
+        Constrained encodings: w[a] in {0, 1}: constant a; v[b, n] in {0, 1}: box b with the n-th of the K (K - 1)
+        ordered pairs of different actions (inside, outside).
+    Constraints
+        sum x = 1, constrained sum w + sum v = 1: a simplex, every vertex is 0/1. An interval as a path from bin to bin
+        would have to remember the action outside: K^2 nodes a bin, more columns than intervals for the usual few cuts.
+    Cost map
+        H[s, t, a], the total of costs[., a] over the contexts below the cuts s and t at once, is linear in the costs.
+        The box (l, u] x (l', u'] has the inside total I = H[u, u'] - H[l, u'] - H[u, l'] + H[l, l'], the outside total
+        O is the rest. x[b] costs min_a I[b, a] + min_a O[b, a]; w[a] the total of costs[., a]; v[b, (a, c)] costs I[b,
+        a] + O[b, c].
+    Size
+        B + 1 columns and 1 row (constrained: N columns). q cuts a feature make at most q (q + 1) / 2 boxes of each
+        feature and (q (q + 3) / 2)^2 of each pair: B = 60 for 10 features of 3 cuts, with pairs 3 705. No big-M.
+    """
+
+    def __init__(self, boxes: Boxes, n_actions: int, names: Names, *, constrained: bool) -> None:
+        self._boxes, self._n_actions, self._names = boxes, n_actions, names
+        # The actions of the columns of a constrained encoding, after the constants.
+        self._different = list(permutations(range(n_actions), 2)) if constrained else []
+        if constrained:
+            super().__init__(w=(n_actions,), v=(len(boxes) - 1, len(self._different)))
+        else:
+            super().__init__(x=(len(boxes),))
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return the cost of each box with its cheapest actions, or with each pair of actions."""
+        inside, outside = self._boxes.totals(costs)
+        if not self._different:
+            return Objective(inside.min(axis=0) + outside.min(axis=0))
+        pairs = np.array([inside[a, 1:] + outside[c, 1:] for a, c in self._different])
+        return Objective(np.concatenate([inside[:, 0], pairs.T.ravel()]))
+
+    def policy(self, number: int, costs: Floats) -> BoxRule:
+        """Return the rule of the box that is picked."""
+        if not self._different:
+            inside, outside = (int(totals[:, number].argmin()) for totals in self._boxes.totals(costs))
+            return BoxRule(self._boxes.intervals(number), inside, outside, self._names)
+        if number < self._n_actions:
+            return BoxRule((), number, number, self._names)
+        b, n = divmod(number - self._n_actions, len(self._different))
+        return BoxRule(self._boxes.intervals(b + 1), *self._different[n], self._names)
+
 
 MOST_ENTRIES = 10**9  # of boxes on contexts: beyond them memory runs out
 

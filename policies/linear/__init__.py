@@ -1,8 +1,7 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, each_rule, labelings, each_tables, geometry, program_bigm, program_each, diagram,
-table_kernels, supports, program_tables, template, fold, terms, near, search_branching,
-kernels, opened, each_class, policy_class.
+Read rule, each_rule, labelings, geometry, program_bigm, supports, program_tables, template, fold, terms,
+search_branching, kernels, policy_class.
 """
 
 from policies.linear.each_rule import HighestScore

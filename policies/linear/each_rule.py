@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from itertools import permutations, product
+from math import factorial, prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,6 +15,17 @@ from milpcb.types import Floats, Ints
 from policies.drawing import chain, fan
 from policies.exports import AllOf, Decision, Reaches, Term, chain_of
 from policies.leaves import LeafSummary
+from policies.linear.labelings import (
+    BLOCK,
+    Labels,
+    LabelTable,
+    ScoreKind,
+    Shape,
+    Words,
+    enough,
+    first_of_each,
+    product_of,
+)
 from policies.linear.rule import Steps, points_lines, points_of, points_text
 from policies.names import Names
 from policies.rule import Rule
@@ -119,3 +133,123 @@ def bases_of(scores: Floats, labels: Ints) -> Ints:
     others = np.setdiff1d(np.arange(K), played)
     bases[others] = ((own + bases[labels])[:, None] - scores).min(axis=0)[others] - 1
     return np.asarray((bases - bases.min()).astype(np.int64))
+
+
+# The weights that make all that larger ones make of 0, 1, ... columns of two values, of three for three actions alone.
+# Of up to two columns weights of 1 make every labeling but those that are alike on either diagonal and differ between
+# them: all scores have the same sum on both, so no weights at all make these. Of three columns and three actions
+# weights of 2 make 2 937 labelings, which are all: for each of the other 3 624 the inequalities that real weights and
+# bases would have to fulfil have no solution (scipy's linprog).
+_ALL_MADE_BY = (0, 1, 1, 2)
+_NEVER = 10**6  # below every score by more than scores differ: an action that is not played
+
+
+def each_score(n_actions: int) -> ScoreKind:
+    """Return a score for each action, of which the highest plays."""
+    return ScoreKind(
+        n_actions,
+        ordered=False,
+        enough=partial(enough, _ALL_MADE_BY if n_actions <= 3 else _ALL_MADE_BY[:3]),
+        labels_to_build=partial(labels_to_build, n_actions=n_actions),
+        table=partial(support_table, n_actions=n_actions),
+        rule=_rule,
+    )
+
+
+def _rule(points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> HighestScore:
+    """Return the rule with these weights (d, K)."""
+    bases = bases_of(points @ weights, labels)
+    return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
+
+
+def labels_to_build(shapes: Sequence[Shape], n_actions: int) -> int:
+    """Return how many labels ``support_table`` looks at."""
+    patterns = prod(len(shape.grid) for shape in shapes)
+    vectors = prod(n_vectors(shape.bound, n_actions) for shape in shapes)
+    return vectors * patterns * n_placements(patterns, n_actions)
+
+
+def n_vectors(bound: int, n_actions: int) -> int:
+    """Return how many weights a feature may have for K actions in [-bound, bound], those alike but for a shift once."""
+    return int((2 * bound + 1) ** n_actions - (2 * bound) ** n_actions)
+
+
+def n_placements(n_patterns: int, n_actions: int) -> int:
+    """Return how many bases are tried for given weights: no fewer than there are labelings."""
+    return factorial(n_actions - 1) * prod(k * n_patterns + 1 for k in range(1, n_actions))
+
+
+@lru_cache(maxsize=64)
+def support_table(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
+    """Return the table of columns of these shapes, its weights (N, s, K): the fewest and smallest of each row.
+
+    Support tables of rules with a score for each action: the labelings of a grid by the highest of K integer scores.
+
+    A common shift of the weights of a feature changes no label, so of all alike the smallest are taken. Bases, what a
+    score begins with, are any integers. Those that give a labeling form a lattice, and in its least point the base of
+    an action that is played is at the least that puts it ahead of an action placed before it at some pattern, action 0
+    at 0: so all labelings come from placing the actions one after the other, in every order.
+    """
+    points = product_of([shape.grid for shape in shapes])
+    words = Words(len(points), n_actions - 1)
+    every = weights_of([shape.bound for shape in shapes], n_actions)
+    size = max(1, BLOCK // (n_placements(len(points), n_actions) * len(points)))
+    keys, makers = np.zeros((0, words.digits.shape[1]), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    for start in range(0, len(every), size):
+        scores = np.einsum("ps,nsk->npk", points, every[start : start + size]).astype(np.int32)
+        labels = highest(scores, placed(scores))
+        more = words.keys(labels.reshape(-1, len(points)))
+        fresh = np.flatnonzero(~np.isin(more[:, 0], keys[:, 0]) if more.shape[1] == 1 else np.ones(len(more), bool))
+        made = start + fresh // labels.shape[1]
+        keys, makers = first_of_each(np.concatenate([keys, more[fresh]]), np.append(makers, made))
+    return LabelTable(words.labels(keys), every[makers])
+
+
+def highest(scores: Ints, bases: Ints) -> Labels:
+    """Return the labels (n, c, P): the first action of the highest of ``scores`` (n, P, K) with ``bases`` (n, c, K)."""
+    best = scores[:, None, :, 0] + bases[:, :, None, 0]
+    labels = np.zeros(best.shape, dtype=np.int8)
+    for action in range(1, scores.shape[2]):
+        own = scores[:, None, :, action] + bases[:, :, None, action]
+        labels[own > best] = action
+        best = np.maximum(best, own)
+    return labels
+
+
+def placed(scores: Ints) -> Ints:
+    """Return bases (n, c, K) that give all labelings of patterns with these ``scores`` (n, P, K); see above."""
+    return np.concatenate([_in_order(scores, order) for order in permutations(range(1, scores.shape[2]))], axis=1)
+
+
+def _in_order(scores: Ints, order: Sequence[int]) -> Ints:
+    n, _, K = scores.shape
+    bases = np.full((n, 1, K), -_NEVER, dtype=scores.dtype)
+    bases[:, :, 0] = 0
+    before = [0]
+    for action in order:
+        ahead = [scores[:, :, b] - scores[:, :, action] + (action > b) for b in before]  # (n, P)
+        options = [(bases[:, :, [b]] + least[:, None]).reshape(n, -1) for b, least in zip(before, ahead, strict=True)]
+        again = [bases, *(np.repeat(bases, scores.shape[1], axis=1) for _ in before)]
+        bases = np.concatenate(again, axis=1)
+        bases[:, :, action] = np.concatenate([np.full(again[0].shape[:2], -_NEVER), *options], axis=1)
+        before.append(action)
+    return bases
+
+
+def weights_of(bounds: Sequence[int], n_actions: int) -> Ints:
+    """Return all weights (N, s, K) of s features within ``bounds``: few features, small weights first."""
+    vectors = [feature_weights(bound, n_actions) for bound in bounds]
+    chosen = product_of([range(len(each)) for each in vectors])
+    columns = [each[numbers] for each, numbers in zip(vectors, chosen.T, strict=True)]
+    every = np.array(columns, dtype=np.int64).reshape(len(vectors), len(chosen), n_actions).transpose(1, 0, 2)
+    size = np.abs(every).sum(axis=(1, 2))
+    return np.asarray(every[np.lexsort((size, every.any(axis=2).sum(axis=1)))])
+
+
+def feature_weights(bound: int, n_actions: int) -> Ints:
+    """Return the weights (n, K) of one feature, 0 first, of those alike but for a shift the smallest."""
+    box = sorted(product(range(-bound, bound + 1), repeat=n_actions), key=lambda w: (sum(map(abs, w)), w))
+    smallest: dict[tuple[int, ...], tuple[int, ...]] = {}
+    for vector in box:
+        smallest.setdefault(tuple(w - vector[0] for w in vector), vector)
+    return np.array(list(smallest.values()), dtype=np.int64)

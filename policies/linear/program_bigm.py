@@ -33,12 +33,15 @@ Size
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
+from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.rule import LinearRule
 
@@ -207,3 +210,65 @@ def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit
             b.rows((own[:, None], sign), (n[:, None], -max_weight), upper=0.0)
     b.rows((n[None], 1.0), upper=limit)
     return n
+
+
+class EachEncoding(InvertibleEncoding):
+    """The polytope of (1)-(3) and its cost map."""
+
+    def __init__(self, scored: Scored, why: str) -> None:
+        self.why, self._scored = why, scored
+        self._X = scored.whole_table()  # bases are integers, so no common factor is taken out
+        self.program = self._polytope()
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return the costs themselves, on y."""
+        coefficients = np.zeros(self.program.n_columns)
+        coefficients[self._y] = costs
+        return Objective(coefficients)
+
+    def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - weights and bases determine the rule
+        """Return the rule with the weights and bases of ``x``, rounded."""
+        totals = np.rint(x[self._w])
+        bases = np.append(0.0, np.rint(x[self._c]))
+        return self._scored.rule(totals, (self._X @ totals + bases).argmax(axis=1))
+
+    def encode(self, policy: HighestScore) -> Floats:
+        """Return the point of a rule: its total weights, and the least bases that give its labels."""
+        totals = np.array([self._scored.totals(own) for own in policy.weights]).reshape(-1, self._X.shape[1]).T
+        labels = policy.predict(self._scored.contexts)
+        bases = bases_of(self._X @ totals, labels)
+        x = np.zeros(self.program.n_columns)
+        x[self._w], x[self._c] = totals, bases[1:] - bases[0]
+        x[self._y] = labels[:, None] == np.arange(len(bases))
+        if self._n is not None:
+            x[self._n] = np.ceil(np.abs(totals).max(axis=1) / self._scored.max_weight)
+        return x
+
+    def _polytope(self) -> Program:
+        """Return the program; sets the columns w (d, K), c (K-1,), y (g, K), and n (d,) or None."""
+        X, scored = self._X.astype(float), self._scored
+        K, big, copies = scored.n_cuts + 1, big_m(scored), scored.copies
+        b = ProgramBuilder()
+        widest = np.repeat((scored.max_weight * copies).astype(float)[:, None], K, axis=1)
+        self._w = b.columns("w", widest.shape, -widest, widest, integer=True)
+        self._c = b.columns("c", (K - 1,), -_apart(scored), _apart(scored), integer=True)
+        self._y = b.columns("y", (len(X), K), upper=1.0, integer=True)
+        b.rows((self._y, 1.0), lower=1.0, upper=1.0)
+        for a, other in permutations(range(K), 2):
+            parts = [(self._w[:, a][None], X), (self._w[:, other][None], -X), (self._y[:, [a]], -big[:, None])]
+            parts += [(self._c[None, [k - 1]], np.full((1, 1), sign)) for k, sign in ((a, 1.0), (other, -1.0)) if k]
+            b.rows(*parts, lower=(a > other) - big)
+        self._n = None
+        if scored.limit < copies.sum():
+            self._n = add_support(b, self._w, copies, scored.max_weight, scored.limit)
+        return b.build()
+
+
+def _apart(scored: Scored) -> float:
+    """Return D: how far apart bases may be."""
+    return scored.n_cuts * (2.0 * float(reach_of(scored.whole_table(), scored).max()) + 1.0)
+
+
+def big_m(scored: Scored) -> Floats:
+    """Return M (g,)."""
+    return 2.0 * reach_of(scored.whole_table(), scored) + _apart(scored) + 1.0

@@ -34,7 +34,7 @@ class NestedSums:
 
     An *item* is a column and one of its values, the lowest left out. A *node* is a set of at most ``most`` items of
     different columns. There is a sum for each node and one further item of a later column, or none. A context is added
-    to the sums of its own items (table_kernels.py), so a query takes far less than a pass over the contexts for each
+    to the sums of its own items (kernels.py), so a query takes far less than a pass over the contexts for each
     node.
     """
 
@@ -49,7 +49,7 @@ class NestedSums:
 
     def sums(self, values: Floats) -> Floats:
         """Return the sums of the columns of ``values`` (g, k), as (k, all of them)."""
-        from policies.linear.table_kernels import add_nested  # with it numba, which takes a second to import
+        from policies.linear.kernels import add_nested  # with it numba, which takes a second to import
 
         sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
         add_nested(self._has, self._next, self._most, np.ascontiguousarray(values.T), sums)

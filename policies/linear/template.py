@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.linear.diagram import Diagram
+from policies.linear.labelings import Diagram
 from policies.paths.kernels import LIST, Array, Edges, Found, PathSums, down
 from policies.paths.lanes import Instances, down_lanes, sum_lanes, walk_each
 

@@ -1,6 +1,6 @@
 """Monotone rules: more of a feature never lowers the action.
 
-Read rule, geometry, program, kernels, search, terms, policy_class.
+Read rule, geometry, search, policy_class.
 """
 
 from policies.monotone.policy_class import MonotoneRules

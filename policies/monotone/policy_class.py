@@ -2,25 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import comb, log
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Listing, Opened, Search, Within
-from milpcb.types import Floats
+from milpcb.program import ProgramBuilder
+from milpcb.protocols import Encoding, Listing, Objective, Opened, Search, Within
+from milpcb.types import Floats, Ints
 from policies.cuts import Thresholds, check_thresholds
 from policies.monotone.geometry import Order, axes_of
-from policies.monotone.program import MonotoneEncoding
 from policies.monotone.rule import MonotoneRule
-from policies.monotone.terms import MonotoneTerms
 from policies.named import NamedClass
 from policies.names import Names
+from policies.paths.terms import PathTerms
+
+if TYPE_CHECKING:
+    from policies.paths.graph import Graph
+
+MOST_CELLS = 5 * 10**6  # least actions that are held to make a graph
+
+
+class MonotoneTerms(PathTerms):
+    """The labels of the contexts that the class was opened on: leaves are the contexts.
+
+    Monotone rules as paths, where their diagram is small: contexts one after the other, none before one below it.
+
+    What is left is the same for all beginnings that leave the same least actions to the contexts to come: these are one
+    node. On a grid of few columns nodes are few; where they are too many there are no terms.
+    """
+
+    def __init__(self, order: Order, n_actions: int, graph: Graph) -> None:
+        self.n_actions, self.n_terms, self.n_touched = n_actions, graph.n_terms, 1
+        self.n_features = order.contexts.shape[1]
+        self._order, self._graph = order, graph
+
+    @classmethod
+    def of(cls, order: Order, n_actions: int) -> Self | None:
+        """Return the terms, None where the graph has too many nodes."""
+        from policies.paths.graph import Graph
+
+        ranked = np.lexsort(order.points.T[::-1])  # whoever is below comes first
+        below = order.below[ranked][:, ranked]
+        kind = np.min_scalar_type(-n_actions)  # one byte, unless there are more than 128 actions
+        floors = np.zeros((1, len(ranked)), kind)  # of each node the least actions of the contexts to come
+        edges, node, held = [], 0, 0
+        for p, context in enumerate(ranked.tolist()):
+            state, action = np.nonzero(floors[:, :1] <= np.arange(n_actions))
+            after = np.maximum(floors[state, 1:], np.where(below[p, p + 1 :], action[:, None], 0).astype(kind))
+            held += after.size
+            if held > MOST_CELLS:
+                return None
+            size = len(floors)
+            floors, onward = np.unique(after, axis=0, return_inverse=True)
+            edges.append((node + state, node + size + onward.ravel(), context * n_actions + action))
+            node += size
+        source, to, term = (np.concatenate(part) for part in zip(*edges, strict=True))
+        return cls(order, n_actions, Graph(source, to, term, len(ranked), n_actions))
+
+    @property
+    def graph(self) -> Graph:
+        """The paths."""
+        return self._graph
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the leaf of each context, one of those that the class was opened on."""
+        number = {row.tobytes(): j for j, row in enumerate(self._order.contexts)}
+        actions = np.arange(self.n_actions)
+        return [number[row.tobytes()] * self.n_actions + actions[None] for row in np.ascontiguousarray(contexts)]
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return the costs (g, K) of the contexts as they are."""
+        del contexts
+        return np.ravel
+
+    def policy(self, terms: list[int]) -> MonotoneRule:
+        """Return the rule of the labels."""
+        return self._order.rule(np.array(sorted(terms), dtype=np.int64) % self.n_actions)
+
+
+class MonotoneEncoding(Encoding):
+    """Monotone rules: more of a feature never lowers the action; minimum closure of a partial order (min cut).
+
+    Policy class
+        K ordered actions. x lies below x' when every feature of x, signed by its direction, is at most that of x'; then
+        action(x) <= action(x'). With K = 2 action 1 is played on an up-set. On g distinct contexts every monotone
+        labeling is in the class; elsewhere a rule plays the largest action of a listed context below (its least
+        monotone extension), or the least action of all listed contexts where none is below.
+    Variables
+        y[j, k] in {0, 1}, k = 1..K-1: the action of context j is at least k (in a file y_j_0 is k = 1).
+    Constraints
+        (1)  y[i, k] <= y[j, k]        for each pair i, j such that j covers i: i below j and no context between them
+        (2)  y[j, k + 1] <= y[j, k]    k = 1..K-2
+        Each row has one 1 and one -1, so the matrix is the transpose of a directed incidence matrix, totally
+        unimodular: every vertex is 0/1. Rows of pairs that are not covers follow from (1).
+    Cost map
+        y[j, k] costs costs[j, k] - costs[j, k - 1], and sum_j costs[j, 0] is added. One map serves with and without
+        side constraints.
+    Size
+        g (K - 1) columns, (K - 1) rows a cover and g (K - 2) rows (2); no big-M.
+    """
+
+    def __init__(self, order: Order, n_actions: int) -> None:
+        self._order = order
+        b = ProgramBuilder()
+        y = b.columns("y", (len(order.contexts), n_actions - 1), upper=1.0, integer=True)
+        lower, upper = order.covers
+        for smaller, larger in ((y[lower], y[upper]), (y[:, 1:], y[:, :-1])):  # (1), (2)
+            if smaller.size:
+                b.rows((smaller.reshape(-1, 1), 1.0), (larger.reshape(-1, 1), -1.0), upper=0.0)
+        self.program = b.build(integral=True)
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return what each step up adds to the costs of action 0."""
+        return Objective(np.diff(costs, axis=1).ravel(), float(costs[:, 0].sum()))
+
+    def decode(self, x: Floats, costs: Floats) -> MonotoneRule:
+        """Return the rule in which the action of a context is the number of its steps that are 1 in ``x``."""
+        del costs  # x holds the labels
+        return self._order.rule((x.reshape(len(self._order.contexts), -1) > 0.5).sum(axis=1))
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Threshold rules: one feature cut into pieces.
 
-Read rule, geometry, program, terms, policy_class.
+Read rule, program, terms, policy_class.
 """
 
 from policies.thresholds.policy_class import ThresholdRules

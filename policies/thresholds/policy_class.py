@@ -16,8 +16,7 @@ from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.names import Names
 from policies.paths.terms import too_many
-from policies.thresholds.geometry import Bins
-from policies.thresholds.program import ThresholdEncoding
+from policies.thresholds.program import Bins, ThresholdEncoding
 from policies.thresholds.rule import ThresholdRule
 from policies.thresholds.terms import ThresholdTerms
 

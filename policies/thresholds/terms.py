@@ -20,7 +20,7 @@ from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.names import Names
 from policies.paths.terms import PathTerms
-from policies.thresholds.geometry import bin_totals
+from policies.thresholds.program import bin_totals
 from policies.thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:

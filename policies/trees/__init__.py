@@ -1,8 +1,7 @@
 """Decision trees of small depth.
 
-Read rule, geometry, limits, program; sets, totals, leaves, recursion, tracing, states, search; routes;
-root_cuts, root_search, every_cut; near, terms; usage_kernels, usage,
-constrained; policy_class.
+Read rule, limits, program; sets, totals, leaves, recursion, states, search; routes; root_cuts, root_search, every_cut;
+near, terms; usage_kernels, usage, constrained; policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

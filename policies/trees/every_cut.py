@@ -44,10 +44,9 @@ from milpcb.core.long_search import LongSearch
 from milpcb.errors import OracleInexact
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats, Stop
-from policies.trees.geometry import cheapest_leaf, grow
 from policies.trees.root_cuts import RootTable, all_rows
 from policies.trees.root_search import Root, RootCuts, RootQuery, find
-from policies.trees.rule import DecisionTree, Leaf
+from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
 

@@ -40,9 +40,8 @@ from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees.geometry import cheapest_leaf, grow, path_totals
 from policies.trees.limits import Limits
-from policies.trees.rule import DecisionTree, Leaf, Node, Split
+from policies.trees.rule import DecisionTree, Leaf, Node, Split, cheapest_leaf, grow, path_totals
 
 
 class TreeEncoding(InvertibleEncoding):

@@ -28,8 +28,7 @@ import numpy as np
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
 from policies.semirings import Soft
-from policies.trees.geometry import cheapest_leaf, grow
-from policies.trees.rule import DecisionTree, Leaf
+from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
 from policies.trees.sets import TreesOn, fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Codes, ContextCosts, Products

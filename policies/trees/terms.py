@@ -18,9 +18,8 @@ from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import NO_NAN, Array, Soft, add_all
-from policies.trees.geometry import path_totals
 from policies.trees.near import NearTrees
-from policies.trees.rule import DecisionTree, Leaf, Node, split
+from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Products

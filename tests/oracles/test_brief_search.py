@@ -7,7 +7,7 @@ import pytest
 
 from milpcb import open_oracle
 from policies import LinearRules
-from policies.linear import opened
+from policies.linear import policy_class
 
 RNG = np.random.default_rng(4)
 INTEGERS = RNG.integers(0, 12, (24, 4)).astype(float)[RNG.integers(0, 24, 30)]  # rows repeat
@@ -19,7 +19,7 @@ def test_integer_columns_are_answered_alike_whoever_answers(steps: float, monkey
     """Value, policy and profile are the same by branch and bound, by a solver after some steps, and by a solver."""
     rules = LinearRules(2, max_weight=2)
     expected = open_oracle(rules, INTEGERS, "milp")
-    monkeypatch.setattr(opened, "BRIEF", steps)
+    monkeypatch.setattr(policy_class, "BRIEF", steps)
     oracle = open_oracle(rules, INTEGERS, "search")
     answer = oracle.minimise(COSTS)
     assert answer.value == oracle.value(COSTS) == expected.value(COSTS)
@@ -29,7 +29,7 @@ def test_integer_columns_are_answered_alike_whoever_answers(steps: float, monkey
 
 def test_a_solver_is_asked_only_once_the_search_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns of 0 and 1, and guard-rails, stay with branch and bound, however long it takes."""
-    monkeypatch.setattr(opened, "BRIEF", 0.0)
+    monkeypatch.setattr(policy_class, "BRIEF", 0.0)
     binary = RNG.integers(0, 2, (60, 10)).astype(float)
     routes = [
         "\n".join(open_oracle(LinearRules(2, max_weight=5), contexts, "search").route())

@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies.linear import LinearRules, program_tables, search_branching
 from policies.linear.kernels import _floor
-from policies.linear.opened import OpenedLinear
+from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_branching import BranchingSearch
 
 

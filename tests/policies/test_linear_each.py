@@ -13,10 +13,10 @@ from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies import LinearRules, from_json
 from policies.linear import HighestScore, program_tables
-from policies.linear.each_class import OpenedEach
-from policies.linear.each_tables import highest, labels_to_build, n_placements, placed, support_table, weights_of
+from policies.linear.each_rule import highest, labels_to_build, n_placements, placed, support_table, weights_of
 from policies.linear.labelings import Shape
-from policies.linear.program_each import EachEncoding
+from policies.linear.policy_class import OpenedEach
+from policies.linear.program_bigm import EachEncoding
 from policies.linear.rule import LinearRule
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.types import Floats, Stop
 from policies.linear import LinearRules, program_tables
-from policies.linear.opened import OpenedLinear
+from policies.linear.policy_class import OpenedLinear
 from policies.linear.program_bigm import LinearEncoding
 
 CASES = {

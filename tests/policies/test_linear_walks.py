@@ -13,9 +13,8 @@ from milpcb.errors import InputError
 from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
-from policies.linear.diagram import Diagram
-from policies.linear.labelings import Shape, one_score, support_table
-from policies.linear.opened import OpenedLinear
+from policies.linear.labelings import Diagram, Shape, one_score, support_table
+from policies.linear.policy_class import OpenedLinear
 from policies.linear.supports import Supports
 from policies.linear.template import SPAN
 from policies.linear.terms import TableSearch, TableTerms

@@ -15,8 +15,8 @@ from milpcb.oracles import open_oracle
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
-from policies.trees.geometry import path_totals
 from policies.trees.routes import Route
+from policies.trees.rule import path_totals
 
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
 DEEP = (DecisionTrees(2, depth=3), np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]], dtype=float))

@@ -22,12 +22,12 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats
 from policies.linear import LinearRules, program_tables
-from policies.linear.diagram import Labels
+from policies.linear.labelings import Labels
 from policies.linear.supports import Supports
 from tests.stress.drawn_cases import check_cases
 
 if TYPE_CHECKING:
-    from policies.linear.opened import OpenedLinear
+    from policies.linear.policy_class import OpenedLinear
 
 # values of a column, actions, columns, the most of them with a weight
 CLASSES = {
