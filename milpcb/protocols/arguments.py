@@ -1,4 +1,4 @@
-"""Validation of learners' constructor arguments, before the algorithm's own constructor runs."""
+"""Arguments and state of learners: checks before a constructor runs; what changes from round to round as plain data."""
 
 from __future__ import annotations
 
@@ -7,9 +7,46 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from milpcb import rng
 from milpcb.core.checks import whole
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.rng import check_seed
+
+
+def state_of(owner: Any, attributes: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of some attributes as plain data (JSON-able), by their names without a leading underscore."""
+    return {name.lstrip("_"): _plain(getattr(owner, name)) for name in attributes}
+
+
+def restore_into(owner: Any, attributes: tuple[str, ...], state: dict[str, Any]) -> None:
+    """Set attributes to what ``state_of`` returned of them: arrays, generators and parts with a state in place."""
+    for name in attributes:
+        setattr(owner, name, _restored(getattr(owner, name), state[name.lstrip("_")]))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.random.Generator):
+        return rng.freeze(value)
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    return value.state() if hasattr(value, "state") else value
+
+
+def _restored(value: Any, state: Any) -> Any:
+    if isinstance(value, np.random.Generator):
+        rng.thaw(value, state)
+    elif isinstance(value, np.ndarray):
+        value[:] = state
+    elif hasattr(value, "restore"):
+        value.restore(state)
+    else:
+        return type(value)(state)
+    return value
+
 
 # Every learner may be given these, so that all are made alike; a constructor that does not name one is not handed it.
 FOR_ALL = ("horizon", "seed")

@@ -13,9 +13,8 @@ import numpy as np
 from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, shown
 from milpcb.ledger import Ledger
-from milpcb.protocols.arguments import checked_constructor
+from milpcb.protocols.arguments import checked_constructor, restore_into, state_of
 from milpcb.protocols.certified import Certified
-from milpcb.protocols.kept import restore_into, state_of
 from milpcb.types import Floats
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
@@ -34,8 +33,8 @@ class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
     An algorithm is a subclass with ``_act`` and ``_learn``. ``kept`` names the attributes that change from round to
-    round (see milpcb.protocols.kept); where that is not enough, define ``_state`` and ``_restore``. The public methods
-    are those of this class: they check every call, so that no algorithm does. Nothing of this class need be called by a
+    round (see arguments.py); where that is not enough, define ``_state`` and ``_restore``. The public methods are those
+    of this class: they check every call, so that no algorithm does. Nothing of this class need be called by a
     constructor. What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of
     its round.
 

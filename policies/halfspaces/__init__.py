@@ -1,6 +1,6 @@
 """Halfspaces: scores with real weights.
 
-Read rule, geometry, fitting, separator, policy_class.
+Read rule, fitting, separator, policy_class.
 """
 
 from policies.halfspaces.policy_class import Halfspaces

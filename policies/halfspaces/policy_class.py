@@ -14,8 +14,7 @@ from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
 from milpcb.types import Floats
 from policies.cuts import Distinct
-from policies.halfspaces.fitting import rule_of
-from policies.halfspaces.geometry import scaled
+from policies.halfspaces.fitting import rule_of, scaled
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
 from policies.named import NamedClass

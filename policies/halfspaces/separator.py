@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.protocols import Cuts, Separator
 from milpcb.types import Bools, Floats, Ints
-from policies.halfspaces.geometry import MARGIN, highs, hulls, losses, scaled, vertex
+from policies.halfspaces.fitting import MARGIN, highs, hulls, losses, scaled, vertex
 
 # A point is on a hyperplane when its score is at most this share of the largest. Points span no hyperplane when their
 # singular values differ by more than the inverse of the other share; scores are exact to a tenth of the first one then.

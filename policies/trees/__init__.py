@@ -1,6 +1,6 @@
 """Decision trees of small depth.
 
-Read rule, limits, program; sets, totals, leaves, recursion, states, search; routes; root_cuts, root_search, every_cut;
+Read rule, limits, program; sets, totals, leaves, recursion, states, search; routes; root_cuts, every_cut;
 near, terms; usage_kernels, usage, constrained; policy_class.
 """
 

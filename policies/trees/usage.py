@@ -245,23 +245,12 @@ def _nodes(
 
 def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
     """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
-    number_of, place = state, np.zeros(0, dtype=np.int64)
-    for row in weights:
-        key = np.rint(row / GRID).astype(np.int64)
-        key -= key.min(initial=0)
-        if (1 + number_of.max(initial=0)) * (1 + float(key.max(initial=0))) > 2.0**62:
-            key, _ = _ranks(key)
-        number_of, place = _ranks(key + number_of * (1 + key.max(initial=0)))
-    return number_of, place
-
-
-def _ranks(keys: Ints) -> tuple[Ints, Ints]:
-    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
-    order = np.argsort(keys)
-    new = np.diff(keys[order], prepend=-1) != 0  # keys are not negative
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.cumsum(new) - 1
-    return ranks, order[new]
+    keys = np.vstack([state, np.rint(weights / GRID)])  # whole numbers below 2^53
+    order = np.lexsort(keys[::-1])
+    new = (np.diff(keys[:, order], axis=1, prepend=-np.inf) != 0.0).any(axis=0)
+    number_of = np.empty(len(state), dtype=np.int64)
+    number_of[order] = np.cumsum(new) - 1
+    return number_of, order[new]
 
 
 def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:

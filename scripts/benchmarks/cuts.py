@@ -38,7 +38,7 @@ from milpcb.types import Floats, Ints
 from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import root_search
+from policies.trees import every_cut
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
@@ -166,16 +166,16 @@ def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
 
 def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, int]:
     """Return the answer, and how many root cuts of the whole tree the query evaluates."""
-    run, counts = root_search.RootCuts.run, [0]
+    run, counts = every_cut.RootCuts.run, [0]
 
-    def counted(search: root_search.RootCuts, look: Callable[[], None] | None = None) -> root_search.RootAnswer:
+    def counted(search: every_cut.RootCuts, look: Callable[[], None] | None = None) -> every_cut.RootAnswer:
         found = run(search, look)
         counts[0] = search.n_evaluated  # the last to end is that of the whole tree
         return found
 
-    root_search.RootCuts.run = counted  # type: ignore[method-assign,assignment]
+    every_cut.RootCuts.run = counted  # type: ignore[method-assign,assignment]
     value = ask(costs)
-    root_search.RootCuts.run = run  # type: ignore[method-assign]
+    every_cut.RootCuts.run = run  # type: ignore[method-assign]
     return value, counts[0]
 
 

@@ -16,7 +16,7 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, root_search
+from policies.trees import DecisionTrees, every_cut
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, context_counts
@@ -68,7 +68,7 @@ def test_root_cuts_answer_as_pairs_of_features(draw_costs: Callable[..., Floats]
     if not len(literals):
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
+        patch.setattr(every_cut, "FIRST_ENDS", data.draw(st.integers(3, 64)))
         slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES)) for route in (by_codes, EveryCutSearch))
         g = len(literals.contexts)
         costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
@@ -103,7 +103,7 @@ def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Fl
     if kept.too_small(counts.sum(axis=0)) or not kept:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "FIRST_ENDS", data.draw(st.integers(3, 64)))
+        patch.setattr(every_cut, "FIRST_ENDS", data.draw(st.integers(3, 64)))
         slow, fast = (
             route(TreesOn(literals, n_actions, 2, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch)
         )

@@ -20,13 +20,12 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Stop
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, root_search
+from policies.trees import DecisionTrees, every_cut
 from policies.trees import policy_class as trees_class
-from policies.trees.every_cut import EveryCutSearch
+from policies.trees.every_cut import EveryCutSearch, RootCuts
 from policies.trees.limits import Limits, context_counts
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_cuts import all_rows
-from policies.trees.root_search import RootCuts
 from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
@@ -53,7 +52,7 @@ def test_depth_3_answers_as_pairs_of_features(draw_costs: Callable[..., Floats],
     g = len(literals.contexts)
     costs, row, unit = draw_costs(data, g, n_actions), int(rng.integers(g)), 2.0 ** int(rng.integers(-900, 900))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(root_search, "FIRST_ENDS", int(rng.choice([3, 64])))
+        patch.setattr(every_cut, "FIRST_ENDS", int(rng.choice([3, 64])))
         assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
         assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
         assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
@@ -137,7 +136,7 @@ def test_an_interrupt_after_any_work_leaves_bounds_that_hold(
     depth: int, limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After every evaluated cut the minimum is between the bounds, and the tree within the limits attains the upper."""
-    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(every_cut, "SLICE", 1.0)
     monkeypatch.setattr(long_search, "FIRST", -inf)
     rng = np.random.default_rng(2)
     contexts, costs = rng.normal(size=(50, 2)), rng.integers(-99, 100, (50, 3)).astype(float)
@@ -202,7 +201,7 @@ def test_a_time_limit_ends_a_search_with_the_best_tree_so_far_and_bounds(
     limits: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever the limit, the minimum is between the bounds, the tree attains the upper one; enough time proves it."""
-    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(every_cut, "SLICE", 1.0)
     monkeypatch.setattr(long_search, "monotonic", Clock())  # so that a limit is a number of looks
     rng = np.random.default_rng(2)
     contexts, costs = rng.normal(size=(40, 2)), rng.integers(-99, 100, (40, 3)).astype(float)
@@ -223,7 +222,7 @@ def test_a_time_limit_ends_a_search_with_the_best_tree_so_far_and_bounds(
 
 def test_a_bound_at_a_time_limit_is_never_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """Values and profiles that are not proved by then raise; sums over all trees are refused beforehand."""
-    monkeypatch.setattr(root_search, "SLICE", 1.0)
+    monkeypatch.setattr(every_cut, "SLICE", 1.0)
     monkeypatch.setattr(long_search, "monotonic", Clock())
     rng = np.random.default_rng(2)
     contexts, costs = rng.normal(size=(40, 2)), rng.normal(size=(40, 3))

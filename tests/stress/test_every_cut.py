@@ -25,7 +25,7 @@ from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from milpcb.types import Floats, Stop
 from policies import DecisionTrees
-from policies.trees import policy_class, root_search
+from policies.trees import every_cut, policy_class
 from policies.trees.limits import Limits
 from policies.trees.routes import Route
 
@@ -44,7 +44,7 @@ def test_an_interrupted_search_leaves_bounds(numbers: range, monkeypatch: pytest
     """Whenever the signal comes: it is drawn."""
     monkeypatch.setattr(policy_class, "route", lambda *_: Route.ROOTS)
     monkeypatch.setattr(long_search, "FIRST", -np.inf)  # every search offers at once what Ctrl-C does
-    monkeypatch.setattr(root_search, "SLICE", 1e5)  # and looks up often
+    monkeypatch.setattr(every_cut, "SLICE", 1e5)  # and looks up often
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     outcomes = [outcome for number in numbers for outcome in interrupt(number)]
     signal.signal(signal.SIGINT, handler)
