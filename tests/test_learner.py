@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from dataclasses import dataclass
 from typing import Any
@@ -9,12 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle
-from milpcb.errors import InputError, OracleInexact, UnknownNameError
+from milpcb import FinitePool, open_oracle, testing
+from milpcb.errors import InputError, OracleInexact
 from milpcb.experiments.run.loop import Tally, play
-from milpcb.learners import BistroPlus, EpsilonGreedy, Exp4, Exp4P, ExploreThenCommit, Hedge, Uniform
+from milpcb.learners import BistroPlus, Exp4, Hedge, Learner, Uniform
 from milpcb.plugins import injection, registry
-from milpcb.protocols import Learner
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
 
@@ -28,10 +28,13 @@ def oracle() -> Any:
 
 
 class Given(Learner):
-    """Plays the q it is made with, and writes down what it learns; it calls nothing of the base class."""
+    """Plays the q it is made with, and writes down what it learns."""
+
+    kept = ("log",)
 
     def __init__(self, q: Any) -> None:
-        self.n_actions, self.q, self.log = 3, q, list[Any]()
+        super().__init__(n_actions=3)
+        self.q, self.log = q, list[Any]()
 
     def _act(self, row: int) -> Floats:
         """Return q."""
@@ -41,14 +44,6 @@ class Given(Learner):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Write it down."""
         self.log.append((row, action, cost, probability))
-
-    def _state(self) -> dict[str, Any]:
-        """Return the log."""
-        return {"log": [list(entry) for entry in self.log]}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take the log."""
-        self.log = [tuple(entry) for entry in state["log"]]
 
 
 class Shown(Given):
@@ -273,35 +268,35 @@ def test_what_is_no_state_is_refused(spoil: Any) -> None:
 # ------------------------------------------------------------------- constructors
 
 
-def test_options_go_by_name() -> None:
-    """A horizon by position was once taken for a seed; the error shows how to write the call."""
-    with pytest.raises(
-        InputError, match=r"takes 1 argument by position, got 2: .* EpsilonGreedy\(oracle, horizon=\.\.\., seed="
-    ):
-        EpsilonGreedy(oracle(), 1000)  # type: ignore[misc]
-    with pytest.raises(InputError, match=r"BistroPlus takes 2 arguments by position, got 3"):
-        BistroPlus(oracle(), FinitePool(CONTEXTS), 1000)  # type: ignore[misc]
+@pytest.mark.parametrize("name", registry.names("learner"))
+def test_every_learner_is_given_horizon_and_seed(name: str) -> None:
+    """All are made alike, by name: those that use no seed or no horizon take one too."""
+    asked = injection.arguments(registry.load("learner", name))
+    assert {asked[each].kind for each in ("horizon", "seed")} == {inspect.Parameter.KEYWORD_ONLY}
 
 
-def test_what_is_missing_or_unknown_is_named() -> None:
-    """A needed horizon that is not there, and an option that is not, with the nearest name."""
-    with pytest.raises(InputError, match=r"missing .*'horizon'; write ExploreThenCommit\(oracle, horizon=\.\.\.\)"):
-        ExploreThenCommit(oracle())  # type: ignore[call-arg]
-    with pytest.raises(UnknownNameError, match=r"unknown argument of BistroPlus 'nose'; did you mean 'noise'"):
-        BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=10, nose="half")  # type: ignore[call-arg]
+def test_a_learner_that_does_not_call_the_base_class_is_told_so() -> None:
+    """In its first round; the battery says it too."""
+
+    class Alone(Given):
+        def __init__(self) -> None:
+            self.q = Q
+
+    with pytest.raises(InputError, match=r"Alone is not made: let its __init__ call super\(\)\.__init__"):
+        Alone().act(0)
+    with pytest.raises(AssertionError, match=r"call super\(\)\.__init__"):
+        testing.run_all("learner", Alone)
 
 
-def test_every_learner_is_given_horizon_and_seed() -> None:
-    """All are made alike: a learner that uses no seed takes one too, if it is one, and a horizon holds for all."""
-    learner = Uniform(3, horizon=1, seed=4)  # type: ignore[call-arg]
+def test_a_horizon_and_a_seed_are_checked() -> None:
+    """Also where a learner uses neither."""
+    learner = Uniform(3, horizon=1, seed=4)
     learner.learn(0, 0, 0.5, learner.act(0)[0])
     with pytest.raises(InputError, match="past the horizon of 1"):
         learner.act(0)
     for options, message in (({"seed": -1}, "seed"), ({"seed": 0.5}, "seed"), ({"horizon": 0}, "horizon")):
         with pytest.raises(InputError, match=message):
-            Uniform(3, **options)  # type: ignore[arg-type]
-    seeded = Exp4(oracle(), horizon=9, seed=1)  # type: ignore[call-arg]
-    assert (seeded.act(0) == Exp4(oracle(), horizon=9).act(0)).all()
+            Uniform(3, **options)
 
 
 def test_oracle_and_pool_are_what_they_are() -> None:
@@ -325,12 +320,14 @@ def test_a_class_that_hides_the_checks_is_refused() -> None:
 
 
 def test_a_dataclass_can_be_a_learner() -> None:
-    """Its constructor is Python's own; rounds are checked all the same."""
+    """What Python's own constructor calls calls that of the base class; rounds are checked all the same."""
 
     @dataclass
     class Plain(Given):
         q: Any
-        n_actions: int = 3
+
+        def __post_init__(self) -> None:
+            Learner.__init__(self, n_actions=3)
 
         def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
             """Learn nothing."""
@@ -342,13 +339,12 @@ def test_a_dataclass_can_be_a_learner() -> None:
 
 
 def test_a_learner_says_what_it_is() -> None:
-    """The options that it was made with, and the rounds that it has played."""
+    """Its class, its actions, and the rounds that it has played."""
     learner = Uniform(n_actions=3, horizon=5, seed=2)
-    assert repr(learner) == "<Uniform: n_actions = 3, horizon = 5, seed = 2, 0 rounds played>"
+    assert repr(learner) == "<Uniform: 3 actions, 0 of 5 rounds played>"
     learner.learn(0, 1, 0.5, float(learner.act(0)[1]))
-    assert repr(learner).endswith(" 1 rounds played>")
-    oracle = open_oracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]], kind="enumeration")
-    assert repr(Exp4P(oracle, horizon=7, delta=0.1)) == "<Exp4P: horizon = 7, delta = 0.1, 0 rounds played>"
+    assert repr(learner).endswith(" 1 of 5 rounds played>")
+    assert repr(Uniform(2)) == "<Uniform: 2 actions, 0 rounds played>"
 
 
 # ------------------------------------------------------------------- the best policy so far

@@ -208,7 +208,7 @@ OWN = {
     "no such class": ("class Y: pass\n", "mine.py has no 'X'"),
     "function": ("def X(): pass\n", "is a function, and must be a class"),
     "unfinished": (
-        "from milpcb.protocols import Learner\nclass X(Learner):\n def _act(self, row): pass\n",
+        "from milpcb.learners import Learner\nclass X(Learner):\n def _act(self, row): pass\n",
         "is not finished: ",
     ),
 }

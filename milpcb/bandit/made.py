@@ -12,10 +12,11 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
 from milpcb.errors import InputError, shown
+from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import injection, registry
-from milpcb.protocols import Learner, PolicyClass
+from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
 

@@ -18,7 +18,7 @@ from milpcb.errors import InputError, RunError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 
-FORMAT = 7
+FORMAT = 8
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

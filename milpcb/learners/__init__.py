@@ -1,5 +1,6 @@
 """Learners, one a file. None of them sees a policy class, a program or a solver."""
 
+from milpcb.learners.base import Learner
 from milpcb.learners.best_in_hindsight import BestInHindsight
 from milpcb.learners.bistro_plus import BistroPlus
 from milpcb.learners.conservative import Conservative
@@ -35,6 +36,7 @@ __all__ = [
     "Guarded",
     "Hedge",
     "ILoveToConBandits",
+    "Learner",
     "PolicyElimination",
     "RandomizedUCB",
     "Uniform",

@@ -31,6 +31,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from milpcb.learners.kept import SavedPart
 from milpcb.learners.noise_laws import Noise, Spread
 from milpcb.learners.optimism import Optimism
 from milpcb.learners.queries import TableQueries
@@ -39,7 +40,7 @@ FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
 STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 
 
-class AdaptiveNoise:
+class AdaptiveNoise(SavedPart):
     """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps what its bound is made of.
 
     Parameters
@@ -53,6 +54,8 @@ class AdaptiveNoise:
 
     """
 
+    kept = ("_scale", "_last_scale", "_excess", "_table", "_noise")
+
     def __init__(
         self,
         queries: TableQueries,
@@ -64,6 +67,7 @@ class AdaptiveNoise:
         optimism: Optimism | None = None,
     ) -> None:
         self._queries, self._noise, self._cap, self._n_actions = queries, noise, cap, n_actions
+        self._table = queries.table
         self._for_rates, self._for_bound = spreads
         self._optimism = optimism
         self._first = 1.0 if noise.law.whole else 1 / FIRST_RATE
@@ -110,7 +114,7 @@ class AdaptiveNoise:
         spread = (estimate + self._for_bound.mean) / 2 + STANDARD_ERRORS * error
         T, K = horizon, self._n_actions
         capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
-        instability = self._queries.table.n_moved * (K - 0.5)
+        instability = self._table.n_moved * (K - 0.5)
         chance = math.sqrt((2 * K - 1) * T)
         paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + self._left_out(T)
         return spread * self._first + paid + spread / estimate * (paid + chance)
@@ -121,18 +125,6 @@ class AdaptiveNoise:
             return 0.0
         K = self._n_actions
         return (K - 1) * (2 * K + 1) / (2 * K) * self._optimism.stake(1) * horizon
-
-    def state(self) -> dict[str, Any]:
-        """Return sums, table and generator."""
-        sums = {"scale": self._scale, "last_scale": self._last_scale, "excess": self._excess}
-        return {**sums, "table": self._queries.table.state(), "rng": self._noise.state()}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._scale, self._last_scale = float(state["scale"]), float(state["last_scale"])
-        self._excess = float(state["excess"])
-        self._queries.table.restore(state["table"])
-        self._noise.restore(state["rng"])
 
     def _draw(self) -> Any:
         return self._noise.draw() * self._scale

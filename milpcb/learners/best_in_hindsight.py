@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.checks import whole, whole_array
+from milpcb.core.checks import whole_array
 from milpcb.errors import InputError
-from milpcb.protocols import Learner
+from milpcb.learners.base import Learner
 from milpcb.types import Floats, Ints
 
 
@@ -20,13 +20,15 @@ class BestInHindsight(Learner):
     ----------
     best : (m,) actions in 0..K-1, the labels of that policy; the runtime supplies them
     n_actions : K >= 2
+    horizon : number of rounds that may be played, None for no end
+    seed : not used
 
     """
 
     kept = ()
 
-    def __init__(self, best: Ints, *, n_actions: int) -> None:
-        self.n_actions = whole("n_actions", n_actions, 2)
+    def __init__(self, best: Ints, *, n_actions: int, horizon: int | None = None, seed: int = 0) -> None:
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         labels = whole_array("best", best)
         if labels.ndim != 1:
             raise InputError("best must list one action, an integer, per context")

@@ -9,10 +9,11 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import choice, flag, real, whole
 from milpcb.errors import InputError
-from milpcb.learners.needs import played_on, require
+from milpcb.learners.base import Learner
+from milpcb.learners.needs import check_pool, played_on, require
 from milpcb.learners.one_draw import CurrentRule, FutureLaw, OneDraw
 from milpcb.plugins import registry
-from milpcb.protocols import ContextModel, Learner, ValueOracle
+from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.relaxations.game import mix, psi_from_profile, tightened
 from milpcb.theory.relaxation_value import Estimate, relaxation_value
@@ -78,7 +79,8 @@ class BistroPlus(Learner):
 
     """
 
-    kept = ("_oracle_error", "_pool", "_future_rng", "_estimate_rng")
+    kept = ("_oracle_error", "_pool", "_past", "_future_rng", "_estimate_rng", "one_draw")
+    oracle: ValueOracle
     horizon: int
 
     def __init__(
@@ -99,6 +101,8 @@ class BistroPlus(Learner):
         futures: int = 1,
         redraw: int | None = None,
     ) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        check_pool(pool)
         once = choice("future", future, get_args(Futures)) == "once"
         queries = ("argmin" if once else "all") if queries is None else queries
         choice("queries", queries, get_args(Queries))
@@ -110,9 +114,9 @@ class BistroPlus(Learner):
         self._leftover_rule = self._check_rules(noise, leftover)
         require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUERY[queries])
         pool.attach(oracle, horizon)
-        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
+        K = self.n_actions
         self._draws = whole("draws", draws, 1)
-        self._oracle, self._pool = oracle, pool
+        self._pool = pool
         self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
@@ -129,8 +133,8 @@ class BistroPlus(Learner):
             self._check_once()
             law = FutureLaw(pool, self.relaxation, horizon, self.scale, seed)
             self.one_draw = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
-            self._make_room()
-            self.one_draw.begin(self._past)
+            self._past = self._with_room()
+            self.one_draw.begin(self._with_room)
             self._mixed = [mix(one, self.scale) for one in np.eye(K)]
         elif whole("futures", futures, 1) != 1 or redraw is not None:
             raise InputError('futures and redraw are for one draw: set future = "once" too')
@@ -191,7 +195,7 @@ class BistroPlus(Learner):
             self._past[row, action] += units * chance
         elif self._estimate_rng.random() < chance:
             if row >= len(self._past):
-                self._make_room()
+                self._past = self._with_room()
             self._past[row, action] += units
             if self.one_draw is not None:
                 self.one_draw.count(row, action, units)
@@ -200,7 +204,7 @@ class BistroPlus(Learner):
         """Return the bound on expected regret at this T, K, L and class; infinite where the pool is a guess."""
         if not self._pool.known:
             return np.inf
-        return float(self.relaxation.guarantee(self.scale, self.horizon, self.n_actions, self._oracle.log_size))
+        return float(self.relaxation.guarantee(self.scale, self.horizon, self.n_actions, self.oracle.log_size))
 
     def oracle_error(self) -> float:
         """Return what inexact answers may have added to the regret so far (see milpcb.relaxations.game.excess)."""
@@ -210,21 +214,14 @@ class BistroPlus(Learner):
         """Return the past estimates (m, K), in the relaxation's units: of L, or of L / 2 and c - 1/2 where signed."""
         return self._past.copy()
 
-    def _state(self) -> dict[str, Any]:
-        """Return estimates, what the pool has seen, and generators."""
-        once = {} if self.one_draw is None else {"once": self.one_draw.state()}
-        return {**super()._state(), "past": self._past.tolist(), **once}
-
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        super()._restore(state)  # a Sampler brings back its contexts, and so the oracle's rows
-        past = np.array(state["past"], dtype=float).reshape(-1, self.n_actions)
-        if len(past) != self._oracle.n_contexts and not (len(past) < self._oracle.n_contexts and self._grows):
-            raise InputError(f"the state is of {len(past)} contexts, the oracle of {self._oracle.n_contexts}")
-        self._past, self._costs = past, np.empty_like(past)
-        if self.one_draw is not None:
-            self._make_room()
-            self.one_draw.restore(state["once"], self._past)
+        """Go on with as many rows as there were: a Sampler brings back its contexts, and so the oracle's rows."""
+        self._pool.restore(state["pool"])
+        m, rows = self.oracle.n_contexts, len(state["past"])
+        if rows != m and not (rows < m and self._grows):
+            raise InputError(f"the state is of {rows} contexts, the oracle of {m}")
+        self._past, self._costs = np.zeros((rows, self.n_actions)), np.empty((rows, self.n_actions))
+        super()._restore(state)
 
     def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
         """Return the leftover rule; raises InputError where the choices do not go together."""
@@ -254,10 +251,10 @@ class BistroPlus(Learner):
         T, K = self.horizon, self.n_actions
         if isinstance(scale, str) and scale == "relaxation":
             draws = rng.child(seed, "theory", "relaxation_value")
-            self.estimated_guarantee = relaxation_value(self.relaxation, self._oracle, self._pool, T, draws).best
+            self.estimated_guarantee = relaxation_value(self.relaxation, self.oracle, self._pool, T, draws).best
             return self.estimated_guarantee.scale
         if scale is None:
-            scale = self.relaxation.best_scale(T, K, self._oracle.log_size)
+            scale = self.relaxation.best_scale(T, K, self.oracle.log_size)
         least = self.relaxation.least_scale(K)
         wanted = f'finite and at least {least:g} for K = {K}, or "relaxation"'
         return real("scale (L)", scale, wanted, lambda number: number >= least)
@@ -278,15 +275,14 @@ class BistroPlus(Learner):
 
     def _act_on(self, once: OneDraw, row: int) -> Floats:
         """Return q (K,) for the action of the policy that is kept."""
-        action = once.play(self.played, row, self._past)
+        action = once.play(self.played, row)
         if self._anytime:
             self._oracle_error += (1 - self.n_actions / self.scale) * once.excess()
         return (self._everyone if action is None else self._mixed[action]).copy()
 
-    def _make_room(self) -> None:
-        """Make room for the contexts that the oracle has taken in."""
-        new = self._oracle.n_contexts - len(self._past)
-        self._past = np.pad(self._past, ((0, new), (0, 0)))
+    def _with_room(self) -> Floats:
+        """Return a copy of past estimates with a row for each context that the oracle has taken in."""
+        return np.pad(self._past, ((0, self.oracle.n_contexts - len(self._past)), (0, 0)))
 
     def _play(self, row: int) -> Reply:
         self._draw_totals()
@@ -316,7 +312,7 @@ class BistroPlus(Learner):
 
     def _ask_profile(self, row: int) -> Reply:
         """Get the same psi from one profile."""
-        profile = self._oracle.profile(self._costs, row)
+        profile = self.oracle.profile(self._costs, row)
         leftover = self._everyone
         if self._leftover_rule == "leader":
             leaders = profile == profile.min()
@@ -332,20 +328,20 @@ class BistroPlus(Learner):
         if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
             costs = self.n_actions * costs
             costs[row] += self._future_rng.permutation(self.n_actions)
-        answer = self._oracle.minimise(costs)
+        answer = self.oracle.minimise(costs)
         gap = answer.upper - (answer.lower if self._anytime else answer.value)
         if answer.policy is None:
             return Reply(self._everyone, 1.0)
         q_star = np.zeros(self.n_actions)
-        q_star[played_on(answer.policy, self._oracle.contexts, row)] = 1.0
+        q_star[played_on(answer.policy, self.oracle.contexts, row)] = 1.0
         return Reply(q_star, min(1.0, gap / self.relaxation.hit))
 
     def _value(self) -> tuple[float, float]:
-        value = self._oracle.value(self._costs)
+        value = self.oracle.value(self._costs)
         return value, value
 
     def _bounds(self) -> tuple[float, float]:
-        answer = self._oracle.minimise(self._costs)
+        answer = self.oracle.minimise(self._costs)
         return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
 
     def _respond(self, lower: Floats, upper: Floats) -> Reply:

@@ -9,11 +9,12 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.bets import Floor
-from milpcb.core.checks import check_confidence, index, real, whole, whole_array
+from milpcb.core.checks import check_confidence, index, real, whole_array
 from milpcb.errors import InputError
+from milpcb.learners.base import Aside, Learner
 from milpcb.learners.inside import inside
-from milpcb.protocols import ContextModel, Learner
-from milpcb.protocols.learners import Aside
+from milpcb.learners.needs import check_pool
+from milpcb.protocols import ContextModel
 from milpcb.types import Floats
 
 Baseline = int | Sequence[int] | Callable[[int], int]
@@ -66,6 +67,8 @@ class Conservative(Learner):
 
     """
 
+    kept = ("inner", "_floor", "_elsewhere", "_own", "_unknown", "_alone", "_rng")
+
     def __init__(
         self,
         oracle: Any,
@@ -82,8 +85,9 @@ class Conservative(Learner):
         confidence: float = 0.95,
         share: float = 1.0,
     ) -> None:
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = horizon
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        if pool is not None:
+            check_pool(pool)
         supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
         self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative, "a baseline")
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
@@ -198,24 +202,6 @@ class Conservative(Learner):
         self.inner.go_on(before.inner)
         self._floor, self._elsewhere, self._rng = before._floor, before._elsewhere, before._rng
         self._own, self._unknown, self._alone = before._own, before._unknown, before._alone
-
-    def _state(self) -> dict[str, Any]:
-        """Return the sums, the counts, the coins, and the state of the learner inside."""
-        return {
-            "inner": self.inner.state(),
-            "floor": self._floor.state(),
-            "elsewhere": self._elsewhere,
-            "counts": [self._own, self._unknown, self._alone],
-            "coins": rng.freeze(self._rng),
-        }
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.inner.restore(state["inner"])
-        self._floor.restore(state["floor"])
-        self._elsewhere = float(state["elsewhere"])
-        self._own, self._unknown, self._alone = (whole("a count", count, 0) for count in state["counts"])
-        rng.thaw(self._rng, state["coins"])
 
     def _at_worst(self) -> float:
         """Return what may have been paid after this round, where every cost that is not known is 1."""

@@ -12,7 +12,7 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import choice, context_array, index, whole
 from milpcb.core.extras import needs
-from milpcb.protocols import Learner
+from milpcb.learners.base import Learner
 from milpcb.types import Floats, Ints
 
 # The policies that are made from a classifier and the number of actions, and how each is kept to one thread.
@@ -43,6 +43,7 @@ class ContextualBandits(Learner):
     ----------
     contexts : (m, d), what rows are numbers of
     n_actions : K
+    horizon : number of rounds that may be played, None for no end
     seed : of the policy's numbers, those of its trees and of the costs that are learnt
     policy : name of its class in contextualbandits.online
     depth : greatest depth of a tree
@@ -56,24 +57,25 @@ class ContextualBandits(Learner):
     """
 
     hides_law = True
+    kept = ("_rounds", "_fitted")
 
     def __init__(
         self,
         contexts: Floats,
         n_actions: int,
         *,
+        horizon: int | None = None,
         seed: int = 0,
         policy: str = "BootstrappedUCB",
         depth: int = 3,
         leaf: int = 1,
         refit: int = 50,
     ) -> None:
-        self.n_actions = whole("n_actions", n_actions, 2)
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         self._contexts = context_array(contexts)
         self._policy = choice("policy", policy, POLICIES)
         self._tree = {"max_depth": whole("depth", depth, 1), "min_samples_leaf": whole("leaf", leaf, 1)}
         self._refit = whole("refit", refit, 1)
-        self._seed = seed
         self._rounds: list[list[int]] = []  # row, action, reward
         self._fitted = 0  # rounds that the policy fitted last was made from
         self._plays: Ints | None = None  # (m,) its actions
@@ -96,14 +98,10 @@ class ContextualBandits(Learner):
         if len(self._rounds) >= self._fitted + max(self._refit, self._fitted // 10):
             self._fit(len(self._rounds))
 
-    def _state(self) -> dict[str, Any]:
-        """Return all rounds learnt, and of how many the policy is: it follows from them and the seed."""
-        return {"rounds": [list(played) for played in self._rounds], "fitted": self._fitted}
-
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state: fit its policy again."""
-        self._rounds = [[int(number) for number in played] for played in state["rounds"]]
-        self._fit(whole("fitted", state["fitted"], 0, len(self._rounds)))
+        """Fit the policy again: it follows from the rounds and the seed."""
+        super()._restore(state)
+        self._fit(whole("fitted", self._fitted, 0, len(self._rounds)))
 
     def _fit(self, rounds: int) -> None:
         """Fit a policy to the first ``rounds`` rounds, and ask it for its actions."""
@@ -126,4 +124,4 @@ class ContextualBandits(Learner):
         return online, DecisionTreeClassifier
 
     def _child(self, *names: str | int) -> np.random.Generator:
-        return rng.child(self._seed, "learner", "contextualbandits", *names)
+        return rng.child(self.seed, "learner", "contextualbandits", *names)

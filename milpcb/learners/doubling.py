@@ -9,9 +9,10 @@ from milpcb import rng
 from milpcb.contexts import Transductive
 from milpcb.core.checks import whole
 from milpcb.errors import InputError, UnknownNameError, shown
-from milpcb.learners.needs import SUPPLIED
+from milpcb.learners.base import Learner
+from milpcb.learners.needs import SUPPLIED, check_pool
 from milpcb.plugins import injection, registry
-from milpcb.protocols import ContextModel, Learner
+from milpcb.protocols import ContextModel
 from milpcb.types import Floats
 
 
@@ -39,6 +40,8 @@ class Doubling(Learner):
 
     """
 
+    kept = ("_phase", "_spent", "_inner")
+
     def __init__(
         self,
         oracle: Any,
@@ -50,8 +53,8 @@ class Doubling(Learner):
         options: dict[str, Any] | None = None,
         first: int = 1000,
     ) -> None:
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = horizon
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        check_pool(pool)
         self._first = whole("first", first, 1)
         self._name, self._class = inner, registry.load("learner", inner)
         self._asked = injection.arguments(self._class)
@@ -59,7 +62,6 @@ class Doubling(Learner):
             raise InputError(f"options must be a table of {inner}'s own options by name, got {shown(options)}")
         self._options = dict(options or {})
         self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
-        self._seed = seed
         self._check(pool)
         self._spent = 0.0  # oracle errors of finished phases
         self._begin(0)
@@ -95,15 +97,10 @@ class Doubling(Learner):
         """Return those of the learner of this phase, which knows of no phase before; None where it keeps none."""
         return self._inner.estimates()
 
-    def _state(self) -> dict[str, Any]:
-        """Return the phase and the state of its learner."""
-        return {"phase": self._phase, "spent": self._spent, "inner": self._inner.state()}
-
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on in the phase that was saved."""
         self._begin(whole("phase", state["phase"], 0, most=60))
-        self._spent = float(state["spent"])
-        self._inner.restore(state["inner"])
+        super()._restore(state)
 
     def _begin(self, phase: int) -> None:
         self._phase = phase
@@ -112,7 +109,7 @@ class Doubling(Learner):
 
     def _make(self, phase: int) -> Learner:
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
-        supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self._seed, phase)}
+        supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self.seed, phase)}
         try:
             made: Learner = injection.make(self._class, supplied, self._options)
         except InputError as error:

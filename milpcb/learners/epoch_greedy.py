@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from milpcb.learners.base import Learner
 from milpcb.learners.logged_costs import LoggedCosts, luck
-from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
 
 
@@ -27,16 +26,16 @@ class EpochGreedy(Learner):
     oracle : the policy class, opened on the contexts of the pool
     horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
         rounds are played does not depend on it
+    seed : not used
 
     """
 
-    kept = ("_epoch", "_greedy_left")
+    kept = ("_epoch", "_greedy_left", "_log")
     stochastic = True
 
-    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None) -> None:
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         self._log = LoggedCosts(type(self).__name__, oracle)
-        self.n_actions = self._log.n_actions
-        self.horizon = horizon
         self._unit = 2 * self.n_actions * self._log.log_size  # eps_l = sqrt(unit / l)
         self._epoch = 0
         self._greedy_left = 0
@@ -70,12 +69,3 @@ class EpochGreedy(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals()
-
-    def _state(self) -> dict[str, Any]:
-        """Return epoch, greedy rounds left, estimates and policy."""
-        return {**super()._state(), **self._log.state()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        super()._restore(state)
-        self._log.restore(state)

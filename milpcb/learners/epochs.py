@@ -6,10 +6,11 @@ from abc import abstractmethod
 
 import numpy as np
 
-from milpcb.core.checks import check_delta, whole
+from milpcb.core.checks import check_delta
+from milpcb.learners.base import Learner
 from milpcb.learners.low_variance import LowVariance, best_policy, completed, descend, smooth
 from milpcb.learners.needs import require, require_contexts
-from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
 
 
@@ -23,13 +24,14 @@ class EpochLearner(Learner):
 
     kept = ("_mu", "_counts", "_rewards", "_mass", "_table")
     stochastic = True
+    oracle: ValueOracle
 
-    def __init__(self, oracle: ValueOracle, *, delta: float) -> None:
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None, seed: int, delta: float) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "minimise")
         require_contexts(type(self).__name__, oracle)
-        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
+        K = self.n_actions
         self.delta = check_delta(delta)
-        self._oracle = oracle
         self._counts = np.zeros(oracle.n_contexts)
         self._rewards = np.zeros((oracle.n_contexts, K))
         self._mass = np.zeros_like(self._rewards)
@@ -63,9 +65,9 @@ class EpochLearner(Learner):
 
     def _solve(self, t: int) -> None:
         """Find the empirically best policy after ``t`` rounds, and the Q of the next epoch."""
-        least_cost, best = best_policy(self._oracle, -self._rewards)
+        least_cost, best = best_policy(self.oracle, -self._rewards)
         self._mu = self.exploration(t)
         problem = LowVariance(self._counts, self._rewards, -least_cost / t, self._mu, self.slope(t))
-        for mass in descend(problem, self._mass, self._oracle):
+        for mass in descend(problem, self._mass, self.oracle):
             self._mass = mass
         self._table = smooth(completed(self._mass, best), self._mu)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from milpcb import rng
 from milpcb.core.checks import choice, real
+from milpcb.learners.base import Learner
 from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
-from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
 
 Data = Literal["all", "exploration"]
@@ -43,7 +44,7 @@ class EpsilonGreedy(Learner):
 
     """
 
-    kept = ("_training", "_rng")
+    kept = ("_training", "_rng", "_log")
     stochastic = True
 
     def __init__(
@@ -56,12 +57,11 @@ class EpsilonGreedy(Learner):
         data: Data = "all",
         ratio: float = 2.0,
     ) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         self._data = choice("data", data, get_args(Data))
         self._log = LoggedCosts(type(self).__name__, oracle)
-        self.n_actions = K = self._log.n_actions
-        self.horizon = horizon
         if scale is None:
-            scale = float(np.cbrt(K * self._log.log_size / 3))
+            scale = float(np.cbrt(self.n_actions * self._log.log_size / 3))
         self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
         self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
@@ -102,15 +102,6 @@ class EpsilonGreedy(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals()
-
-    def _state(self) -> dict[str, Any]:
-        """Return the time of the next training, estimates, policy and generator."""
-        return {**super()._state(), **self._log.state()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        super()._restore(state)
-        self._log.restore(state)
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""

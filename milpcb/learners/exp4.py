@@ -7,12 +7,13 @@ from typing import Any, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.core.checks import check_confidence, choice, real, whole
+from milpcb.core.checks import check_confidence, choice, real
 from milpcb.errors import InputError
+from milpcb.learners.base import Learner
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.ledger import OWN
-from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
 
@@ -49,6 +50,7 @@ class Exp4(Learner):
     oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
     horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no
         end, and no ``guarantee()``
+    seed : not used
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
     estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
@@ -110,15 +112,15 @@ class Exp4(Learner):
         oracle: WeighingOracle,
         *,
         horizon: int | None = None,
+        seed: int = 0,
         rate: Rate | float | None = None,
         estimates: Estimates = "unbiased",
     ) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         require("exp4", oracle, "action_weights")
         if rate is None:
             rate = "certified" if horizon is None else "fixed"
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self._log_count = max(0.0, oracle.log_derivations)
-        self.horizon = horizon
         self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
         self._squares = 0.0
         self._gaps = 0.0  # Delta, the sum of the d
@@ -224,7 +226,7 @@ class Exp4(Learner):
         return OWN + self.ledger.stakes.index(max(below))
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
+        """Go on with a table of the kind that was saved."""
         self._table = table_for(self.oracle, state["table"])
         super()._restore(state)
         self.rate = self._next_rate(self.played)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.checks import check_delta, whole
+from milpcb.core.checks import check_delta
 from milpcb.errors import InputError
+from milpcb.learners.base import Learner
 from milpcb.learners.needs import EnumeratedOracle, require
-from milpcb.protocols import Learner
 from milpcb.types import Floats
 
 
@@ -27,6 +27,7 @@ class Exp4P(Learner):
     ----------
     oracle : the policy class, opened with kind "enumeration"
     horizon : number of rounds T
+    seed : not used
     delta : the probability, 0 < delta < 1, with which the guarantee may fail
 
     """
@@ -34,9 +35,10 @@ class Exp4P(Learner):
     kept = ("_log_weights", "_q")
     horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, delta: float = 0.05) -> None:
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, delta: float = 0.05) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         require("exp4p", oracle, "enumerate")
-        self.n_actions = K = whole("n_actions", oracle.n_actions, 2)
+        K = self.n_actions
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N - 1): a round reads one row
         n_experts = self._labelings.shape[1] + 1
         rounds = K * horizon

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
+from milpcb.learners.base import Learner
 from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
-from milpcb.protocols import Learner, ValueOracle
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
 
 
@@ -27,20 +26,22 @@ class ExploreThenCommit(Learner):
     ----------
     oracle : the policy class, opened on the contexts of the pool
     horizon : number of rounds T
+    seed : not used
     rounds : number n of uniform rounds, 1 <= n <= T; None takes the n above, rounded up, and at most T. With n = T all
         play is uniform and the oracle is never asked
 
     """
 
+    kept = ("_log",)
     stochastic = True
     horizon: int
 
-    def __init__(self, oracle: ValueOracle, *, horizon: int, rounds: int | None = None) -> None:
+    def __init__(self, oracle: ValueOracle, *, horizon: int, seed: int = 0, rounds: int | None = None) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         self._log = LoggedCosts(type(self).__name__, oracle)
-        self.n_actions = K = self._log.n_actions
-        T = horizon
+        T = self.horizon
         if rounds is None:
-            rounds = min(T, int(np.ceil(np.cbrt(T**2 * K * self._log.log_size / 2))))
+            rounds = min(T, int(np.ceil(np.cbrt(T**2 * self.n_actions * self._log.log_size / 2))))
         self.rounds = whole("rounds", rounds, 1)
         if self.rounds > T:
             raise InputError(f"rounds (n) must be at most the horizon of {T}, got {rounds!r}")
@@ -65,11 +66,3 @@ class ExploreThenCommit(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals()
-
-    def _state(self) -> dict[str, Any]:
-        """Return estimates and the chosen policy."""
-        return self._log.state()
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._log.restore(state)

@@ -11,19 +11,23 @@ from milpcb import rng
 from milpcb.core.checks import choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.learners.base import Learner
+from milpcb.learners.kept import SavedPart
 from milpcb.learners.needs import played_on, require, require_contexts
 from milpcb.learners.noise_laws import LAWS, Noise, spread
 from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.learners.queries import Minimisers, Profiles
-from milpcb.protocols import Learner, Policy, ValueOracle
+from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
 
 
-class FixedNoise:
+class FixedNoise(SavedPart):
     """The leader of a fixed ``epsilon``: plays and learns; the arguments are those of ContextualFTPL, and checked here.
 
     Raises InputError on settings that cannot be.
     """
+
+    kept = ("_past", "_rng")
 
     def __init__(
         self,
@@ -76,15 +80,6 @@ class FixedNoise:
         K, T = self._past.shape[1], cast("int", horizon)
         instability = 2 * self.epsilon * self._stability * K * T
         return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
-
-    def state(self) -> dict[str, Any]:
-        """Return estimates and generator."""
-        return {"past": self._past.tolist(), "rng": rng.freeze(self._rng)}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._past[:] = state["past"]
-        rng.thaw(self._rng, state["rng"])
 
     def _redraws(self, row: int, action: int) -> int:
         """Return J; the M-th redraw counts whatever its outcome, so it is not made."""
@@ -217,6 +212,7 @@ class ContextualFTPL(Learner):
 
     """
 
+    kept = ("_leader",)
     plays_policies = True
     hides_law = True
     oracle: ValueOracle
@@ -235,12 +231,12 @@ class ContextualFTPL(Learner):
         estimates: Estimates = "unbiased",
         queries: Queries = "profile",
     ) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         choice("queries", queries, get_args(Queries))
         choice("noise_on", noise_on, get_args(Place))
         choice("law", law, LAWS)
         optimistic = choice("estimates", estimates, get_args(Estimates)) == "optimistic"
         require(type(self).__name__, oracle, "minimise", *(["profile"] if queries == "profile" else []))
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
         cap = None if cap is None else whole("cap", cap, 1)
         self._leader: AdaptiveNoise | FixedNoise
         if isinstance(epsilon, str):
@@ -296,14 +292,6 @@ class ContextualFTPL(Learner):
     def estimates(self) -> Floats | None:
         """Return the estimates J c e_y, summed by context (m, K), without noise."""
         return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
-
-    def _state(self) -> dict[str, Any]:
-        """Return the leader's state."""
-        return self._leader.state()
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._leader.restore(state)
 
     def _optimism(self, oracle: ValueOracle, horizon: int | None) -> Optimism:
         """Return how estimates are made optimistic, by the ledger's stake too where there is one."""

@@ -10,9 +10,10 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
+from milpcb.learners.base import Learner
 from milpcb.learners.inside import inside
-from milpcb.learners.needs import require
-from milpcb.protocols import ContextModel, Learner
+from milpcb.learners.needs import check_pool, require
+from milpcb.protocols import ContextModel
 from milpcb.types import Floats
 
 ALLOWED = 500.0  # beside what grows with the rounds: what a good learner's certificate is off by chance early on
@@ -53,6 +54,8 @@ class Guarded(Learner):
 
     """
 
+    kept = ("inner", "safe", "looks", "_seen", "_paid", "changed", "_rng")
+
     def __init__(
         self,
         oracle: Any,
@@ -68,8 +71,9 @@ class Guarded(Learner):
         bound: float | Callable[[int], float] | None = None,
         share: float = 0.2,
     ) -> None:
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.horizon = horizon
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        if pool is not None:
+            check_pool(pool)
         self._supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "n_actions": self.n_actions}
         self._supplied |= {"horizon": horizon, "seed": seed}
         self._safe_name, self._safe_options = safe, safe_options
@@ -161,27 +165,12 @@ class Guarded(Learner):
         """Return those of the learner that plays, which knows of no rounds of another."""
         return (self.inner if self.safe is None else self.safe).estimates()
 
-    def _state(self) -> dict[str, Any]:
-        """Return looks, coins and the states of both learners."""
-        return {
-            "inner": self.inner.state(),
-            "safe": None if self.safe is None else self.safe.state(),
-            "looked": [self.looks, self._seen, self._paid],
-            "changed": self.changed,
-            "coins": rng.freeze(self._rng),
-        }
-
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self.inner.restore(state["inner"])
-        looks, seen, paid = state["looked"]
-        self.looks, self._seen, self._paid = whole("looks", looks, 0), float(seen), float(paid)
-        self.changed = None if state["changed"] is None else whole("changed", state["changed"], 0)
-        self.safe = None
-        if self.changed is not None:
-            self.safe = self._make_safe(None if self.horizon is None else self.horizon - self.changed)
-            self.safe.restore(state["safe"])
-        rng.thaw(self._rng, state["coins"])
+        """Go on with the safe learner where that has taken over."""
+        self.safe, self.changed, changed = None, None, state["changed"]
+        if changed is not None:
+            self.safe = self._make_safe(None if self.horizon is None else self.horizon - whole("changed", changed, 0))
+        super()._restore(state)
 
 
 def _function(bound: float | Callable[[int], float] | None, oracle: Any, K: int) -> Callable[[int], float]:

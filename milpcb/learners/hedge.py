@@ -6,9 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import real, whole
+from milpcb.core.checks import real
+from milpcb.learners.base import Learner
 from milpcb.learners.needs import EnumeratedOracle, require
-from milpcb.protocols import Learner
 from milpcb.types import Floats
 
 
@@ -22,6 +22,7 @@ class Hedge(Learner):
     ----------
     oracle : the policy class, opened on all contexts, with kind "enumeration"
     horizon : number of rounds T
+    seed : not used
     rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
 
     """
@@ -30,9 +31,9 @@ class Hedge(Learner):
     kept = ("_totals",)
     horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, rate: float | None = None) -> None:
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, rate: float | None = None) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         require("hedge", oracle, "enumerate")
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
         self._log_size = float(np.log(self._labelings.shape[1]))
         if rate is None:

@@ -25,6 +25,7 @@ class ILoveToConBandits(EpochLearner):
     oracle : the policy class, opened on the contexts of the pool; proves its answers
     horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None:
         no end, and no guarantee
+    seed : not used
     psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as
         well as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
     delta : the chance that the theorem may fail
@@ -32,11 +33,16 @@ class ILoveToConBandits(EpochLearner):
     """
 
     def __init__(
-        self, oracle: ValueOracle, *, horizon: int | None = None, psi: float = PSI, delta: float = 0.05
+        self,
+        oracle: ValueOracle,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        psi: float = PSI,
+        delta: float = 0.05,
     ) -> None:
-        self.horizon = horizon
         self.psi = real("psi", psi, "finite and positive (the theorem has 100)", lambda number: number > 0)
-        super().__init__(oracle, delta=delta)
+        super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
 
     def exploration(self, t: int) -> float:
         """Return mu_m = min(1/(2K), sqrt(d_t / (K t)))."""
@@ -72,4 +78,4 @@ class ILoveToConBandits(EpochLearner):
 
     def _d(self, t: Any) -> Any:
         """Return d_t = log(16 t^2 N / delta)."""
-        return np.log(16.0) + 2 * np.log(t) + self._oracle.log_size - np.log(self.delta)
+        return np.log(16.0) + 2 * np.log(t) + self.oracle.log_size - np.log(self.delta)

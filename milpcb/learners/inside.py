@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from milpcb.errors import InputError, shown
+from milpcb.learners.base import Learner
 from milpcb.plugins import injection, registry
-from milpcb.protocols import Learner
 
 
 def inside(

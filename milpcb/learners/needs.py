@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.plugins import registry
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
@@ -40,6 +40,19 @@ def require(learner: str, oracle: Any, *capabilities: str) -> None:
             raise InputError(
                 f"{learner} asks its oracle to '{capability}', which this one cannot; set oracle = {REMEDY[capability]}"
             )
+
+
+def check_oracle(oracle: Any) -> None:
+    """Raise InputError on what is no oracle."""
+    known = all(hasattr(oracle, name) for name in ("n_contexts", "n_actions", "capabilities"))
+    if isinstance(oracle, type) or not known:
+        raise InputError(f"oracle must be what open_oracle(policies, contexts) returns, got {shown(oracle)}")
+
+
+def check_pool(pool: Any) -> None:
+    """Raise InputError on what is no model of contexts."""
+    if isinstance(pool, type) or not all(hasattr(pool, name) for name in ("attach", "observe", "future")):
+        raise InputError(f"pool must be a model of the contexts, such as FinitePool(contexts), got {shown(pool)}")
 
 
 def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from milpcb import rng
+from milpcb.learners.kept import SavedPart
 from milpcb.types import Floats
 
 
@@ -54,8 +54,10 @@ LAWS: dict[str, Law] = {
 }
 
 
-class Noise:
+class Noise(SavedPart):
     """Vectors (size,) of independent coordinates of one law, from a generator of their own."""
+
+    kept = ("_rng",)
 
     def __init__(self, law: Law, size: int, generator: np.random.Generator) -> None:
         self.law, self._size, self._rng = law, size, generator
@@ -63,14 +65,6 @@ class Noise:
     def draw(self) -> Floats:
         """Return a fresh vector."""
         return self.law.draw(self._rng, self._size)
-
-    def state(self) -> Any:
-        """Return the state of the generator."""
-        return rng.freeze(self._rng)
-
-    def restore(self, state: Any) -> None:
-        """Go on from a saved state."""
-        rng.thaw(self._rng, state)
 
 
 class Spread(NamedTuple):

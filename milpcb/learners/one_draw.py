@@ -8,6 +8,7 @@ future (milpcb/theory/one_draw.md). The totals of few policies change in a round
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -58,22 +59,23 @@ class Future:
         self.since = 0
         self._draw(0, 0)
 
-    def begin(self, past: Floats) -> None:
-        """Take the past estimates (m, K), of which all rows are known."""
+    def begin(self, past: Callable[[], Floats]) -> None:
+        """Take what returns a copy of the past estimates (m, K), of which all rows are known."""
+        self._past = past
         law, ties = self._law, self._law.relaxation.even_ties
         any_of_equals = ties or not getattr(self._oracle, "settles_ties", True)
-        order = None if any_of_equals else partial(_order, law.seed, past.shape[1])
-        self._parts = len(past) + 1.0 if ties else 1.0
-        self.kept = KeptMinimiser(self._oracle, self._totals(past), order, unproved=self._unproved)
+        order = None if any_of_equals else partial(_order, law.seed, self._oracle.n_actions)
+        self._parts = len(past()) + 1.0 if ties else 1.0
+        self.kept = KeptMinimiser(self._oracle, self._totals(), order, unproved=self._unproved)
 
-    def play(self, t: int, row: int, past: Floats, redraw: int | None) -> int | None:
+    def play(self, t: int, row: int, redraw: int | None) -> int | None:
         """Return what the cheapest policy plays on ``row`` in round ``t``, None where no policy was found in time."""
         kept = self.kept
         if redraw is not None and t // redraw != self._block:
             block = t // redraw
             self._draw(block, block * redraw)
             self._go_to(int(np.searchsorted(self._times, t, side="right")))
-            kept.replace(self._totals(past))
+            kept.replace(self._totals())
         if self._next <= t:
             self._pass_by(t)
         if row >= len(kept.costs):
@@ -104,13 +106,13 @@ class Future:
         """Return everything that ``restore`` needs but the past, as plain data."""
         return {"block": self._block, "at": self._at, "since": self.since, **self.kept.state()}
 
-    def restore(self, state: dict[str, Any], past: Floats, redraw: int | None) -> None:
+    def restore(self, state: dict[str, Any], redraw: int | None) -> None:
         """Go on from a saved state: the same future is drawn again."""
         block = int(state["block"])
         self._draw(block, block * redraw if redraw else 0)
         self._go_to(int(state["at"]))
         self.since = int(state["since"])
-        self.kept.restore(state, self._totals(past))
+        self.kept.restore(state, self._totals())
 
     def _draw(self, block: int, first: int) -> None:
         """Draw the rounds after ``first``. Each block has a generator of its own, to be drawn again when restored."""
@@ -134,9 +136,9 @@ class Future:
             self.kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
             self._go_to(self._at + 1)
 
-    def _totals(self, past: Floats) -> Floats:
+    def _totals(self) -> Floats:
         """Return past estimates plus what is left of the draw (m, K), in parts."""
-        totals = past.copy()
+        totals = self._past()
         np.add.at(totals, self._rows[self._at :], self._noise[self._at :])
         return self._parts * totals
 
@@ -180,17 +182,17 @@ class OneDraw:
         self._futures = [Future(law, oracle, number, unproved=unproved) for number in range(futures)]
         self._now = self._futures[0]
 
-    def begin(self, past: Floats) -> None:
-        """Take the past estimates (m, K), once all futures are drawn and all their rows known."""
+    def begin(self, past: Callable[[], Floats]) -> None:
+        """Take what returns a copy of the past estimates (m, K), once all futures are drawn."""
         for future in self._futures:
             future.begin(past)
 
-    def play(self, t: int, row: int, past: Floats) -> int | None:
+    def play(self, t: int, row: int) -> int | None:
         """Return the action that q* is on, None for the uniform distribution."""
         if len(self._futures) > 1:
             self._now = self._futures[int(self._pick.integers(len(self._futures)))]
         now = self._now
-        action = now.play(t, row, past, self._redraw)
+        action = now.play(t, row, self._redraw)
         if self._ties:
             ranks = self._ranks.random(self._n_actions)  # in every round, so that they are the same for all oracles
             if not now.kept.leads_alone(row):
@@ -252,12 +254,12 @@ class OneDraw:
         now = self._futures.index(self._now)
         return {"now": now, "futures": [future.state() for future in self._futures], **generators}
 
-    def restore(self, state: dict[str, Any], past: Floats) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state."""
         rng.thaw(self._pick, state["pick"])
         rng.thaw(self._ranks, state["ranks"])
         for future, kept in zip(self._futures, state["futures"], strict=True):
-            future.restore(kept, past, self._redraw)
+            future.restore(kept, self._redraw)
         self._now = self._futures[state["now"]]
 
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from milpcb.core.checks import check_delta, real, whole
+from milpcb.core.checks import check_delta, real
 from milpcb.errors import InputError
+from milpcb.learners.base import Learner
 from milpcb.learners.low_variance import smooth
-from milpcb.learners.needs import EnumeratedOracle, require
-from milpcb.protocols import ContextModel, Learner
+from milpcb.learners.needs import EnumeratedOracle, check_pool, require
+from milpcb.protocols import ContextModel
 from milpcb.types import Floats, Ints
 
 LARGEST = 60_000
@@ -40,12 +39,13 @@ class PolicyElimination(Learner):
     oracle : the policy class, of kind "enumeration"
     pool : what is known of the contexts
     horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee
+    seed : not used
     delta : the chance that the theorem may fail
     growth : at least 1
 
     """
 
-    kept = ("_solved", "_mu", "_counts", "_table")
+    kept = ("_solved", "_mu", "_counts", "_table", "_alive", "_totals")
     stochastic = True
 
     def __init__(
@@ -54,10 +54,13 @@ class PolicyElimination(Learner):
         pool: ContextModel,
         *,
         horizon: int | None = None,
+        seed: int = 0,
         delta: float = 0.05,
         growth: float = 1.1,
     ) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "enumerate")
+        check_pool(pool)
         pool.attach(oracle, horizon)
         self._labelings = oracle.labelings
         N, m = self._labelings.shape
@@ -66,8 +69,7 @@ class PolicyElimination(Learner):
                 f"policy_elimination goes through all policies every round, at most {LARGEST} of them, "
                 f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.horizon, self.delta = horizon, check_delta(delta)
+        self.delta = check_delta(delta)
         self.growth = real(
             "growth", growth, "finite and at least 1 (P anew in every round)", lambda factor: factor >= 1
         )
@@ -75,13 +77,14 @@ class PolicyElimination(Learner):
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
         self._solved, self._mu = 0, 0.0
         self._counts = np.zeros(m)
-        self._totals = np.zeros(N)  # sums of estimated rewards; -inf once eliminated
+        self._totals = np.zeros(N)  # sums of estimated rewards
+        self._alive = np.ones(N, dtype=bool)
         self._solve(0)
 
     @property
     def survivors(self) -> Ints:
         """Return the numbers of the policies not eliminated."""
-        return np.flatnonzero(np.isfinite(self._totals))
+        return np.flatnonzero(self._alive)
 
     def _act(self, row: int) -> Floats:
         """Return (1 - K mu) P + mu (K,) on the context ``row``."""
@@ -92,7 +95,7 @@ class PolicyElimination(Learner):
         t = self.played + 1
         self._counts[row] += 1
         self._totals += (1.0 - cost) / probability * (self._actions[row] == action)
-        self._totals[self._totals < self._totals.max() - 2 * t * self.width(t)] = -np.inf
+        self._alive &= self._totals >= self._totals[self._alive].max() - 2 * t * self.width(t)
         # While mu is at its cap of 1/(2K) every P will do, the one in play too.
         if t + 1 >= self.growth * self._solved and self.exploration(t + 1) < self._mu:
             self._solve(t)
@@ -116,17 +119,6 @@ class PolicyElimination(Learner):
             return np.inf
         bound = 16 * np.sqrt(self.growth * 2 * self.horizon * self.n_actions * self._log(self.horizon))
         return float(bound + self.delta * self.horizon)
-
-    def _state(self) -> dict[str, Any]:
-        """Return contexts seen, survivors with their totals, and what is played."""
-        left = self.survivors
-        return {**super()._state(), "survivors": left.tolist(), "totals": self._totals[left].tolist()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        super()._restore(state)
-        self._totals[:] = -np.inf
-        self._totals[state["survivors"]] = state["totals"]
 
     def _log(self, t: int) -> float:
         """Return log(1 / delta_t) = log(4 N t^2 / delta)."""

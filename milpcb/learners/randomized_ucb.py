@@ -31,13 +31,13 @@ class RandomizedUCB(EpochLearner):
     ----------
     oracle : the policy class, opened on the contexts of the pool; proves its answers
     horizon : number of rounds T that may be played, None for no end; the algorithm does not use it
+    seed : not used
     delta : the failure chance in the confidence widths
 
     """
 
-    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, delta: float = 0.05) -> None:
-        self.horizon = horizon
-        super().__init__(oracle, delta=delta)
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0, delta: float = 0.05) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
 
     def exploration(self, t: int) -> float:
         """Return mu = min(1/(2K), sqrt(C / (2 K t))), with the C and t of the round after ``t``."""
@@ -49,4 +49,4 @@ class RandomizedUCB(EpochLearner):
 
     def _c(self, t: int) -> float:
         """Return C_t = 2 log(N t / delta)."""
-        return float(2 * (self._oracle.log_size + np.log(t / self.delta)))
+        return float(2 * (self.oracle.log_size + np.log(t / self.delta)))

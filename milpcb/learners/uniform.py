@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.checks import whole
-from milpcb.protocols import Learner
+from milpcb.learners.base import Learner
 from milpcb.types import Floats
 
 
@@ -15,14 +14,16 @@ class Uniform(Learner):
     Parameters
     ----------
     n_actions : K >= 2
+    horizon : number of rounds that may be played, None for no end
+    seed : not used
 
     """
 
     delayed = True
     kept = ()
 
-    def __init__(self, n_actions: int) -> None:
-        self.n_actions = whole("n_actions", n_actions, 2)
+    def __init__(self, n_actions: int, *, horizon: int | None = None, seed: int = 0) -> None:
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         self._q = np.full(n_actions, 1.0 / n_actions)
 
     @property

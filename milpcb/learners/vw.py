@@ -10,7 +10,7 @@ from milpcb import rng
 from milpcb.core.checks import context_array, index, whole
 from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.protocols import Learner
+from milpcb.learners.base import Learner
 from milpcb.types import Floats
 
 # Those of VW's options that decide what is learnt and played. Options that read or write files are left out on purpose:
@@ -48,6 +48,7 @@ class VW(Learner):
     ----------
     contexts : (m, d), what rows are numbers of
     n_actions : K
+    horizon : number of rounds that may be played, None for no end
     seed : of the numbers that VW draws
     arguments : VW's command line, with --cb_explore_adf; options that read or write files are refused
 
@@ -57,15 +58,18 @@ class VW(Learner):
 
     """
 
+    kept = ("_rounds",)
+
     def __init__(
         self,
         contexts: Floats,
         n_actions: int,
         *,
+        horizon: int | None = None,
         seed: int = 0,
         arguments: str = "--cb_explore_adf --squarecb -q xa --interactions xxa",
     ) -> None:
-        self.n_actions = whole("n_actions", n_actions, 2)
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
         self._contexts = context_array(contexts)
         _check(arguments)
         self._command = f"{arguments} --random_seed {rng.child(seed, 'learner', 'vw').integers(2**31)} --quiet"
@@ -84,10 +88,6 @@ class VW(Learner):
         lines[action + 1] = f"0:{cost!r}:{probability!r} {lines[action + 1]}"
         self._vw.learn(lines)
         self._rounds.append([row, action, cost, probability])
-
-    def _state(self) -> dict[str, Any]:
-        """Return all rounds played."""
-        return {"rounds": [list(played) for played in self._rounds]}
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Learn the rounds of a saved state again, from the beginning."""

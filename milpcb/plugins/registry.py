@@ -30,7 +30,7 @@ KINDS: dict[str, Kind] = {
     "relaxation": Kind("relaxation", "milpcb.relaxations.base:Relaxation"),
     "learner": Kind(
         "learner",
-        "milpcb.protocols:Learner",
+        "milpcb.learners:Learner",
         supplied=("oracle", "pool", "contexts", "horizon", "seed", "n_actions", "best"),
     ),
     "environment": Kind("environment", "milpcb.protocols:Environment"),

@@ -7,7 +7,6 @@ times.
 
 from milpcb.constraints import SideConstraint
 from milpcb.protocols.environments import Cache, ContextModel, Environment, Stream
-from milpcb.protocols.learners import Learner
 from milpcb.protocols.oracles import Table, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
@@ -32,7 +31,6 @@ __all__ = [
     "Environment",
     "FoundPolicy",
     "InvertibleEncoding",
-    "Learner",
     "Listing",
     "Objective",
     "Opened",

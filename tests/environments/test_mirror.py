@@ -33,26 +33,23 @@ OWN = '''
 """Learners whose mirror is known by hand."""
 
 import numpy as np
-from milpcb.protocols import Learner
+from milpcb.learners import Learner
 
 
 class Stubborn(Learner):
     """Plays one action until it has cost something, then the next."""
 
+    kept = ("paid",)
+
     def __init__(self, *, n_actions: int):
-        self.n_actions, self.paid = n_actions, 0
+        super().__init__(n_actions=n_actions)
+        self.paid = 0
 
     def _act(self, row):
         return np.eye(self.n_actions)[self.paid % self.n_actions]
 
     def _learn(self, row, action, cost, probability):
         self.paid += int(cost)
-
-    def _state(self):
-        return {"paid": self.paid}
-
-    def _restore(self, state):
-        self.paid = state["paid"]
 
 
 class ByRow(Stubborn):

@@ -258,7 +258,7 @@ def test_estimates_are_those_of_the_ledger() -> None:
     """The sums that the leader follows are by context and action what certificates are made of."""
     learner = adaptive()
     play(learner, 100, 0)
-    assert learner.estimates().tolist() == learner.state()["table"]
+    assert learner.estimates().tolist() == learner.state()["leader"]["table"]
 
 
 def test_a_class_of_one_policy_is_played() -> None:

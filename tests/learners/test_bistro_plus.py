@@ -357,10 +357,10 @@ def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
     assert at.upper < learner_on(policies, 50_000).guarantee() <= learner.guarantee() == at.closed_form
     assert learner_on(policies, 50_000).estimated_guarantee is None
     assert learner_on(policies, 50_000, seed=4, scale="relaxation").estimated_guarantee != at
-    asked = learner._oracle.calls  # type: ignore[attr-defined]
+    asked = learner.oracle.calls  # type: ignore[attr-defined]
     given = learner_on(policies, 50_000, scale=learner.scale)
     assert (transcript(learner, 30)[1] == transcript(given, 30)[1]).all()
-    assert learner._oracle.calls == asked + 30 * 4  # type: ignore[attr-defined]
+    assert learner.oracle.calls == asked + 30 * 4  # type: ignore[attr-defined]
 
 
 def test_a_wrong_value_of_the_relaxation_s_scale_is_refused() -> None:

@@ -10,9 +10,17 @@ import pytest
 
 from milpcb import FinitePool, open_oracle
 from milpcb.bets import proved
-from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpochGreedy, EpsilonGreedy, Exp4, ILoveToConBandits
+from milpcb.learners import (
+    BistroPlus,
+    ContextualFTPL,
+    Doubling,
+    EpochGreedy,
+    EpsilonGreedy,
+    Exp4,
+    ILoveToConBandits,
+    Learner,
+)
 from milpcb.ledger import Ledger
-from milpcb.protocols import Learner
 from policies import FiniteClass
 
 CONTEXTS = np.arange(4.0)[:, None]

@@ -14,9 +14,8 @@ from milpcb import Bandit, blocks, open_oracle
 from milpcb.bets import loss, proved
 from milpcb.blocks import Blocks, least_in_turn
 from milpcb.errors import InputError
-from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Uniform
+from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import Ledger
-from milpcb.protocols import Learner
 from policies import DecisionTrees, FiniteClass
 
 LABELINGS = np.array([[0, 1, 2], [1, 1, 1], [2, 0, 0], [0, 0, 1]])

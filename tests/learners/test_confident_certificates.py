@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from milpcb import Bandit, open_oracle, share_at_most
 from milpcb.bets import STAKES, proved
 from milpcb.errors import InputError
-from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Uniform
+from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.protocols import Learner
 from policies import DecisionTrees, FiniteClass
 
 CONTEXTS = np.arange(4.0)[:, None]

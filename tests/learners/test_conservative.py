@@ -12,9 +12,8 @@ import pytest
 from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
 from milpcb.errors import InputError, OracleInexact
-from milpcb.learners import Conservative, Exp4, Hedge, Uniform
+from milpcb.learners import Conservative, Exp4, Hedge, Learner, Uniform
 from milpcb.plugins import registry
-from milpcb.protocols import Learner
 from milpcb.rng import draw_action
 from policies import FiniteClass
 

@@ -9,10 +9,9 @@ import pytest
 
 from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners import BistroPlus, Doubling, Exp4
+from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
 from milpcb.learners.doubling import phase_seed
 from milpcb.plugins import registry
-from milpcb.protocols import Learner
 from milpcb.types import Floats
 from policies import FiniteClass
 
@@ -47,10 +46,13 @@ def played(learner: Learner, start: int, stop: int) -> Floats:
 class Recorder(Learner):
     """Notes down what it is made with, and how many rounds it plays."""
 
+    kept = ("rounds",)
+    horizon: int
     made: list[Recorder]
 
     def __init__(self, *, horizon: int, seed: int, n_actions: int, gain: float = 1.0) -> None:
-        self.horizon, self.seed, self.n_actions, self.gain, self.rounds = horizon, seed, n_actions, gain, 0
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
+        self.gain, self.rounds = gain, 0
         self.made.append(self)
 
     def _act(self, row: int) -> Floats:
@@ -70,14 +72,6 @@ class Recorder(Learner):
     def oracle_error(self) -> float:
         """Return the number of rounds."""
         return float(self.rounds)
-
-    def _state(self) -> dict[str, Any]:
-        """Return the count."""
-        return {"rounds": self.rounds}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Take the count."""
-        self.rounds = state["rounds"]
 
 
 @pytest.fixture
@@ -194,7 +188,6 @@ def test_a_pool_with_a_fixed_order_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"inner": "uniform"}, "must know a horizon; use 'uniform' as it is"),
         ({"inner": "doubling"}, "use 'doubling' as it is"),
         ({"inner": "hedge"}, "learns from all costs"),
         ({"options": {"nois": "half"}}, "unknown option of 'bistro_plus' 'nois'; did you mean 'noise'"),

@@ -79,7 +79,7 @@ def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
     counts = np.zeros(cap + 1)
     for _ in range(games):
         with_past(learner, [[lead, 0.0]])._learn(0, 0, 0.5, 1.0)
-        counts[round((learner.state()["past"][0][0] - lead) / 0.5)] += 1
+        counts[round((learner.state()["leader"]["past"][0][0] - lead) / 0.5)] += 1
     law = np.array([0.0, *(p * (1 - p) ** (j - 1) for j in range(1, cap)), (1 - p) ** (cap - 1)])
     assert law @ np.arange(cap + 1) == pytest.approx((1 - (1 - p) ** cap) / p)
     for j in range(cap + 1):
@@ -96,7 +96,7 @@ def test_questions_a_round_are_those_of_the_redraws() -> None:
         action = int(learner._act(0).argmax())
         learner._learn(0, action, 1.0, 1.0)
         asked.append(oracle.calls - start)
-        J = round(learner.state()["past"][0][action] - (action == 0))
+        J = round(learner.state()["leader"]["past"][0][action] - (action == 0))
         assert asked[-1] == 1 + min(J, 49)
         most = max(most, J)
     assert most > 5
@@ -116,7 +116,7 @@ def test_estimate_is_the_cost_up_to_the_capped_bias() -> None:
         J = np.empty(games)
         for i in range(games):
             with_past(learner, [[lead, 0.0]])._learn(0, y, c[y], 1.0)
-            J[i] = (learner.state()["past"][0][y] - lead * (y == 0)) / c[y]
+            J[i] = (learner.state()["leader"]["past"][0][y] - lead * (y == 0)) / c[y]
         error = 5 * p[y] * J.std() / np.sqrt(games)
         assert abs(p[y] * J.mean() - (1 - (1 - p[y]) ** cap)) < error
 

@@ -13,8 +13,7 @@ from milpcb import FinitePool, open_oracle
 from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
 from milpcb.errors import InputError
-from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Hedge, Uniform
-from milpcb.protocols import Learner
+from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Hedge, Learner, Uniform
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
@@ -29,7 +28,7 @@ class Stubborn(Learner):
     kept = ()
 
     def __init__(self, n_actions: int, certain: float = 1.0) -> None:
-        self.n_actions = n_actions
+        super().__init__(n_actions=n_actions)
         self._q = np.full(n_actions, (1 - certain) / max(1, n_actions - 1))
         self._q[0] = certain
 

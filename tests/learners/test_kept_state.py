@@ -10,7 +10,7 @@ import pytest
 
 from milpcb import rng
 from milpcb.errors import InputError
-from milpcb.protocols import Learner
+from milpcb.learners import Learner
 from milpcb.types import Floats
 
 
@@ -20,7 +20,7 @@ class Drawing(Learner):
     kept: Any = ("_count", "sums", "_seen", "_rng")
 
     def __init__(self) -> None:
-        self.n_actions = 2
+        super().__init__(n_actions=2)
         self._count, self.sums, self._seen, self._rng = 0, np.zeros((2, 2)), list[int](), rng.child(0, "drawing")
 
     def _act(self, row: int) -> Floats:
@@ -71,6 +71,6 @@ def test_what_does_not_fit_is_refused(spoilt: dict[str, Any]) -> None:
 
 
 def test_whoever_names_no_state_is_asked_for_it() -> None:
-    """A learner without kept, and without a state of its own making, is not saved as if it had none."""
+    """A learner without kept is not saved as if it had no state."""
     with pytest.raises(InputError, match="does not name its state: set kept"):
         Forgetful().state()

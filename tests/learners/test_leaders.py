@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, open_oracle
+from milpcb.learners import Learner
 from milpcb.plugins import registry
-from milpcb.protocols import Learner
 from policies import FiniteClass
 
 CONTEXTS = np.arange(4.0)[:, None]

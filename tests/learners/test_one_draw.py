@@ -12,9 +12,8 @@ import pytest
 from milpcb import FinitePool, Sampler, Transductive, open_oracle
 from milpcb.contexts import Empirical
 from milpcb.errors import InputError, OracleInexact
-from milpcb.learners import BistroPlus
+from milpcb.learners import BistroPlus, Learner
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.protocols import Learner
 from milpcb.relaxations.game import mix
 from milpcb.rng import draw_action
 from policies import DecisionTrees, FiniteClass

@@ -67,8 +67,8 @@ def test_solvers_play_alike(solver: str) -> None:
 def test_k_plus_one_questions_each_one_unit_cheaper() -> None:
     """The loop asks psi_0, then psi_i with one unit less on action i of the current context, and puts it back."""
     learner, asked = learner_on(TREES), []
-    value = learner._oracle.value
-    learner._oracle.value = lambda costs: (asked.append(costs.copy()), value(costs))[1]  # type: ignore[method-assign]
+    value = learner.oracle.value
+    learner.oracle.value = lambda costs: (asked.append(costs.copy()), value(costs))[1]  # type: ignore[method-assign]
     learner.act(3)
     assert len(asked) == 4
     for i, costs in enumerate(asked[1:]):
@@ -89,9 +89,9 @@ def test_one_minimiser_follows_each_leader_equally_often() -> None:
         learner._costs[:] = rng.integers(-1, 2, (5, 3))
         listed._costs[:] = learner._costs
         ranks[:] = list(permutations(range(3)))
-        calls = learner._oracle.calls  # type: ignore[attr-defined]
+        calls = learner.oracle.calls  # type: ignore[attr-defined]
         q_star = np.mean([learner._ask_argmin(2).q_star for _ in range(6)], axis=0)
-        assert learner._oracle.calls == calls + 6  # type: ignore[attr-defined]
+        assert learner.oracle.calls == calls + 6  # type: ignore[attr-defined]
         assert q_star == pytest.approx(listed._ask_profile(2).q_star)
         ties += q_star.max() < 1
     assert 5 < ties < 55
@@ -194,7 +194,7 @@ def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
     """Hits that are taken off are part of the estimates, with their sign."""
     learner = learner_on(CLASSES["finite_class"])
     learner._past[:, 2] = -1
-    assert learner._oracle.minimise(learner.estimates()).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
+    assert learner.oracle.minimise(learner.estimates()).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Uniform
+from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.learners.exp4 import _gap
-from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
 from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl

@@ -12,7 +12,7 @@ from milpcb.experiments.run.loop import Tally, play
 from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import Cell
 from milpcb.experiments.study.worlds import World
-from milpcb.protocols import Learner
+from milpcb.learners import Learner
 from milpcb.types import Floats, Ints
 
 SLICE = 1024  # rounds between two calls of ``tick``

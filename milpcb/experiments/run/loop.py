@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 
 from milpcb.experiments.run.live import LiveStream
-from milpcb.protocols import Learner, Stream
+from milpcb.learners import Learner
+from milpcb.protocols import Stream
 from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 

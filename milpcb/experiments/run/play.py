@@ -18,10 +18,11 @@ from milpcb.experiments.run.loop import checkpoints
 from milpcb.experiments.run.play_results import Played, Plays
 from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.progress_line import ProgressLine
+from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
-from milpcb.protocols import ContextModel, Environment, Learner, Opened, PolicyClass, Stream, open_class
+from milpcb.protocols import ContextModel, Environment, Opened, PolicyClass, Stream, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints
 

@@ -12,9 +12,10 @@ from milpcb import rng
 from milpcb.errors import OracleInexact
 from milpcb.experiments.run.live import LiveStream
 from milpcb.experiments.run.loop import Tally, play, play_live
+from milpcb.learners import Learner
 from milpcb.ledger import Certificate, Minimiser
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Learner, Stream
+from milpcb.protocols import Stream
 
 
 class LearnerPlayer:

@@ -16,6 +16,7 @@ from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
 from milpcb.experiments.study.cells import Cell, Task
 from milpcb.experiments.study.sections import Component, LearnerSection
+from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, local_classes, registry
@@ -23,7 +24,6 @@ from milpcb.protocols import (
     Cache,
     ContextModel,
     Environment,
-    Learner,
     Opened,
     PolicyClass,
     Stream,

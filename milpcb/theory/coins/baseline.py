@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.bets import Floor
-from milpcb.learners import Conservative, Exp4
-from milpcb.protocols import Learner
-from milpcb.protocols.learners import Aside
+from milpcb.learners import Conservative, Exp4, Learner
+from milpcb.learners.base import Aside
 from milpcb.theory.coins.confidence import worst_chance
 from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from milpcb.theory.coins.trees import Node, tree
@@ -128,8 +127,11 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
 class OneRoundLate(Learner):
     """Hands each cost to the learner inside when that of the next round is known."""
 
+    kept = ("_waiting", "_inner")
+
     def __init__(self, inner: Learner) -> None:
-        self._inner, self.n_actions = inner, inner.n_actions
+        super().__init__(n_actions=inner.n_actions)
+        self._inner = inner
         self._waiting: list[list[Any]] = []  # rounds of the learner inside that were put aside, the actions and costs
 
     def _act(self, row: int) -> Floats:
@@ -147,15 +149,6 @@ class OneRoundLate(Learner):
             known = Aside(*aside)
             self._inner.take_up(known)
             self._inner.learn(known.row, played, paid, known.q[played])
-
-    def _state(self) -> dict[str, Any]:
-        """Return what waits, and the learner inside."""
-        return {"waiting": self._waiting, "inner": self._inner.state()}
-
-    def _restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        self._waiting = [list(entry) for entry in state["waiting"]]
-        self._inner.restore(state["inner"])
 
 
 PROMISING = [Promising("baseline"), Promising("baseline, one round late", late=True)]

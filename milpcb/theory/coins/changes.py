@@ -18,9 +18,8 @@ import numpy as np
 
 from milpcb.bets import loss
 from milpcb.blocks import Blocks
-from milpcb.learners import Uniform
+from milpcb.learners import Learner, Uniform
 from milpcb.ledger import Ledger
-from milpcb.protocols import Learner
 from milpcb.theory.coins.confidence import Statement, optimistic, worst_chance
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame

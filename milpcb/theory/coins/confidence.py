@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.learners import Exp4
+from milpcb.learners import Exp4, Learner
 from milpcb.ledger import OWN, Ledger
-from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import CoinGame
 from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4

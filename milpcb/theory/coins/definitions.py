@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.learners import Learner
 from milpcb.ledger import OWN
-from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
 

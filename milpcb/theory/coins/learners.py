@@ -8,12 +8,11 @@ from functools import partial
 from typing import Any
 
 from milpcb.contexts import FinitePool
-from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4
+from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4, Learner
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.noise_laws import Spread
 from milpcb.learners.queries import Profiles
 from milpcb.ledger import Minimiser
-from milpcb.protocols import Learner
 from milpcb.theory.coins.definitions import (
     Definition,
     Make,

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from milpcb.learners import Learner
 from milpcb.ledger import Minimiser
-from milpcb.protocols import Learner
 from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from milpcb.protocols import Learner
+from milpcb.learners import Learner
 from milpcb.theory.coins.definitions import Definition, largest_difference, least_excess
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import CoinGame

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb.experiments.run.loop import Tally, checkpoints, play
-from milpcb.protocols import Learner
+from milpcb.learners import Learner
 from milpcb.rng import draw_action
 
 T = 12
@@ -18,9 +18,10 @@ Q = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
 class FakeLearner(Learner):
     """Plays Q[row] and writes down all it is told."""
 
-    n_actions = 3
+    kept = ()
 
     def __init__(self):
+        super().__init__(n_actions=3)
         self.told = []
 
     def _act(self, row):
@@ -30,13 +31,6 @@ class FakeLearner(Learner):
     def _learn(self, row, action, cost, probability):
         """Note the round."""
         self.told.append((row, action, cost, probability))
-
-    def _state(self):
-        """Return nothing."""
-        return {}
-
-    def _restore(self, state):
-        """Restore nothing."""
 
 
 class Onlooker(FakeLearner):

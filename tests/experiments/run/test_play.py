@@ -17,9 +17,8 @@ from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.learners import Exp4, Uniform
+from milpcb.learners import Exp4, Learner, Uniform
 from milpcb.oracles import open_oracle
-from milpcb.protocols import Learner
 from policies import DecisionTrees, Halfspaces
 
 TREES = DecisionTrees(n_actions=2, depth=1)
@@ -318,20 +317,17 @@ def test_a_learner_of_ones_own():
     class First(Learner):
         """Plays action 0."""
 
+        kept = ()
+
         def __init__(self, *, n_actions: int, sure: float = 1.0):
-            self.n_actions, self.sure = n_actions, sure
+            super().__init__(n_actions=n_actions)
+            self.sure = sure
 
         def _act(self, row):
             del row
             return np.array([self.sure, 1 - self.sure])
 
         def _learn(self, row, action, cost, probability):
-            pass
-
-        def _state(self):
-            return {}
-
-        def _restore(self, state):
             pass
 
     plays = milpcb.play(Fixed(), {"first": First, "half": {"name": First, "sure": 0.5}}, 20, policies=TREES)

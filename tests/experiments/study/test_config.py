@@ -189,7 +189,7 @@ LIMITS = {
     "a foreign class for a learner": (
         '"bistro_plus"',
         '"click:Command"',
-        "does not inherit from milpcb.protocols:Learner",
+        "does not inherit from milpcb.learners:Learner",
     ),
     "no module": ('"planted"', '":edit"', "write module:Class"),
     "no class": ('"planted"', '"click:"', "write module:Class"),

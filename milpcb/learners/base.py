@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, shown
+from milpcb.learners.kept import restore_into, state_of
+from milpcb.learners.needs import check_oracle
 from milpcb.ledger import Ledger
-from milpcb.protocols.arguments import checked_constructor, restore_into, state_of
 from milpcb.protocols.certified import Certified
+from milpcb.rng import check_seed
 from milpcb.types import Floats
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
@@ -32,11 +33,11 @@ class Aside(NamedTuple):
 class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
-    An algorithm is a subclass with ``_act`` and ``_learn``. ``kept`` names the attributes that change from round to
-    round (see arguments.py); where that is not enough, define ``_state`` and ``_restore``. The public methods are those
-    of this class: they check every call, so that no algorithm does. Nothing of this class need be called by a
-    constructor. What ``_act`` leaves in ``note``, as plain data, is there again in the ``_learn`` or ``_give_up`` of
-    its round.
+    An algorithm is a subclass with ``_act`` and ``_learn``, whose constructor calls this one. ``kept`` names the
+    attributes that change from round to round; a saved state holds them (see milpcb.learners.kept). Where parts must be
+    made anew before or after they are read back, define ``_restore`` too. The public methods are those of this class:
+    they check every call, so that no algorithm does. What ``_act`` leaves in ``note``, as plain data, is there again in
+    the ``_learn`` or ``_give_up`` of its round.
 
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
@@ -46,10 +47,21 @@ class Learner(Certified, ABC):
     declares ``hides_law`` draws within ``_act``: its q is of what is left to draw, and nobody knows the law before.
 
     The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
-    ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. Two of them become
-    attributes before the constructor runs: ``oracle``, whose contexts the rows are numbers of and who is asked for
-    certificates, and ``horizon``, the number of rounds that may be played, None where there is no end. ``played``
-    counts finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
+    ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. ``played`` counts
+    finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on the contexts that rows are numbers of; certificates are asked of it. None for
+        learners that have none
+    n_actions : K >= 2; None takes the oracle's
+    horizon : number of rounds that may be played, None for no end
+    seed : non-negative integer, which becomes an attribute
+
+    Raises
+    ------
+    InputError
+
     """
 
     full_information: ClassVar[bool] = False
@@ -58,25 +70,32 @@ class Learner(Certified, ABC):
     plays_policies: ClassVar[bool] = False
     hides_law: ClassVar[bool] = False
     n_actions: int
-    horizon: int | None = None
+    horizon: int | None
+    seed: int
     played: int = 0
     late: bool = False  # in ``_learn``: whether others were learnt since the round's ``_act``
     _before: int = 0  # of a late round: how many were finished when it began
     note: Any = None  # what ``_act`` keeps for the end of its round; None of a round that was taken over
     kept: ClassVar[tuple[str, ...] | None] = None
     _aside: int = 0  # rounds put aside
-    _given: Mapping[str, Any] = MappingProxyType({})  # the options that the constructor was called with
-    _turn: tuple[int, list[float]] | None = None  # row and q of the round that has begun
+    _turn: tuple[int, list[float]] | None = (-1, [])  # row and q of the round that has begun; none before __init__
     _learnt: tuple[int, float] | None = None  # its action and cost, once learnt, where all costs are still to be shown
 
-    def __new__(cls, *_arguments: Any, **_named: Any) -> Self:
-        """Return a learner with an empty ledger, so that constructors need not call one of this class."""
-        made = super().__new__(cls)
-        made.ledger = Ledger()
-        return made
+    def __init__(
+        self, oracle: Any = None, *, n_actions: int | None = None, horizon: int | None = None, seed: int = 0
+    ) -> None:
+        if oracle is not None or n_actions is None:
+            check_oracle(oracle)
+        self.oracle = oracle
+        self.n_actions = whole("n_actions", oracle.n_actions if n_actions is None else n_actions, 2)
+        self.horizon = None if horizon is None else whole("horizon", horizon, 1)
+        self.seed = check_seed(seed)
+        self.ledger = Ledger()
+        self.ledger.blocks.plan(self.horizon)
+        self._turn = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Put the checks of arguments before the constructor; raises InputError where a public method is overridden."""
+        """Raise InputError where a class overrides a public method of the rounds."""
         super().__init_subclass__(**options)
         for name in ("act", "learn", "learn_all", "state", "restore"):
             if name in vars(cls):
@@ -84,12 +103,10 @@ class Learner(Certified, ABC):
                     f"learner {cls.__name__} defines {name}: name it _{name}; "
                     f"the public {name} is the base class's, which checks the call and then calls _{name}"
                 )
-        if "__init__" in vars(cls):
-            cls.__init__ = checked_constructor(cls.__init__)  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        options = "".join(f"{name} = {shown(value)}, " for name, value in self._given.items())
-        return f"<{type(self).__name__}: {options}{self.played} rounds played>"
+        horizon = "" if self.horizon is None else f" of {self.horizon}"
+        return f"<{type(self).__name__}: {self.n_actions} actions, {self.played}{horizon} rounds played>"
 
     @property
     def least_chance(self) -> float:
@@ -128,12 +145,8 @@ class Learner(Certified, ABC):
         del before
         raise InputError(f"{type(self).__name__} cannot go on with another action; take 'exp4', or 'uniform'")
 
-    def _state(self) -> dict[str, Any]:
-        """Return everything that ``_restore`` needs to go on bit-identically, as plain data (JSON-able)."""
-        return state_of(self, self._declared())
-
     def _restore(self, state: dict[str, Any]) -> None:
-        """Continue from what ``_state`` returned on a learner made with the same arguments."""
+        """Read back what ``kept`` names, on a learner made with the same arguments; ``state`` has it by name."""
         restore_into(self, self._declared(), state)
 
     # ----------------------------------------------------------------- the rounds
@@ -145,7 +158,7 @@ class Learner(Certified, ABC):
         algorithm returns no distribution.
         """
         if self._turn is not None:
-            raise InputError(f"{self._round()} is not over: call {self._due()} before the next act()")
+            raise InputError(self._not_over())
         m = None if self.oracle is None else self.oracle.n_contexts
         if type(row) is not int or row < 0 or (m is not None and row >= m):
             row = index("row", row, m)
@@ -297,7 +310,7 @@ class Learner(Certified, ABC):
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note, self._before]
         kept = {"played": self.played, "turn": turn, "aside": self._aside, "ledger": self.ledger.state()}
-        return {"learner": type(self).__name__, **kept, **self._state()}
+        return {"learner": type(self).__name__, **kept, **state_of(self, self._declared())}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what ``state`` returned on a learner made with the same arguments.
@@ -334,9 +347,16 @@ class Learner(Certified, ABC):
         if self.kept is None:
             raise InputError(
                 f"learner {type(self).__name__} does not name its state: set kept = (...), the names of the attributes "
-                "that change from round to round, () where there are none, or define _state and _restore"
+                "that change from round to round, () where there are none"
             )
         return self.kept
+
+    def _not_over(self) -> str:
+        """Return why no round may begin now."""
+        if "ledger" not in vars(self):
+            name = type(self).__name__
+            return f"{name} is not made: let its __init__ call super().__init__(oracle, horizon=horizon) first"
+        return f"{self._round()} is not over: call {self._due()} before the next act()"
 
     def _round(self) -> str:
         return f"round {self.played + 1} of {type(self).__name__}"
