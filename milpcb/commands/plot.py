@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
 
 KINDS = ("png", "svg", "pdf")
+PAGE = "html"
 Picture = tuple[Path, bytes, str]  # path, bytes, caption
 
 
@@ -27,6 +28,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.option("--figure", "figures", multiple=True, help="Its name, or all for those that apply [default: regret].")
 @click.option("--learners", help="Only these, by their labels, separated by commas.")
 @click.option("--format", "formats", multiple=True, type=click.Choice(KINDS), help="Of the files [default: png, svg].")
+@click.option("--interactive", is_flag=True, help="Pages to click on, with values under the pointer, as .html files.")
 @click.option("--width", type=click.FloatRange(2, 20), help="For a paper: so many inches wide, without a title.")
 @click.option("--font-size", type=click.FloatRange(6, 20), help="For a paper: of the smallest letters [default: 8].")
 @click.option("--xlabel", help="For a paper: label of the horizontal axes.")
@@ -35,7 +37,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
     "--out",
     "target",
     type=click.Path(path_type=Path),
-    help="Folder for the pictures, or a file that ends in .png, .svg or .pdf [default: the first directory].",
+    help="Folder for the pictures, or a file that ends in .png, .svg, .pdf or .html [default: the first directory].",
 )
 def plot(
     directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None, **form: Any
@@ -46,6 +48,8 @@ def plot(
     all. With --width, --font-size or a label figures are drawn for a paper: 3.4 inches wide, letters as text in svg
     and pdf, what lines and bands are on standard output for the caption.
     """
+    if form["interactive"] and (form["formats"] or _is_for_paper(form)):
+        raise InputError("--interactive makes pages: leave out --format and what is for a paper, or --interactive")
     names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:
         print_remarks(directory)
@@ -55,6 +59,10 @@ def plot(
             out.print(f"caption: {caption}")
 
 
+def _is_for_paper(form: Mapping[str, Any]) -> bool:
+    return any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
+
+
 def _pictures(results: Results, names: list[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
     """Yield each picture: its path, its bytes, and the caption of a figure for a paper, with the first of its files.
 
@@ -62,20 +70,25 @@ def _pictures(results: Results, names: list[str], target: Path, form: Mapping[st
     """
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
+    from milpcb.experiments.results.figures.interactive import interactive_page
     from milpcb.experiments.results.figures.paper import LETTERS, WIDTH, PaperForm, draw_for, only
 
+    for_paper = _is_for_paper(form)
     results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])
-    kinds, is_file = list(form["formats"]) or list(FORMATS), target.suffix[1:] in KINDS and not target.is_dir()
-    if is_file:
-        kinds = list(form["formats"]) or [target.suffix[1:]]
-    for_paper = any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
+    kinds = [PAGE] if form["interactive"] else list(form["formats"])
+    is_file = target.suffix[1:] in (*KINDS, PAGE) and not target.is_dir()
+    kinds = kinds or ([target.suffix[1:]] if is_file else list(FORMATS))
     paper = PaperForm(form["width"] or WIDTH, form["font_size"] or LETTERS, form["xlabel"], form["ylabel"])
     drawings = list(draw_for(paper, results, names) if for_paper else figures.draw(results, names))
     if is_file and (len(drawings) > 1 or kinds != [target.suffix[1:]]):
         raise InputError(f"{target} is one file; name one figure and no other --format, or a folder as --out")
     for drawing in drawings:
         caption = drawing.caption if for_paper else ""
-        found = render(drawing.figure, kinds, caption=caption, dpi=600 if for_paper else 150, as_text=for_paper)
+        found = (
+            {PAGE: interactive_page(drawing, results.looks)}
+            if kinds == [PAGE]
+            else render(drawing.figure, kinds, caption=caption, dpi=600 if for_paper else 150, as_text=for_paper)
+        )
         for number, (kind, content) in enumerate(found.items()):
             yield target if is_file else target / f"{drawing.name}.{kind}", content, caption if number == 0 else ""
 

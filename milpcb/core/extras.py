@@ -18,6 +18,7 @@ MODULES = {
         "tomli_w",
     },
     "learn": {"narwhals", "polars", "sklearn"},
+    "interactive": {"plotly"},
     "vw": {"vowpalwabbit"},
     "coba": {"coba"},
     "contextualbandits": {"contextualbandits"},

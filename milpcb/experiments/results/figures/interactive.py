@@ -1,0 +1,182 @@
+"""A figure as a page of Plotly's: values under the pointer, a click on a name hides it, zoom; it needs no network.
+
+What is drawn is read off the figure, so that every figure can be looked at in this way and none is drawn twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+import numpy as np
+from matplotlib.collections import Collection, LineCollection
+from matplotlib.colors import to_hex, to_rgba
+from matplotlib.patches import Rectangle
+
+from milpcb.core.decimals import THIN
+from milpcb.core.extras import needs
+from milpcb.core.surroundings import plain
+from milpcb.experiments.results.figures.drawing import Drawing
+from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.words import sentences
+
+FEW = 20  # points of a line, each of which has its mark
+NONE = ("None", "none", "", " ")  # matplotlib's words for no line and for no mark
+PIXELS = 96  # per inch
+SYMBOLS = {
+    "o": "circle", "s": "square", "^": "triangle-up", "D": "diamond", "v": "triangle-down", "P": "cross", "X": "x",
+    "<": "triangle-left", ">": "triangle-right", "p": "pentagon", "*": "star", "h": "hexagon", "d": "diamond-tall",
+    "H": "hexagon2", "8": "octagon",
+}  # fmt: skip  # Plotly's names of matplotlib's markers
+OPTIONS = {"displaylogo": False, "responsive": True}
+FONT = "sans-serif"
+Trace = dict[str, Any]
+
+
+@plain()
+def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
+    """Return a page with the figure; of its texts those of axes, the names of learners and the caption are kept.
+
+    A mark is a learner's by its colour; learners of one colour share a name. Raises ExtraMissingError without Plotly.
+    """
+    with needs("interactive", "a figure to click on"):
+        from plotly.graph_objects import Figure
+        from plotly.io import to_html
+    drawing.figure.canvas.draw()  # it places the axes
+    title = drawing.figure.get_suptitle() or drawing.heading
+    panels = [axes for axes in drawing.figure.axes if axes.axison]
+    layout: dict[str, Any] = {
+        "title": escape(title), "hovermode": "closest", "template": "none", "font": {"family": FONT},
+        "height": round(PIXELS * drawing.figure.get_figheight() + 60), "annotations": [],
+        "margin": {"t": 60, "r": 10}, "separators": f".{THIN}",
+    }  # fmt: skip
+    names = _names(looks)
+    traces: list[Trace] = []
+    room = np.array([axes.get_position().extents for axes in panels])
+    low, high = room[:, :2].min(axis=0), room[:, 2:].max(axis=0)
+    for number, axes in enumerate(panels, 1):
+        ends = axes.get_position().extents
+        domain = (np.clip((ends[:2] - low) / (high - low), 0, 1), np.clip((ends[2:] - low) / (high - low), 0, 1))
+        layout |= _axes(drawing, axes, number, domain)
+        layout["annotations"] += _headings(axes, domain)
+        traces += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _traces(axes, names)]
+    page = to_html(Figure(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
+    words = sentences("" if drawing.alt in drawing.caption else drawing.alt, drawing.caption)
+    head = f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title></head>'
+    page = page.replace("</head>", head, 1).replace("<html>", '<!doctype html>\n<html lang="en">', 1)
+    style = f"font-family: {FONT}; max-width: 60em; margin: 1em 2em"
+    return page.replace("</body>", f'<p style="{style}">{escape(words)}</p></body>').encode()
+
+
+def _names(looks: Mapping[str, Look]) -> dict[str, str]:
+    """Return the names by their colours."""
+    found: dict[str, list[str]] = {}
+    for name, look in looks.items():
+        found.setdefault(look.colour.lower(), []).append(name)
+    return {colour: ", ".join(names) for colour, names in found.items()}
+
+
+def _axes(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) -> dict[str, Any]:
+    """Return the layout of the two axes of a panel."""
+    shared = drawing.figure.get_supylabel() if domain[0][0] < 0.01 else ""
+    found = {}
+    for place, (letter, own, label) in enumerate(
+        (("x", axes.xaxis, axes.get_xlabel()), ("y", axes.yaxis, axes.get_ylabel() or shared))
+    ):
+        log = own.get_scale() == "log"
+        ends = np.log10(own.get_view_interval()) if log else np.array(own.get_view_interval())
+        ends = ends[::-1] if own.get_inverted() else ends
+        axis: dict[str, Any] = {
+            "domain": [float(end[place]) for end in domain], "range": ends.tolist(), "type": "log" if log else "linear",
+            "title": {"text": escape(label)}, "anchor": f"{'y' if letter == 'x' else 'x'}{number}", "automargin": True,
+            "zeroline": False, "gridcolor": "#ddd", "tickformat": ",", "hoverformat": ",.4~r",
+        }  # fmt: skip
+        texts = [tick.get_text() for tick in own.get_ticklabels()]
+        if any(not _is_number(text) for text in texts if text):  # names, not numbers
+            axis |= {"tickvals": list(map(float, own.get_ticklocs())), "ticktext": [escape(text) for text in texts]}
+        found[f"{letter}axis{number}"] = axis
+    return found
+
+
+def _is_number(text: str) -> bool:
+    plain_text = text.translate({0x2212: "-", 0x202F: None, 0x2009: None, ord("%"): None}).replace(" ", "")
+    try:
+        float(plain_text)
+    except ValueError:
+        return False
+    return True
+
+
+def _headings(axes: Any, domain: tuple[Any, Any]) -> Iterator[dict[str, Any]]:
+    """Yield what is written above a panel."""
+    if text := axes.get_title(loc="left"):
+        where = {"x": float(domain[0][0]), "y": float(domain[1][1]), "xref": "paper", "yref": "paper"}
+        yield {"text": escape(text), "showarrow": False, "xanchor": "left", "yanchor": "bottom", **where}
+
+
+def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:
+    """Yield bands and bars, then lines and marks, those of a learner under its name."""
+    for artist in axes.collections:
+        if not isinstance(artist, LineCollection):
+            yield from _areas(axes, artist, names)
+    for patch in axes.patches:
+        if isinstance(patch, Rectangle) and patch.get_fill():
+            yield _bar(axes, patch, names)
+    for line in axes.lines:
+        yield _line(axes, line, names)
+
+
+def _line(axes: Any, line: Any, names: Mapping[str, str]) -> Trace:
+    points, colour = np.asarray(line.get_xydata(), float), to_hex(line.get_color())
+    if line.get_transform() != axes.transData:  # it is across the panel
+        points = axes.transData.inverted().transform(line.get_transform().transform(points))
+    marker, style = str(line.get_marker()), line.get_linestyle()
+    marked, joined = marker not in NONE and len(points) <= FEW, style not in NONE and len(points) > 1
+    dash = "solid" if style == "-" else "dot"
+    return {
+        "type": "scatter", "x": points[:, 0].tolist(), "y": points[:, 1].tolist(), **_named(colour, names),
+        "mode": "+".join(["lines"] * joined + ["markers"] * marked) or "none",
+        "line": {"color": colour, "width": line.get_linewidth() * PIXELS / 72, "dash": dash},
+        "marker": {"color": colour, "size": 9, "symbol": SYMBOLS.get(marker, "line-ns-open")},
+    }  # fmt: skip
+
+
+def _areas(axes: Any, artist: Collection, names: Mapping[str, str]) -> Iterator[Trace]:
+    colours = artist.get_facecolor()
+    if not len(colours) or artist.get_transform() != axes.transData:
+        return
+    for path in artist.get_paths():
+        yield _area(path.vertices, colours[0], names) | {"hoverinfo": "skip"}
+
+
+def _bar(axes: Any, patch: Any, names: Mapping[str, str]) -> Trace:
+    corners = axes.transData.inverted().transform(patch.get_window_extent().corners())[[0, 1, 3, 2]]
+    words = f"{patch.get_width():.4g}"
+    return _area(corners, patch.get_facecolor(), names) | {"hoveron": "fills", "hoverinfo": "name+text", "text": words}
+
+
+def _area(corners: Any, colour: Any, names: Mapping[str, str]) -> Trace:
+    red, green, blue, alpha = to_rgba(colour)
+    fill = f"rgba({round(255 * red)},{round(255 * green)},{round(255 * blue)},{alpha:.2f})"
+    x, y = (np.asarray(corners, float)[:, place].tolist() for place in (0, 1))
+    style = {"mode": "lines", "line": {"width": 0}, "fill": "toself", "fillcolor": fill}
+    return {"type": "scatter", "x": x, "y": y, **style, **_named(to_hex(colour, keep_alpha=False), names)}
+
+
+def _named(colour: str, names: Mapping[str, str]) -> Trace:
+    """Return under which name of the legend something is drawn, if under any."""
+    name = names.get(colour.lower())
+    if name is None:
+        return {"hoverinfo": "skip"}
+    return {"name": escape(name), "legendgroup": name, "hoverlabel": {"namelength": -1}}
+
+
+def _with_legend(traces: list[Trace]) -> list[Trace]:
+    """Show each name once: with a line of it where there is one, else with whatever is drawn first."""
+    first: dict[str, int] = {}
+    for wanted in ("scatter", "fill"):
+        for place, trace in enumerate(traces):
+            if "legendgroup" in trace and ("fill" in trace) == (wanted == "fill"):
+                first.setdefault(trace["legendgroup"], place)
+    return [{**trace, "showlegend": place in first.values()} for place, trace in enumerate(traces)]
