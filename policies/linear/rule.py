@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from math import ceil
 from types import MappingProxyType
@@ -20,24 +19,13 @@ from milpcb.data.columns import Number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 from policies.exports import Decision, Reaches, Term, chain_of
+from policies.linear import printed
+from policies.linear.printed import TITLE
 from policies.names import Names
 from policies.scores import ScoreRule, weighted_sum
 
 # The cut points that turn a column into points, or None for a column of integers, which is taken as it is.
 Steps = tuple[tuple[float, ...] | None, ...]
-
-
-# Of a score card, a sheet of A4.
-STYLE = """
-@page { size: A4; margin: 18mm }
-body { font: 12pt/1.35 sans-serif; color: #000; background: #fff; max-width: 174mm; margin: 18mm auto }
-h1 { font-size: 16pt; margin: 0 0 4mm } p { margin: 2mm 0 }
-table { border-collapse: collapse; width: 100%; margin: 0 0 6mm }
-td, th { border: 0.3mm solid #000; padding: 1.5mm 2.5mm }
-th { text-align: left } td.points, th.points { text-align: right; width: 22mm } td.box { width: 22mm }
-tr { break-inside: avoid } thead { display: table-header-group } .note { font-size: 9pt }
-@media print { body { margin: 0; max-width: none } }
-"""
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,7 +62,7 @@ class LinearRule(ScoreRule):
         return chain_of(reached, range(len(self.cuts), -1, -1))
 
     def card(self, labels: Mapping[str, str] = MappingProxyType({}), whole: Collection[str] = ()) -> ScoreCard:
-        """Return the rule as a score card, which people add up on paper: ``print`` it, or write ``card.html()``.
+        """Return the rule as a score card, which people add up on paper: ``print`` it, or write its html() or pdf().
 
         Parameters
         ----------
@@ -148,28 +136,22 @@ class ScoreCard:
     outcomes: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        rows = [row for finding in self.findings for row in _rows(finding)] + [("Sum", "")]
+        rows = [*self._rows, ("Sum", "")]
         width = max(len(text) for text, _ in rows)
         card = [f"{text:<{width}}  {points:>6}  ____" for text, points in rows]
         return "\n".join([*card, "", *(f"{where}: {action}" for where, action in self.outcomes)])
 
-    def html(self, title: str = "Score card", note: str = "") -> str:
+    def html(self, title: str = TITLE, note: str = "") -> str:
         """Return the card as a page of its own, to be printed on A4; ``note`` stands below it in small letters."""
-        rows = "\n".join(
-            f'<tr><td>{escape(text)}</td><td class="points">{escape(points)}</td><td class="box"></td></tr>'
-            for finding in self.findings
-            for text, points in _rows(finding)
-        )
-        ends = "\n".join(f"<tr><td>{escape(where)}</td><td>{escape(to)}</td></tr>" for where, to in self.outcomes)
-        return (
-            f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
-            f"<style>{STYLE}</style></head><body>\n<h1>{escape(title)}</h1>\n"
-            "<p>Write the points of each finding that holds into its box, and add them up.</p>\n"
-            '<table id="findings"><thead><tr><th>Finding</th><th class="points">Points</th><th>Box</th></tr></thead>\n'
-            f'<tbody>\n{rows}\n<tr><th>Sum</th><td class="points"></td><td class="box"></td></tr></tbody></table>\n'
-            f'<table id="actions"><tbody><tr><th>Sum</th><th>Action</th></tr>\n{ends}\n</tbody></table>\n'
-            f'<p class="note">{escape(note)}</p></body></html>\n'
-        )
+        return printed.html(self._rows, self.outcomes, title, note)
+
+    def pdf(self, title: str = TITLE, note: str = "") -> bytes:
+        """Return the same as a PDF, on as few sheets of A4 as it takes; raises ExtraMissingError without matplotlib."""
+        return printed.pdf(self._rows, self.outcomes, title, note)
+
+    @property
+    def _rows(self) -> list[tuple[str, str]]:
+        return [row for finding in self.findings for row in _rows(finding)]
 
 
 def card_of(rule: LinearRule, labels: Mapping[str, str], whole: Collection[str]) -> ScoreCard:

@@ -7,6 +7,7 @@ from html import unescape
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from milpcb.data.columns import Membership, Number
 from milpcb.data.fields import Field
@@ -126,3 +127,34 @@ def test_what_cannot_be_a_card_is_refused():
         rule.card(labels={"agee": "Age"})
     with pytest.raises(InputError, match="not one of integers"):
         rule.card(whole=["age"])
+
+
+def test_the_pdf_has_what_the_page_has(monkeypatch):
+    """All words on sheets of A4, the same bytes again, no row beyond one; no letter is a box."""
+    texts, places = [], []
+    write = Figure.text
+    monkeypatch.setattr(
+        Figure, "text", lambda self, x, y, s, **style: _noted(texts, places, write, self, x, y, s, style)
+    )
+    rule, _ = drawn(3)
+    card = rule.card(labels={"age": f"Age {'of the one who is visited ' * 4}"})
+    content = card.pdf("Who is $visited$", note=str(rule))
+    words = " ".join(" ".join(texts).split())
+    for text, points in ROW.findall(card.html()):
+        assert " ".join(unescape(text).split()) in words
+        assert unescape(points) in texts
+    assert {"Who is $visited$", *(unescape(to) for _, to in OUTCOME.findall(card.html()))} <= set(texts)
+    assert min(places) > 0
+    assert card.pdf("Who is $visited$", note=str(rule)) == content
+    long = LinearRule((1,), (9,), (tuple(map(float, range(60))),), Names(("age",), ("wait", "call")))
+    assert len(re.findall(rb"/Type /Page\b", long.card().pdf())) == 3
+    assert len(re.findall(rb"/Type /Page\b", content)) == 1
+    with pytest.raises(InputError, match="no such letter"):
+        rule.card(labels={"age": "\u5e74"}).pdf()
+
+
+def _noted(texts, places, write, figure, x, y, s, style):
+    """Write a text, and note it with its place."""
+    texts.append(s)
+    places.append(y)
+    return write(figure, x, y, s, **style)
