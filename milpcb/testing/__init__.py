@@ -64,6 +64,8 @@ def run_all(kind: str, entry: Any) -> list[str]:
         except Unmet as reason:
             skipped.append(f"{check.id}: {reason}")
         except AssertionError as error:
-            error.add_note(f"{kind}, check '{check.id}'")
+            own = repr(entry) if isinstance(entry, str) else "..."
+            error.add_note(f"{kind}, check '{check.id}': fix what the message names, then run this check alone:")
+            error.add_note(f"next(c for c in milpcb.testing.battery('{kind}', {own}) if c.id == '{check.id}').run()")
             raise
     return skipped

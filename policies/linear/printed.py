@@ -84,10 +84,11 @@ def pdf(rows: Lines, outcomes: Lines, title: str, note: str) -> bytes:
 
 
 class _Sheets:
-    """Sheets of A4 that are filled from above; ``down`` is how many mm of the last one are taken."""
+    """Sheets of A4 that are filled from above; ``down`` is how far down the last one is taken, in mm."""
 
     def __init__(self) -> None:
         self.figures: list[Any] = []
+        self.down = MARGIN
         self._turn()
 
     def write(self, lines: Sequence[str], size: str = "text") -> None:

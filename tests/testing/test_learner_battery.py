@@ -244,7 +244,8 @@ def test_the_failing_check_is_named() -> None:
     broken = type("Broken", (Sound,), {"guarantee": lambda _self: -1.0})
     with pytest.raises(AssertionError) as caught:
         testing.run_all("learner", broken)
-    assert caught.value.__notes__ == ["learner, check 'six policies: bounds'"]
+    assert caught.value.__notes__[0].startswith("learner, check 'six policies: bounds'")
+    assert ".run()" in caught.value.__notes__[1]
 
 
 def test_a_forgotten_generator_is_named_with_the_first_entry_that_differs() -> None:
