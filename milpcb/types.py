@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from html import escape
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,15 @@ PROVED = 1e-9
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+
+class Aside(NamedTuple):
+    """A round that was put aside: its row, its q (K,), how many rounds were finished when it began, and its note."""
+
+    row: int
+    q: list[float]
+    played: int
+    note: Any = None
 
 
 class Policy(Protocol):

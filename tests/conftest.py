@@ -106,7 +106,6 @@ SLOW = {
     "tests/test_readmes.py::test_every_command_is_one": "scripts and commands asked for their help",
     "tests/test_gallery.py": "the programs of the gallery",
     "tests/test_adapters.py": "an experiment of coba",
-    "tests/test_service_files.py::test_saves_at_the_same_time_are_all_whole": "processes that save",
     "tests/test_service_files.py::test_a_fork_while_other_threads_act_and_save_goes_on": "processes that save",
     "tests/test_policies_under_milpcb.py": "processes of their own",
     "tests/test_same_answers.py::test_a_version_answers_as_itself": "two processes that answer forty questions",

@@ -209,7 +209,7 @@ ONE_MEANING = {
             "milpcb/theory/player.py",  # the player of the game in the proofs
         },
     ),
-    "table": (r"tables?", {"milpcb/data/tables.py", "milpcb/protocols/oracles.py"}),  # files; running totals (public)
+    "table": (r"tables?", {"milpcb/data/tables.py"}),  # files
 }
 
 

@@ -22,7 +22,7 @@ from milpcb.core import gate
 from milpcb.core.checks import whole
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, clipped, shown
-from milpcb.learners.base import Aside
+from milpcb.types import Aside
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
 from milpcb.errors import InputError, shown
-from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
+
+if TYPE_CHECKING:  # a learner is reached by its name: importing all of them takes half of an import of milpcb
+    from milpcb.learners.base import Learner
 
 
 def action_names(policies: PolicyClass) -> list[Any]:

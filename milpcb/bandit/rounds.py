@@ -18,8 +18,7 @@ from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import NamedConstraint
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, shown
-from milpcb.learners.base import Aside
-from milpcb.types import Floats
+from milpcb.types import Aside, Floats
 
 Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context beside its features, by name
 

@@ -9,9 +9,9 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
 from milpcb.blocks import ProvedChange
-from milpcb.learners import Learner
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
+    from milpcb.learners.base import Learner
     from milpcb.learners.conservative import Conservative
 
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made

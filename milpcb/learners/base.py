@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -16,18 +16,9 @@ from milpcb.learners.needs import check_oracle
 from milpcb.ledger import Ledger
 from milpcb.protocols.certified import Certified
 from milpcb.rng import check_seed
-from milpcb.types import Floats
+from milpcb.types import Aside, Floats
 
 _KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
-
-
-class Aside(NamedTuple):
-    """A round that was put aside: its row, its q (K,), how many rounds were finished when it began, and its note."""
-
-    row: int
-    q: list[float]
-    played: int
-    note: Any = None
 
 
 class Learner(Certified, ABC):

@@ -10,12 +10,12 @@ import numpy as np
 from milpcb import rng
 from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole_array
-from milpcb.errors import InputError
-from milpcb.learners.base import Aside, Learner
+from milpcb.errors import InputError, shown
+from milpcb.learners.base import Learner
 from milpcb.learners.inside import inside
 from milpcb.learners.needs import check_pool
 from milpcb.protocols import ContextModel
-from milpcb.types import Floats
+from milpcb.types import Aside, Floats
 
 Baseline = int | Sequence[int] | Callable[[int], int]
 
@@ -92,6 +92,7 @@ class Conservative(Learner):
         self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative, "a baseline")
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
+        self._named = baseline  # as it was given
         self._baseline = _read(baseline, self.n_actions, oracle.n_contexts)
         self._loss = real("loss", loss, "finite and 0 or more", lambda number: number >= 0)
         self._allowance = real("allowance", allowance, "finite and 0 or more", lambda number: number >= 0)
@@ -103,6 +104,9 @@ class Conservative(Learner):
         self._unknown = 0  # those of them whose cost is not known yet
         self._alone = 0  # rounds of the baseline alone
         self._rng = rng.child(seed, "conservative")
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, baseline = {shown(self._named)}>"
 
     @property
     def floor(self) -> float:

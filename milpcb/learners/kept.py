@@ -51,7 +51,7 @@ def _restored(value: Any, state: Any) -> Any:
     if isinstance(value, np.random.Generator):
         rng.thaw(value, state)
     elif isinstance(value, np.ndarray):
-        value[:] = state
+        value[:] = np.reshape(state, value.shape)
     elif hasattr(value, "restore"):
         value.restore(state)
     elif value is None:

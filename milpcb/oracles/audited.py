@@ -70,7 +70,8 @@ class AuditedOracle(SearchOracle):
     def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
         lower, upper, policy, stop = super()._minimise(costs)
         if self._due():
-            proved = Answer(*self._milp.ask("minimise", costs), 0.0).value
+            found: tuple[float, float, Policy | None, Stop] = self._milp.ask("minimise", costs)
+            proved = Answer(*found, 0.0).value
             self._compare(upper, proved, costs, "least total cost")
             labels = cast("Policy", policy).predict(self._opened_class.contexts)  # a search always holds one
             attained = float(costs[np.arange(len(costs)), labels].sum())

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from heapq import heappop, heappush
 from itertools import count, islice
 from math import floor
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from milpcb.oracles.query import Query
 from milpcb.oracles.without import Opening
 from milpcb.protocols import Listing, Within
 from milpcb.types import Bools, Floats, FoundPolicy, Ints, Policy
-
-if TYPE_CHECKING:
-    from milpcb.oracles.base import Oracle
 
 MOST_QUERIES = 5_000  # profiles that are asked for
 Cell = tuple[int, int]  # a context and the action there
@@ -118,7 +115,7 @@ class NearBest:
 
     """
 
-    def __init__(self, oracle: Oracle, table: Floats, costs: Floats, slack: float) -> None:
+    def __init__(self, oracle: Any, table: Floats, costs: Floats, slack: float) -> None:
         """Take the costs as handed in, a ``table`` (m, K), and as the oracle asks about them, (g, K)."""
         self.value, self.slack = oracle.ask("value", costs), slack
         self._oracle, self._table, self._costs = oracle, table, costs
@@ -144,8 +141,9 @@ class NearBest:
         asked_rows = whole_array("rows", rows)
         if asked_rows.ndim != 1 or not np.isin(asked_rows, np.arange(len(self._oracle.group))).all():
             raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._oracle.group) - 1}")
-        group, listing = self._oracle.group[asked_rows], self._listing
-        found = np.zeros(self._costs.shape, dtype=bool)
+        group: Ints = self._oracle.group[asked_rows]
+        listing = self._listing
+        found: Bools = np.zeros(self._costs.shape, dtype=bool)
         asked = np.unique(group)
         if listing is not None and listing.complete and len(listing.totals) < len(asked):
             for policy in self.policies():
@@ -198,7 +196,7 @@ class NearBest:
 
     def _price_without(self, opening: Opening, place: int) -> float:
         try:
-            return max(0.0, opening.without((place,)).value(self._table) - self.value)
+            return float(max(0.0, opening.without((place,)).value(self._table) - self.value))
         except InfeasibleError:
             return np.inf
 
@@ -216,7 +214,8 @@ class NearBest:
 
     @cached_property
     def _listing(self) -> Listing | None:
-        return self._oracle.listing(Within(self._costs, self._least, self._bound))
+        found: Listing | None = self._oracle.listing(Within(self._costs, self._least, self._bound))
+        return found
 
     @cached_property
     def _asked_for(self) -> ByProfiles:

@@ -211,9 +211,6 @@ def _slide(row: Array, span: int, h: int, window: Array) -> None:
         step += add
 
 
-Array = npt.NDArray[Any]
-
-
 @compiled()
 def add_nested(has: Array, onward: Array, most: int, values: Array, sums: Array) -> None:
     """Add the sums of ``values`` (k, g) to ``sums`` (k, nodes, 1 + items); see supports.py.

@@ -25,7 +25,6 @@ from policies.semirings import NO_NAN, Array
 INTERVALS, ENDS, BEST_LINE, BEST_CUT, LINE, LOW, HIGH = range(7)
 LEAST, CUT_OFF, IN_HAND = range(3)  # entries of Frontier.costs: the least so far, where to stop, the bound in hand
 DONE, FULL = -1, -2
-_GIVEN = 7  # fields of a table that the others follow from
 
 
 class RootTable(NamedTuple):
@@ -53,7 +52,8 @@ class RootTable(NamedTuple):
 
     def kept(self, here: Array) -> RootTable:
         """Return the rows that ``here`` (n,) marks."""
-        return RootTable(*_kept(*self[:_GIVEN], here))
+        given = self.numbers, self.orders, self.codes, self.first, self.differences, self.spread, self.counts
+        return RootTable(*_kept(*given, here))
 
 
 def all_rows(literals: Literals, orders: Array, costs: Floats, counts: Floats) -> RootTable:

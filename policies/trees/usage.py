@@ -245,7 +245,7 @@ def _nodes(
 
 def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
     """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
-    keys = np.vstack([state, np.rint(weights / GRID)])  # whole numbers below 2^53
+    keys = np.vstack([state, np.rint(weights / GRID)])  # integers below 2^53
     order = np.lexsort(keys[::-1])
     new = (np.diff(keys[:, order], axis=1, prepend=-np.inf) != 0.0).any(axis=0)
     number_of = np.empty(len(state), dtype=np.int64)

@@ -17,11 +17,10 @@ import numpy as np
 
 from milpcb.bets import Floor
 from milpcb.learners import Conservative, Exp4, Learner
-from milpcb.learners.base import Aside
 from milpcb.theory.coins.confidence import worst_chance
 from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from milpcb.theory.coins.trees import Node, tree
-from milpcb.types import Floats, Ints
+from milpcb.types import Aside, Floats, Ints
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
         layout |= _axes(drawing, axes, number, domain)
         layout["annotations"] += _headings(axes, domain)
         traces += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _traces(axes, names)]
-    page = to_html(Figure(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
+    page: str = to_html(Figure(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
     words = sentences("" if drawing.alt in drawing.caption else drawing.alt, drawing.caption)
     head = f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title></head>'
     page = page.replace("</head>", head, 1).replace("<html>", '<!doctype html>\n<html lang="en">', 1)
