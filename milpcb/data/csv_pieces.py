@@ -2,7 +2,8 @@
 
 Readers of tables disagree on what they forgive: a row with too few values, a quote that is not closed, a quote inside a
 value. So it is decided here, for all of them, before a value is read. Spreadsheets separate values by commas,
-semicolons or tabs, by their language: the separator is the sign that cuts all rows into as many values.
+semicolons or tabs, by their language: the separator is the sign that cuts all rows into as many values, or the one
+that a first line such as sep=; names.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ FIRST_BYTES = {
 MARK = b"\xef\xbb\xbf"  # spreadsheets put it first
 BLOCK = 2**24  # bytes that are looked at together; no row is longer
 SEPARATORS = {b",": "','", b";": "';'", b"\t": "tabs", b"|": "'|'"}
+NAMED = re.compile(rb"\"?sep=([,;\t|])\"?\r?\n")  # a first line that is for a spreadsheet alone
 CODE = re.compile(r"[-+]?0[0-9]")  # what a number is not written with, and an area, a ward or an item is
 
 Tick = Callable[[int, int], None]  # tick(done, total), in bytes
@@ -73,6 +75,10 @@ def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
     separator = b""
     with path.open("rb") as file:
         rest = file.read(len(MARK)).removeprefix(MARK)
+        if named := NAMED.match(rest + file.peek(16)):
+            separator, line = named[1], 2
+            file.readline()
+            rest = b""
         while content := rest + (block := file.read(BLOCK)):
             separator = separator or _separator(content, path)
             scan = _Scan(content, path, line, separator)

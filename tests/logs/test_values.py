@@ -112,6 +112,27 @@ def test_other_separators_are_read_and_said(sign, word, tmp_path):
     )
 
 
+@pytest.mark.parametrize("first", ["sep=;\r\n", "\ufeffsep=;\n", '"sep=;"\n'])
+def test_a_first_line_that_names_the_separator_is_no_row(first, tmp_path):
+    """As spreadsheets write it for each other; errors count it as a line."""
+    plain = source(written(tmp_path, {"age": AGES})).frame
+    path = written(tmp_path, {"age": AGES}, "b.csv", ";")
+    path.write_text(first + path.read_text())
+    found = source(path)
+    assert found.frame.equals(plain)
+    assert found.notes == ("b.csv is read as separated by ';'.",)
+    path.write_text(f"{first}a;b\n1;2;3\n")
+    with pytest.raises(InputError, match="line 3 has 3 values where the first line has 2"):
+        source(path)
+
+
+def test_a_comma_for_the_decimal_point_is_read_between_commas_too(tmp_path):
+    """Where the numbers are quoted; the note says so."""
+    found = source(written(tmp_path, {"x": [f"{age},5" for age in AGES]}))
+    assert found.frame["x"].to_list() == [age + 0.5 for age in AGES]
+    assert found.notes == ("'x' is written with a comma for the decimal point: '18,5' is read as 18.5.",)
+
+
 @pytest.mark.parametrize("shape", ["{},{:03d}", "{}.{:03d},5", "{},{:03d},000"])
 def test_a_comma_that_may_be_a_point_or_not_is_refused(shape, tmp_path):
     """1,234 is 1.234 or 1234: the line names the column."""
