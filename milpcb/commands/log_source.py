@@ -25,7 +25,8 @@ OPTIONS = (
         "--propensity",
         multiple=True,
         metavar="COLUMN",
-        help="Column of the probability of what was done; or ACTION=COLUMN for each action [default: estimated].",
+        help="Column of the probability of what was done; or those of all actions, ACTION=COLUMN, with commas between "
+        "[default: estimated].",
     ),
     click.option("--randomised", is_flag=True, help="Each action had the same probability in all rows: a trial."),
     click.option(
@@ -91,7 +92,7 @@ def columns_of(log: Path, given: dict[str, Any]) -> Columns:
     if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
     outcome = given["cost"] if given["reward"] is None else given["reward"]
-    named, propensity = _by_action(given["propensity"])
+    named, propensity = _by_action(_listed(given["propensity"]))
     return Columns(
         given["action"],
         outcome,
@@ -104,7 +105,7 @@ def columns_of(log: Path, given: dict[str, Any]) -> Columns:
 
 
 def _by_action(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return actions and columns of ACTION=COLUMN, as often as it is given; without actions, only columns."""
+    """Return the actions and the columns of all ACTION=COLUMN; without actions, only columns."""
     pairs = [text.partition("=") for text in texts]
     if len(pairs) < 2 or not all(sign for _, sign, _ in pairs):
         return (), texts

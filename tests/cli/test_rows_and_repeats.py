@@ -163,11 +163,11 @@ def test_features_add_up(log):
     "given",
     [
         ("treat=p_treat", "wait=p_wait"),
-        ("wait=p_wait", "treat=p_treat"),
+        ("wait=p_wait, treat=p_treat",),
     ],
 )
 def test_probabilities_by_action(log, given, one_pass):
-    """ACTION=COLUMN in any order: the mean of y / p over all rows, by ips."""
+    """ACTION=COLUMN in any order, each by itself or with commas between: the mean of y / p over all rows, by ips."""
     way = ("--one-pass",) if one_pass else ("--draws", "0", "--resamples", "0")
     path = log.with_suffix(".parquet") if one_pass else log
     known = ("--action", "done", "--reward", "y", "--method", "ips", "--features", "age", "--depth", "0")
