@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +83,7 @@ def _interrupted(config: Config, path: Path) -> str:
 
 
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
+    from milpcb.commands.steps import step
     from milpcb.core.files import write_file
     from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
@@ -96,12 +98,13 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
         if failed:
             return
         raise
-    results = read_results(path)
-    pictures = [
-        write_file(path / f"{drawing.name}.{suffix}", content)
-        for drawing in draw(results, ["regret_loglog" if config.run.loglog else "regret"])
-        for suffix, content in render(drawing.figure).items()
-    ]
+    with nullcontext() if quiet else step(err, "the pictures"):
+        results = read_results(path)
+        pictures = [
+            write_file(path / f"{drawing.name}.{suffix}", content)
+            for drawing in draw(results, ["regret_loglog" if config.run.loglog else "regret"])
+            for suffix, content in render(drawing.figure).items()
+        ]
     if quiet:
         return
     _print_whole(summary_table(results))

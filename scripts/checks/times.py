@@ -4,10 +4,9 @@
 
 A command is ``milpcb learn`` on a drawn log (rows, columns, actions, depth, propensities, limits and further questions
 are drawn), or ``milpcb run`` on a drawn study. Commands of less than five seconds are drawn again, and so do not count.
-An estimate is of the step that it stands in, or of the whole run. It is right within a factor of two, or two seconds:
-times are printed in whole ones, and a step ends at one. All times are of the processor, so that other programs change
-nothing. Prints each estimate that is wrong, and how many were right;
-ends with 1 where one is wrong.
+An estimate is of the step that it stands in, or of the play of the cells. It is right within a factor of two, or two
+seconds: times are printed in whole ones, and a step ends at one. All times are of the processor, so that other
+programs change nothing. Prints each estimate that is wrong, and how many were right; ends with 1 where one is wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ from milpcb.rng import child
 LONG = 5.0  # seconds of a command that counts
 FACTOR, SLACK = 2.0, 2.0
 UNITS = {"d": 86400, "h": 3600, "min": 60, "s": 1}
-_LEFT = re.compile(r"^(.*?)[:(,] ?(?:[^:(]*, )?((?:\d+ (?:d|h|min|s) ?)+)left\)?$")
+_LEFT = re.compile(r"^(.*?)[:(,] ?(?:[^:(]*, )?((?:\d+ (?:d|h|min|s) ?)+)(?:of play )?left\)?$")
+_PLAYED = re.compile(r"^(\d+)/\1 ")  # the last cell
 _DONE = re.compile(r"^(.*): done in ")
 LEARNERS = ("exp4", "ftpl", "epsilon_greedy")
 
@@ -135,10 +135,12 @@ def play(arguments: list[str]) -> int:
 def estimates(lines: list[Line], total: float) -> Iterator[tuple[str, float, float]]:
     """Yield each line with an estimate, the seconds that it says, and those that it took."""
     ends = [(time, known[1]) for time, line in lines if (known := _DONE.match(line))]
+    played = next((time for time, line in lines if _PLAYED.match(line)), total)
     for time, line in lines:
         known = _LEFT.match(line)
         if known:
-            end = next((end for end, what in ends if end > time and line.startswith(what)), total)
+            over = played if "of play" in line else total
+            end = next((end for end, what in ends if end > time and line.startswith(what)), over)
             yield line, seconds(known[2]), end - time
 
 

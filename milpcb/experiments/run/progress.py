@@ -196,7 +196,7 @@ class Plain(Quiet):
         if failure is not None:
             return f": FAILED: {failure}"
         left = self.seconds_left(self.positions())
-        return "" if left is None or self.ended == self.total else f" ({span(left)} left)"
+        return "" if left is None or self.ended == self.total else f" ({span(left)} of play left)"
 
 
 class Json(Quiet):

@@ -83,10 +83,11 @@ def cells(count: int, horizon: int = 100) -> list[Cell]:
 
 def drawn(progress: Progress, file: io.StringIO) -> list[str]:
     """Return the lines of one drawing of the live table."""
-    file.truncate(0)
-    file.seek(0)
-    progress._refresh.refresh()
-    return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
+    with progress._refresh._lock:  # the thread that draws by itself waits
+        file.truncate(0)
+        file.seek(0)
+        progress._refresh.refresh()
+        return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
 
 
 def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, position) -> None:
@@ -243,7 +244,7 @@ def test_plain_writes_at_most_one_line_a_second(tmp_path: Path, clock: Clock) ->
             clock.now += 1 / 16
     lines = file.getvalue().splitlines()
     assert [line.split()[0] for line in lines] == ["1/64", "17/64", "33/64", "49/64", "64/64"]
-    assert lines[1] == f"17/64 {tasks[16].title} (3 s left)"
+    assert lines[1] == f"17/64 {tasks[16].title} (3 s of play left)"
     assert lines[-1] == f"64/64 {tasks[63].title}"
 
 
