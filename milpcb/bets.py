@@ -80,3 +80,51 @@ class Floor:
         if len(sums) != len(self._sums):
             raise ValueError(f"there are {len(sums)} sums, not {len(self._sums)}")
         self._sums = sums
+
+
+class RunningMean:
+    """What the mean of the expectations of numbers in [0, 1] lies within, at all times simultaneously.
+
+    Number X_s has the expectation m_s given the past, whatever that depends on. With a guess g_s of X_s from the past
+    and psi(lambda) = -log(1 - lambda) - lambda, the product of exp(lambda (X_s - m_s) - psi(lambda) (X_s - g_s)^2) is a
+    supermartingale (Fan, Grama & Liu 2015; Howard et al. 2021), for 1 - X and 1 - m too. So with probability
+    1 - delta, for all n and G stakes at once, |sum of X_s - m_s| <= (psi(lambda) V + log(2 G / delta)) / lambda, where
+    V is the sum of the (X_s - g_s)^2: statement L2 of milpcb/theory/confidence.md.
+    """
+
+    def __init__(self) -> None:
+        self.count, self.total, self._squares = 0, 0.0, 0.0
+
+    @classmethod
+    def of_zeros(cls, count: int) -> RunningMean:
+        """Return that of so many zeros, which were known beforehand."""
+        made = cls()
+        made.count = count
+        return made
+
+    def add(self, number: float) -> None:
+        """Take in the next number."""
+        guess = (self.total + 0.5) / (self.count + 1)
+        self._squares += (number - guess) ** 2
+        self.total += number
+        self.count += 1
+
+    def within(self, delta: float) -> tuple[float, float, float]:
+        """Return the mean of the numbers, and the least and the greatest that the mean of expectations may be."""
+        if not self.count:
+            return 0.0, 0.0, 1.0
+        unions = log(2 * len(STAKES) / delta)
+        margin = min(((loss(stake) - stake) * self._squares + unions) / stake for stake in STAKES)
+        mean, off = self.total / self.count, margin / self.count
+        return mean, max(0.0, mean - off), min(1.0, mean + off)
+
+    def state(self) -> list[float]:
+        """Return everything as plain data."""
+        return [self.count, self.total, self._squares]
+
+    def restore(self, state: Sequence[float]) -> None:
+        """Go on from a saved state; raises ValueError on one that is none."""
+        count, self.total, self._squares = state
+        if not isinstance(count, int) or not 0 <= self.total <= count:
+            raise ValueError(f"{state} are no sums of numbers from 0 to 1")
+        self.count = count

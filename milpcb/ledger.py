@@ -75,6 +75,8 @@ class Ledger:
     def __init__(self, stakes: Sequence[float] = STAKES) -> None:
         self.cost = 0.0  # of all actions played
         self.last = 0.0  # the estimate of the last round
+        # of rounds in which another action was played than the one drawn: how many, their costs, the squares of these
+        self.overridden, self.others, self._squares = 0, 0.0, 0.0
         # by row and action: sums of e, (e - c)^2, c^2, and of what each stake proves
         self._cells: dict[tuple[int, int], list[float]] = {}
         self.blocks = Blocks()
@@ -105,12 +107,23 @@ class Ledger:
             cell[place] += cost + log1p(stake * more) * inverse
             place += 1
 
+    def pay(self, cost: float) -> None:
+        """Take in the cost of a round in which another action was played than the one drawn: its estimates are 0.
+
+        That they are, and why, may depend on the action drawn and on all costs: no mean of e 1[y = a] grows by it.
+        """
+        self.cost += cost
+        self.overridden += 1
+        self.others += cost
+        self._squares += cost * cost
+
     def go_on(self, before: Ledger, added: Sequence[int]) -> None:
         """Take in the sums of a ledger of fewer actions: in its rounds those ``added`` stand for action 0.
 
         A stake that it did not bet has proved nothing so far.
         """
         self.cost, self.last = before.cost, before.last
+        self.overridden, self.others, self._squares = before.overridden, before.others, before._squares
         self.blocks.go_on(before.blocks, list(added))
         known = {stake: OWN + place for place, stake in enumerate(before.stakes)}
         for (row, action), cell in before._cells.items():
@@ -191,7 +204,8 @@ class Ledger:
         self._check_rows(oracle, self.blocks.contexts())
         half = (1 + confidence) / 2
         single = self.cost - self.confident(oracle, half)
-        shape, G, played = (oracle.n_contexts, oracle.n_actions), len(self.stakes), self.blocks.played()
+        shape, G = (oracle.n_contexts, oracle.n_actions), len(self.stakes)
+        played = self.blocks.played() + self.overridden
         found = [InTurn(float(played), ())] * min(most, self.blocks.count())
         for place, stake in enumerate(self.stakes, 1 + G):
             prices = [self._price_in_turn(oracle, stake, turns, half) for turns in range(1, len(found) + 1)]
@@ -250,17 +264,20 @@ class Ledger:
             return Certificate(value, np.nan, None)
         labels = np.asarray(answer.policy.predict(oracle.contexts)).tolist() if self._cells else []
         squares = sum(cell[1 if labels[row] == action else 2] for (row, action), cell in self._cells.items())
-        return Certificate(value, float(np.sqrt(squares)), answer.policy)
+        return Certificate(value, float(np.sqrt(squares + self._squares)), answer.policy)
 
     def state(self) -> list[Any]:
         """Return everything that ``restore`` needs, as plain data."""
-        return [self.cost, [[row, action, *cell] for (row, action), cell in self._cells.items()], self.blocks.state()]
+        others = [self.overridden, self.others, self._squares]
+        cells = [[row, action, *cell] for (row, action), cell in self._cells.items()]
+        return [self.cost, cells, self.blocks.state(), others]
 
     def restore(self, state: Iterable[Any]) -> None:
         """Go on from a saved state."""
-        cost, cells, blocks = state
+        cost, cells, blocks, (overridden, others, squares) = state
         self.cost, self.last = float(cost), 0.0
         self.blocks.restore(blocks)
+        self.overridden, self.others, self._squares = whole("overridden", overridden, 0), float(others), float(squares)
         self._cells = {
             (whole("row", row, 0), whole("action", action, 0)): self._restored(sums) for row, action, *sums in cells
         }

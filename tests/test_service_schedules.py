@@ -25,7 +25,17 @@ def test_all_that_is_certain_is_as_the_ledger_has_it(schedules: Any, tmp_path: P
     """Certificates, policies, promises and counts, without constraints, with them, and with a baseline."""
     wrong, counts = schedules.try_schedules(12, 0, tmp_path, steps=60)
     assert wrong == []
-    happened = ("compared", "lost ones taken", "refused", "add_action", "give_up", "give_up_old", "crash", "copy")
+    happened = (
+        "compared",
+        "lost ones taken",
+        "refused",
+        "add_action",
+        "give_up",
+        "give_up_old",
+        "override",
+        "crash",
+        "copy",
+    )
     assert all(counts[each] > 2 for each in happened)
 
 

@@ -50,7 +50,7 @@ def test_every_page_of_the_reference_is_listed(site):
 def test_every_readme_has_its_place(site):
     """Each README is in the list of one page."""
     lists = "\n".join(page.read_text() for page in PAGES.glob("*.md"))
-    pages = "README|CONTRIBUTING|SECURITY|CHANGES|account|changes|comparison|coverage|confidence|one_draw|trials"
+    pages = "README|CONTRIBUTING|SECURITY|CHANGES|account|changes|comparison|coverage|confidence|one_draw|people|trials"
     of_lists = rf"^(?:[\w ]+<)?([\w./-]*(?:{pages}))>?$"
     named = re.findall(of_lists, lists, re.MULTILINE)
     found = [str(page.relative_to(ROOT).with_suffix("")) for page in site.tracked() if page.suffix == ".md"]

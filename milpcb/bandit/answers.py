@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from milpcb.bandit.decisions import Decision
+from milpcb.bandit.groups import GroupSummary
+from milpcb.bandit.overrides import Override
 from milpcb.bandit.parts import BanditParts
 from milpcb.bandit.rule import RuleInForce
-from milpcb.bandit.statement import DecisionCounts, in_words, sentences
+from milpcb.bandit.statement import DecisionCounts, in_words, of_groups, sentences
+from milpcb.bandit.why import Why, explained
 from milpcb.blocks import Changes
 from milpcb.core.checks import ROUNDING, check_confidence, real
 from milpcb.data.schema import Schema
@@ -50,12 +54,56 @@ class BanditAnswers(BanditParts):
             log = self._rounds.log
             return [log.rule(number, self._reader.show, tuple(self._names)) for number in log.rules()]
 
+    def why(self, decision: Decision | str) -> Why:
+        """Return why a decision of this bandit was made; print it.
+
+        That is by the rule that was in force, where one is (see ``rule``), else by ``policy()`` as it is now: ask
+        before the next cost is learnt. A decision is given whole, or while it is open by its id. Raises InputError on
+        others, and what ``policy`` raises.
+        """
+        with self.lock:
+            rounds = self._rounds
+            made, oracle, ledger = rounds.book.made(decision), rounds.allowed(), rounds.learner.ledger
+            context = self._reader.read(made.context)
+            row = int(rounds.oracle.rows(np.array(context.numbers, dtype=float))[0])
+            best = rounds.learner.certify(oracle)
+            policy = rounds.learner.policy(oracle) if best.policy is None else best.policy
+            if made.rule_number is not None:
+                policy = rounds.log.rule(made.rule_number, lambda found: found, tuple(self._names)).policy
+            more = oracle.profile(ledger.totals(oracle.n_contexts, oracle.n_actions), row)
+            alone = "no choice" if self._settings["baseline"] is None else "baseline"
+            if rounds.learner.hides_law:  # what it explores is drawn before its law
+                alone = "exploration"
+            own = (more - more.min(), best.error, alone, oracle.contexts)
+            return explained(made, policy, self._reader, self._names, *own)
+
+    def by_group(self, confidence: float = 0.95) -> list[GroupSummary]:
+        """Return cost, rates of actions and certificate of each of the bandit's ``groups``; print them.
+
+        All of it holds at once, at all times, with the ``confidence``. Intervals are of means of expectations given all
+        decisions before: of who comes, what is drawn, and what it costs. Raises InputError without ``groups``.
+        """
+        confidence = check_confidence(confidence)
+        with self.lock:
+            if not self._rounds.groups:
+                raise InputError('name the groups beforehand, as in Bandit(..., groups=["region = north", "age > 60"])')
+            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._rewards)
+
+    def overrides(self) -> list[Override]:
+        """Return the decisions that a person overrode, in that order, with who, why, and what it cost if that is known.
+
+        Their share may be watched: a rule that people overrule lacks something that they know, or see.
+        """
+        with self.lock:
+            return list(self._rounds.book.overridden.values())
+
     def certificate(self, *, confidence: float | None = None, changes: int | None = None) -> float:
         """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
 
         With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
-        at once, with that chance. Costs may then react to decisions before their own; learnt late, they may not.
-        ``changes`` lets the policies compared with change that often: see ``changes``.
+        at once, with that chance. Costs may then react to decisions before their own, and come late, whatever that
+        depends on: regret over all decisions is at most this plus 1 for each whose cost is not known yet. ``changes``
+        lets the policies compared with change that often: see ``changes``.
         """
         with self.lock:
             return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence, changes=changes)
@@ -76,21 +124,26 @@ class BanditAnswers(BanditParts):
     def guarantee(self) -> float:
         """Return the bound on expected regret after ``horizon`` decisions that are learnt at once; see Learner.
 
-        Infinite where the learner has none, under constraints on contexts that arrive, once an action was added, and
-        where the bandit began with a log. Learners that must know the law of contexts (``bistro_plus``,
-        ``policy_elimination``) take it to be even over the rows of ``contexts``; theirs is for contexts of that law.
+        Infinite where the learner has none, under constraints on contexts that arrive, once an action was added or a
+        decision overridden, and where the bandit began with a log. Learners that must know the law of contexts
+        (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``; theirs is for
+        contexts of that law.
         """
         with self.lock:
-            others = self._rounds.changing or self._added or self._logged
+            others = self._rounds.changing or self._added or self._logged or self._rounds.book.overridden
             return np.inf if others else self._rounds.learner.guarantee()
 
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run; see Learner.bound.
 
-        NaN where the learner has none, under constraints on contexts that arrive, and once an action was added.
+        NaN where the learner has none, under constraints on contexts that arrive, and once an action was added. What
+        was paid where a person overrode a decision counts in full.
         """
         with self.lock:
-            return np.nan if self._rounds.changing or self._added else self._rounds.learner.bound(confidence)
+            if self._rounds.changing or self._added:
+                return np.nan
+            learner = self._rounds.learner
+            return learner.bound(confidence) + learner.ledger.others
 
     def statement(self, confidence: float = 0.95) -> str:
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
@@ -98,24 +151,32 @@ class BanditAnswers(BanditParts):
         What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
         would have paid, or why that is not known yet and when it may be; where it is proved, that two policies in turn
         would have been better than every single one, and when the second began; with a baseline the promise that is
-        kept, and what the baseline would have cost at least; decisions that are open or were given up; the rule in
-        force. Rewards are stated as rewards. Raises what ``certificate`` raises.
+        kept, and what the baseline would have cost at least; decisions that are open, were given up or
+        overridden; the rule in force; groups. Rewards are stated as rewards. Raises what ``certificate`` raises.
         """
         confidence = check_confidence(confidence)
         with self.lock:
-            learner, book = self._rounds.learner, self._rounds.book
+            learner, book, known = self._rounds.learner, self._rounds.book, self._rounds.counted()
             oracle = self._rounds.allowed()
-            most = learner.certificate(oracle, confidence=confidence) if learner.played else 0.0
-            empty = learner.played and most >= learner.ledger.cost
+            most = learner.certificate(oracle, confidence=confidence) if known else 0.0
+            empty = known and most >= learner.ledger.cost
             covered = learner.ledger.covered(oracle, confidence) if empty else 1.0
-            change = None if empty or not learner.played else learner.ledger.change(oracle, 2, confidence)
+            change = None if empty or not known else learner.ledger.change(oracle, 2, confidence)
             compared = in_words(self._policies, constrained=bool(self._constraints))
             counted = DecisionCounts(
-                len(book.open), book.given_up, self._added, self._logged, self._rewards, self._stated
+                known,
+                len(book.open),
+                book.given_up,
+                len(book.overridden),
+                self._added,
+                self._logged,
+                self._rewards,
+                self._stated,
             )
-            self._stated = (learner.played, learner.ledger.cost)
+            self._stated = (known, learner.ledger.cost)
             stated = sentences(learner, most, covered, confidence, self._settings, compared, counted, change)
-            return "\n".join([stated, *self._rounds.log.sentences()])
+            groups = self.by_group(confidence) if self._rounds.groups and known else []
+            return "\n".join([stated, *self._rounds.log.sentences(), *of_groups(groups, confidence, counted)])
 
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.

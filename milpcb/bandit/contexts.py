@@ -52,6 +52,7 @@ class ContextReader:
         self.declared = _checked(declared)
         others = [name for name in self.declared if name not in self.names]
         cuts = _cut_points(policies, self.names)
+        self._cuts = cuts
         features = tuple(_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names)
         self.schema = Schema((*features, *(_field(name, self.declared[name], (), "constraint") for name in others)))
         self._features, self._fields = features, {field.name: field for field in self.schema.fields}
@@ -88,6 +89,18 @@ class ContextReader:
         return policy.with_columns(
             Schema(self._features), self._columns, getattr(self.policies, "action_names", None) or ()
         )
+
+    def cut_points(self, i: int) -> Sequence[float]:
+        """Return the explicit cut points of feature ``i``, () where the class has none."""
+        return self._cuts.get(self.names[i] if self.names else str(i), ())
+
+    def numbers_of(self, i: int) -> list[int]:
+        """Return the places of the numbers that are feature ``i`` itself, and no test of it."""
+        if not self._columns:
+            return [i]
+        return [
+            j for j, column in enumerate(self._columns) if column.name == self.names[i] and isinstance(column, Number)
+        ]
 
     def named_rows(self, context: Context, actions: Sequence[Any]) -> NamedRows:
         """Return the context as constraints read it: the first of several rows.

@@ -16,13 +16,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from time import time
-from typing import Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self
+from weakref import WeakValueDictionary
 
+from milpcb.bandit.overrides import Override, checked
 from milpcb.core import gate
 from milpcb.core.checks import whole
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, clipped, shown
 from milpcb.types import Aside
+
+if TYPE_CHECKING:
+    from milpcb.bandit.why import Why
+
+makers: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the bandit of this process that made it, by session
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,20 @@ class Decision:
     def to_json(self) -> str:
         """Return the decision as JSON."""
         return json.dumps(asdict(self), allow_nan=False)
+
+    def why(self) -> Why:
+        """Return why the decision was made, by what its bandit knows now; print it. See Bandit.why.
+
+        Raises InputError where the bandit that made it is not in this process any more.
+        """
+        maker = makers.get(self.id.partition("-")[0])
+        if maker is None:
+            raise InputError(
+                f"the bandit that made decision '{clipped(self.id)}' is not in this process any more: load it, and ask "
+                "bandit.why(decision)"
+            )
+        found: Why = maker.why(self)
+        return found
 
     @classmethod
     def from_json(cls, text: str | bytes | Mapping[str, Any]) -> Self:
@@ -108,6 +129,7 @@ class Book:
     ----------
     open : by id, those whose cost is not known yet, in the order in which they were made
     given_up : how many ended without a cost
+    overridden : by id, those that a person overrode
     session : the name of the present one
 
     """
@@ -118,6 +140,7 @@ class Book:
         self._strangers: set[str] = set()  # ids learnt that no session here counts
         self.open: dict[str, Open] = {}
         self.given_up = 0
+        self.overridden: dict[str, Override] = {}
         self.begin_session()
 
     def begin_session(self) -> None:
@@ -148,6 +171,16 @@ class Book:
         own = None if aside.q == q else aside.q
         self.open[made.id] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
         return made
+
+    def made(self, given: object) -> Decision:
+        """Return a decision of this bandit, open or not, from what ``find`` takes; raises InputError on others."""
+        given = _as_stored(given)
+        known = self.open.get(given) if isinstance(given, str) else None
+        if known is not None:
+            return known.decision
+        if not isinstance(given, Decision) or not self._ours(given):
+            raise InputError(f"this is no decision of this bandit, with its seal: {shown(given)}; hand it in whole")
+        return given
 
     def find(self, given: object) -> Open | Decision:
         """Return what is open under a decision, or its id, or a whole decision that this book does not know.
@@ -184,6 +217,16 @@ class Book:
         if self.open.pop(name, None) is None:
             self._strangers.add(name)
 
+    def override(self, known: Open, override: Override) -> None:
+        """Enter that a person overrode a decision; it is open until its cost is known, or given up."""
+        self.overridden[known.decision.id] = override
+        if self.open.setdefault(known.decision.id, known) is known and known.made == 0.0:
+            self._strangers.add(known.decision.id)
+
+    def awaited(self) -> str | None:
+        """Return the id of a decision that is open and was not overridden, None for none."""
+        return next((name for name in self.open if name not in self.overridden), None)
+
     def older(self, age: timedelta) -> list[Open]:
         """Return the open decisions that were made at least ``age`` ago."""
         latest = time() - age.total_seconds()
@@ -196,6 +239,7 @@ class Book:
             "sessions": dict(self._counts),
             "strangers": sorted(self._strangers),
             "given_up": self.given_up,
+            "overridden": list(self.overridden.values()),
             "open": list(self.open.values()),
         }
 
@@ -205,6 +249,7 @@ class Book:
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
         self.given_up = whole("given_up", state["given_up"], 0)
+        self.overridden = checked(state["overridden"])
         for entry in state["open"]:
             known = Open(**entry | {"decision": Decision.of_document(entry["decision"])})
             if not self._ours(known.decision):

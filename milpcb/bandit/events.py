@@ -14,18 +14,18 @@ _log = logging.getLogger("milpcb")
 
 @dataclass(frozen=True)
 class Event:
-    """A decision that was made, or a cost that was learnt.
+    """A decision that was made, or overridden, or a cost that was learnt.
 
     Attributes
     ----------
-    kind : "decision" or "cost"
+    kind : "decision", "override" or "cost"
     decision : the decision, also that of the cost
-    cost : in [0, 1], also where a reward was learnt; None of a decision
+    cost : in [0, 1], also where a reward was learnt; None of the other kinds
     learnt : decisions learnt so far, this one included where it is of a cost
 
     """
 
-    kind: Literal["decision", "cost"]
+    kind: Literal["decision", "override", "cost"]
     decision: Decision
     cost: float | None
     learnt: int

@@ -12,6 +12,7 @@ from weakref import WeakSet
 
 from milpcb.bandit import made, saved
 from milpcb.bandit.contexts import ContextReader
+from milpcb.bandit.decisions import makers
 from milpcb.bandit.events import Event
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.statement import Stated
@@ -103,6 +104,7 @@ class BanditParts:
         """Go on in a child process: decisions of parent and child have ids and draws of their own."""
         self._saving = Lock()
         self._rounds.part()
+        makers[self._rounds.book.session] = self
 
     def _set_up(
         self,
@@ -130,6 +132,7 @@ class BanditParts:
         """Open the oracle on known contexts (m, d) under rules, or without contexts; make the learner."""
         self._rounds = DecisionRounds(self._settings, self._reader, self._names, self._constraints, known)
         watch(self)  # not before: a fork asks for all of it
+        makers[self._rounds.book.session] = self
 
     def _content(self) -> bytes:
         with self.lock:
@@ -163,8 +166,9 @@ class BanditParts:
         self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
         self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
+        makers[self._rounds.book.session] = self
         if state["stated"] is not None:
             learnt, paid = state["stated"]
-            self._stated = (whole("stated", learnt, 0, self._rounds.learner.played), float(paid))
+            self._stated = (whole("stated", learnt, 0, self._rounds.counted()), float(paid))
         self._added, self._logged = list(map(str, state["added"])), whole("logged", state["logged"], 0)
         self._log = saved.checked_log(state["log"], len(self._names))

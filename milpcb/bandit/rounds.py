@@ -14,9 +14,12 @@ from milpcb.bandit.available import Availability, Offered, replaced
 from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.bandit.groups import Groups
+from milpcb.bandit.overrides import Override
 from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import NamedConstraint
 from milpcb.data.columns import Value
+from milpcb.data.fields import plain
 from milpcb.errors import InputError, shown
 from milpcb.types import Aside, Floats
 
@@ -53,6 +56,7 @@ class DecisionRounds:
         )
         self.book, self.availability = Book(), Availability(names)
         self.log = RuleLog(self.oracle, self.learner)
+        self.groups = Groups(settings["groups"], len(names))
         self._rng = rng.child(settings["seed"], "actions")
 
     # ----------------------------------------------------------------- decisions
@@ -79,19 +83,46 @@ class DecisionRounds:
         What the learner raises in the middle, as where an oracle stops early, ends its round, and so the decision.
         """
         known = self._taken_up(given)
+        name = known.decision.id
+        if name in self.book.overridden:
+            self.learner.pay(cost)
+            override = self.book.overridden[name] = self.book.overridden[name].paid(cost)
+            self._enter_groups(known, cost, None, override.instead)
+            self.book.close(name, learnt=True)
+            return known
         try:
             self.learner.learn(known.row, known.action, cost, known.aside().q[known.action])
         except BaseException:
-            self.book.close(known.decision.id, learnt=False)
+            self.book.close(name, learnt=False)
             raise
-        self.book.close(known.decision.id, learnt=True)
+        self.book.close(name, learnt=True)
+        self._enter_groups(known, cost, self.learner.ledger.last, known.decision.action)
         return known
 
     def give_up(self, given: object) -> None:
         """End a decision whose cost will never be known."""
         known = self._taken_up(given)
-        self.learner.give_up(played=True)
+        if known.decision.id not in self.book.overridden:
+            self.learner.give_up(played=True)
         self.book.close(known.decision.id, learnt=False)
+
+    def override(self, given: object, action: object, by: object, reason: object) -> Decision:
+        """Have a decision be one in whose place a person played ``action``; its cost is still to be learnt."""
+        number = self.availability.number(action)
+        found = self.book.find(given)
+        decision = found if isinstance(found, Decision) else found.decision
+        if decision.id in self.book.overridden:
+            raise InputError(f"decision '{decision.id}' was overridden already: learn what it cost")
+        override = Override.of(decision, self._names[number], by, reason)
+        known = self._taken_up(given)
+        there = decision.probabilities[number : number + 1] > (0.0,)  # else the baseline may have been replaced there
+        self.learner.override(number if there else -1)
+        self.book.override(known, override)
+        return decision
+
+    def counted(self) -> int:
+        """Return the number of decisions whose cost is known."""
+        return self.learner.played + self.learner.ledger.overridden
 
     def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
         """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
@@ -100,6 +131,9 @@ class DecisionRounds:
         self.learner.take_over(row, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
         self._enter_unbound(row, tables)
+        if self.groups:
+            rows = self._reader.named_rows(context, self._names)
+            self.groups.enter(rows, row, action, action, cost, self.learner.ledger.last)
 
     def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
         """Return the rounds of a class with more actions, which go on from here; these are of no use any more.
@@ -114,6 +148,7 @@ class DecisionRounds:
             made.oracle.rows(self.oracle.contexts)
         made.learner.go_on(self.learner)
         made._so_far = self._so_far.with_actions(names)
+        made.groups = self.groups.with_actions(len(names))
         made.book, made._rng = self.book, self._rng
         made.availability.restore(self.availability.retired)
         return made
@@ -138,6 +173,7 @@ class DecisionRounds:
             "book": self.book.state(),
             "retired": sorted(self.availability.retired),
             "in_force": self.log.state(),
+            "groups": self.groups.state(),
         }
 
     @staticmethod
@@ -161,6 +197,7 @@ class DecisionRounds:
         rng.thaw(self._rng, rng.parted(state["actions"], self.book.session))
         self.availability.restore(state["retired"])
         self.log.restore(state["in_force"])
+        self.groups.restore(state["groups"])
 
     def part(self) -> None:
         """Begin a session, with ids and draws of its own, in a process that goes on beside another."""
@@ -177,9 +214,10 @@ class DecisionRounds:
         if self.learner.delayed:
             return
         name = type(self.learner).__name__
-        if self.book.open:
+        awaited = self.book.awaited()
+        if awaited is not None:
             raise InputError(
-                f"decision '{next(iter(self.book.open))}' is not learnt, and {name} takes costs in order: "
+                f"decision '{awaited}' is not learnt, and {name} takes costs in order: "
                 "call learn(decision, cost=...) before the next act, or give_up(decision) if no cost will come"
             )
         if count > 1:
@@ -193,6 +231,8 @@ class DecisionRounds:
         if self._constraints:
             tables, beside = self._tables(context)
             renewed = self.changing and self._so_far.due(row, tables)
+        if self.groups:
+            beside = self._beside_groups(context, beside)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
             self.oracle.hold(rules)  # where nobody keeps them, those of before stay
@@ -251,7 +291,7 @@ class DecisionRounds:
         found = self.book.find(given)
         if isinstance(found, Decision):
             return self._reopened(found)
-        if self.learner.delayed:
+        if self.learner.delayed and found.decision.id not in self.book.overridden:
             self.learner.take_up(found.aside())
         return found
 
@@ -267,14 +307,32 @@ class DecisionRounds:
             )
         if decision.action not in self._names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
-        context = self._reader.read(decision.context)
-        if decision.beside:
-            context = replace(context, named={**context.named, **dict(decision.beside)})
+        context = self._context(decision)
         row = self._row(context)
         tables, _ = self._tables(context) if self.changing else ([], ())
         self.learner.take_over(row, list(decision.probabilities))
         self._enter_unbound(row, tables)
         return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)
+
+    def _context(self, decision: Decision) -> Context:
+        """Return the context of a decision, with what only constraints and groups read of it."""
+        context = self._reader.read(decision.context)
+        if decision.beside:
+            context = replace(context, named={**context.named, **dict(decision.beside)})
+        return context
+
+    def _beside_groups(self, context: Context, beside: Beside) -> Beside:
+        """Return what groups, too, read beside the features; raises InputError where they cannot read the context."""
+        rows = self._reader.named_rows(context, self._names)
+        self.groups.members(rows)
+        known = {*self._reader.names, *(name for name, _ in beside)}
+        return (*beside, *((name, plain(rows.values[name][0])) for name in sorted(self.groups.reads - known)))
+
+    def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
+        """Enter a decision in its groups, with the name of the action that was played."""
+        if self.groups:
+            rows = self._reader.named_rows(self._context(known.decision), self._names)
+            self.groups.enter(rows, known.row, known.action, self._names.index(played), cost, estimate)
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""

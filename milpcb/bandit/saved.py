@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from milpcb.bandit.decisions import Decision, Open
+from milpcb.bandit.overrides import Override
 from milpcb.core import files, gate
 from milpcb.core.checks import check_file, index, probabilities, unit_cost
 from milpcb.errors import InputError, RunError, shown
@@ -72,7 +73,7 @@ def _check_plain(path: Path) -> None:
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return a part of a state that is written by its fields; raises TypeError on anything else."""
-    if isinstance(value, (Decision, Open)):
+    if isinstance(value, (Decision, Open, Override)):
         return vars(value)
     raise TypeError(f"{shown(value)} is of type {type(value).__name__}")
 

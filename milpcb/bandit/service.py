@@ -16,6 +16,7 @@ from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
+from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.made import constant, constants
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
@@ -94,11 +95,12 @@ class Bandit(BanditAnswers):
     Learner.certificate).
 
     Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
-    each decision must be learnt before the next. A delay leaves ``certificate()`` and ``bound()`` valid for what has
-    been learnt; ``guarantee()`` is for costs that are learnt at once. Decisions that are never learnt, given up
-    (``give_up``) or not, count on neither side, so whether a cost becomes known must depend neither on that cost nor on
-    the action: if half of the costs of one action never arrive, the certificate may be below the regret of the
-    decisions learnt.
+    each decision must be learnt before the next. Delays may depend on anything, costs and actions included: over all
+    decisions made, regret is at most ``certificate()`` plus 1 for each whose cost is not known. Over those learnt alone
+    that holds without the 1 if whether a cost is known yet, or ever, depends neither on that cost nor on the action: if
+    half of the costs of one action never arrive, the certificate may be below the regret of the decisions learnt.
+    ``guarantee()`` is for costs that are learnt at once, or, with ``rate="fixed"`` of "exp4" and ``delays``, the most
+    that all delays add up to, for costs that come late.
 
     **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
     them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where
@@ -139,6 +141,8 @@ class Bandit(BanditAnswers):
         all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative.
         Decisions whose cost is not learnt yet count as if they cost 1
     loss, confidence : those of the baseline
+    groups : conditions on contexts, such as "region = north", that costs, rates of actions and certificates are wanted
+        for while it runs: see ``by_group``. They may overlap, and read what rules do not, if contexts come by name
     options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
@@ -164,6 +168,7 @@ class Bandit(BanditAnswers):
         baseline: Any = None,
         loss: float = 0.02,
         confidence: float = 0.95,
+        groups: str | Sequence[str] = (),
         **options: Any,
     ) -> None:
         if not isinstance(policies, PolicyClass):
@@ -180,7 +185,7 @@ class Bandit(BanditAnswers):
         if baseline is not None:
             document = as_document(baseline, made.action_names(policies))
             today = {"is": document, "loss": loss, "confidence": confidence}
-        settings |= {"keep_log": keep_log, "baseline": today}
+        settings |= {"keep_log": keep_log, "baseline": today, "groups": listed_groups(groups)}
         self._set_up(policies, settings, reward_range, values, listed(constraints))
         self._on_event = on_event
         if contexts is None:
@@ -291,12 +296,32 @@ class Bandit(BanditAnswers):
             if reward is not None:
                 self._rewards = self._rewards or UNIT
             made = known.decision
-            if self._log is not None:
+            if self._log is not None and made.id not in self._rounds.book.overridden:
                 action = self._names.index(made.action)
                 self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
             learnt = self._rounds.learner.played
         if self._on_event is not None:
             send(self._on_event, [Event("cost", made, paid, learnt)])
+
+    def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
+        """Take in that a person played another ``action`` than a decision was; what that cost is learnt as any cost.
+
+        ``decision`` is given as ``learn`` takes it, before its cost is; ``by`` is who it was. The learner learns
+        nothing of it. Certificates, bound and statement count what was paid, whatever made the person do it, even what
+        was drawn, or the costs; what they are above it for nothing is known of other policies there. There is no
+        ``guarantee()`` any more. Of a baseline's promise see the statement: each such decision that is not its action
+        may cost 1 more. ``log()`` leaves it out: values of policies by it, and ``settled``, are for the decisions that
+        nobody overrides, and right if the person makes that choice without having seen what was drawn. See
+        ``overrides()``. What was overridden after the last save and lost in a crash is to be handed in again, before
+        its cost.
+
+        Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
+        """
+        with self.lock:
+            made = self._rounds.override(decision, action, by, reason)
+            learnt = self._rounds.learner.played
+        if self._on_event is not None:
+            send(self._on_event, [Event("override", made, None, learnt)])
 
     def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
         """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from milpcb.blocks import ProvedChange
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
+    from milpcb.bandit.groups import GroupSummary
     from milpcb.learners.base import Learner
     from milpcb.learners.conservative import Conservative
 
@@ -21,12 +22,15 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 class DecisionCounts:
     """The counts of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
 
-    ``before`` is what was stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the
-    decisions of the log that it began with.
+    ``known`` are the decisions whose cost is, and ``overridden`` all that a person overrode. ``before`` is what was
+    stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the decisions of the log that
+    it began with.
     """
 
+    known: int
     open: int
     given_up: int
+    overridden: int
     added: Sequence[str]
     logged: int
     rewards: Sequence[float] | None
@@ -65,7 +69,7 @@ def sentences(
     change : a proof with ``confidence`` that two in turn would have been better than every single one
 
     """
-    n, paid = learner.played, learner.ledger.cost
+    n, paid = counted.known, learner.ledger.cost
     if not n:
         return "\n".join(["No decision is learnt yet, so there is nothing to state.", *_others(counted)])
     total, done = counted.total(n, paid), _done(counted)
@@ -89,6 +93,21 @@ def in_words(policies: object, *, constrained: bool) -> str:
     """Return what the policies of a class are called: "decision trees", and that they keep constraints."""
     words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(policies).__name__)
     return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
+
+
+def of_groups(groups: Sequence[GroupSummary], confidence: float, counted: DecisionCounts) -> list[str]:
+    """Return a line on each group, none where there are none."""
+    if not groups:
+        return []
+    lines = [f"By group, with {_percent(confidence)} confidence for all that follows at once:"]
+    more = "more" if counted.rewards is None else "less"
+    for group in groups:
+        most = _count(ceil(counted.unit * group.certificate))
+        known = group.certificate < group.paid
+        lines.append(str(group))
+        if known:
+            lines.append(f"    in all at most {most} {more} than the best rule for this group alone")
+    return lines
 
 
 def _since(n: int, paid: float, counted: DecisionCounts) -> list[str]:
@@ -124,9 +143,11 @@ def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: De
     """Return the sentences on the baseline, in units of cost, of which the promise is made."""
     sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
     unit = "" if counted.rewards is None else " (of costs from 0 to 1)"
-    made = learner.played + counted.open + counted.given_up
+    made = counted.known + counted.open + counted.given_up
     left = f"{_count(learner.rounds_of_baseline)} of all {_count(made)} decisions were left"
     promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
+    if learner.deviations:
+        promise += f", and 1 for each of the {_count(learner.deviations)} that a person changed to something else"
     lines = [
         f"With {sure} confidence all decisions so far, at every moment, cost {promise}.",
         f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid; {left} to the baseline.",
@@ -145,6 +166,11 @@ def _others(counted: DecisionCounts) -> list[str]:
     if counted.added:
         names = ", ".join(f"'{name}'" for name in counted.added)
         lines.append(f"Before {names} came, policies that name it are taken to play the first action instead.")
+    if counted.overridden:
+        made = _count(counted.known + counted.open + counted.given_up)
+        lines.append(
+            f"Of {made} decisions, {_count(counted.overridden)} were overridden by a person; they count in full."
+        )
     if counted.open:
         lines.append(f"The costs of {_count(counted.open)} more are not known yet, and not counted here.")
     if counted.given_up:

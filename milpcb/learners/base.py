@@ -131,6 +131,14 @@ class Learner(Certified, ABC):
         """Take in that the round was played, and its cost will never be known; for learners that count what is paid."""
         self._give_up()
 
+    def _override(self, row: int, action: int) -> None:
+        """Take in that another played ``action`` in the round that ``_act`` began; for learners that promise a cost."""
+        del row, action
+        self._give_up()
+
+    def _pay(self, cost: float) -> None:
+        """Take in what a round cost that ended so."""
+
     def _go_on(self, before: Self) -> None:
         """Take in what ``before`` knew, of the same options but fewer actions; the ledger has it already."""
         del before
@@ -217,6 +225,25 @@ class Learner(Certified, ABC):
         self._turn, self.late = None, False
         (self._lose if played else self._give_up)()
         self.note = None
+
+    def override(self, action: int) -> None:
+        """End the round that ``act`` began, in which somebody else played ``action``: nothing is learnt of it.
+
+        ``action`` is its number, -1 where what was played is not of this round. The round does not count as played;
+        ``pay`` takes in its cost, once that is known. Whether it is overridden may depend on what was drawn and on all
+        costs: certificates are then over these rounds too, which show nothing of what others would have cost.
+        """
+        if self._turn is None or self._learnt is not None:
+            raise InputError(f"{self._round()} has not begun, or was learnt already: override() comes after act(row)")
+        (row, _), self._turn, self.late = self._turn, None, False
+        self._override(row, action)
+        self.note = None
+
+    def pay(self, cost: float) -> None:
+        """Take in the ``cost`` in [0, 1] of a round that was overridden, at any time."""
+        cost = unit_cost("the cost", cost)
+        self.ledger.pay(cost)
+        self._pay(cost)
 
     def learn_all(self, row: int, costs: Floats) -> None:
         """Take in all K costs of a round, after ``learn``; only learners with ``full_information`` are shown them."""

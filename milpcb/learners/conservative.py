@@ -67,7 +67,7 @@ class Conservative(Learner):
 
     """
 
-    kept = ("inner", "_floor", "_elsewhere", "_own", "_unknown", "_alone", "_rng")
+    kept = ("inner", "_floor", "_elsewhere", "_own", "_unknown", "_alone", "_deviations", "_rng")
 
     def __init__(
         self,
@@ -103,6 +103,7 @@ class Conservative(Learner):
         self._own = 0  # rounds that were not the baseline's alone
         self._unknown = 0  # those of them whose cost is not known yet
         self._alone = 0  # rounds of the baseline alone
+        self._deviations = 0  # rounds in which a person played neither what was drawn nor the baseline's action
         self._rng = rng.child(seed, "conservative")
 
     def __repr__(self) -> str:
@@ -124,9 +125,14 @@ class Conservative(Learner):
         return self._unknown
 
     @property
+    def deviations(self) -> int:
+        """Rounds that a person overrode, other than with the baseline's action: each adds 1 to what is promised."""
+        return self._deviations
+
+    @property
     def at_limit(self) -> bool:
         """Whether no more may be risked in the next round."""
-        return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance
+        return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance + self._deviations
 
     def _act(self, row: int) -> Floats:
         """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
@@ -182,6 +188,25 @@ class Conservative(Learner):
             self._begun(self.note[2])
             self.inner.give_up()
 
+    def _override(self, row: int, action: int) -> None:
+        """Count the round as 1 until its cost is known, and let what is promised grow where it is not the baseline's.
+
+        It earns no floor: what the baseline would have cost is known only where its action was drawn.
+        """
+        usual, _, aside = (self._action(row), 0.0, None) if self.note is None else self.note
+        self._deviations += action != usual
+        if aside is not None:
+            self._begun(aside)
+            self.inner.give_up()
+            return
+        self._unknown += 1
+        self._alone -= self.note is not None
+
+    def _pay(self, cost: float) -> None:
+        """Enter the cost in the place of the 1."""
+        self._unknown -= 1
+        self._elsewhere += cost
+
     def _begun(self, aside: Sequence[Any]) -> Aside:
         """Return the round of the learner inside, which goes on with it."""
         mine = Aside(*aside)
@@ -206,6 +231,7 @@ class Conservative(Learner):
         self.inner.go_on(before.inner)
         self._floor, self._elsewhere, self._rng = before._floor, before._elsewhere, before._rng
         self._own, self._unknown, self._alone = before._own, before._unknown, before._alone
+        self._deviations = before._deviations
 
     def _at_worst(self) -> float:
         """Return what may have been paid after this round, where every cost that is not known is 1."""

@@ -2,12 +2,12 @@
 
     python scripts/checks/schedules.py [--schedules 1000] [--pairs 60] [--seed 0] [--take-out entering|parting]
 
-Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, add an action, retire
-one and readmit it, save, crash and load, copy, hand in what a crash lost. Some have a guard-rail and a share, some a
-baseline. After every few steps the certificate and ``policy()`` are compared with the ledger's own, over the list of
-all trees; regret, by costs that the bandit never sees, must lie below the certificate with a confidence of 99.9 %, and
-what was paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a pickle or a
-copy; what one pays hangs on what the other just played, and its certificate must hold. Exit code 1 if
+Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, be overridden, add an
+action, retire one and readmit it, save, crash and load, copy, hand in what a crash lost. Some have a guard-rail and a
+share, some a baseline. After every few steps the certificate and ``policy()`` are compared with the ledger's own, over
+the list of all trees; regret, by costs that the bandit never sees, must lie below the certificate with a confidence of
+99.9 %, and what was paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a
+pickle or a copy; what one pays hangs on what the other just played, and its certificate must hold. Exit code 1 if
 anything is wrong. ``--take-out`` puts a fault back in, that contexts of lost decisions enter no constraint, or that
 copies draw alike, to show that it is found.
 """
@@ -66,6 +66,7 @@ class DayByDay:
             self.learn: 9,
             self.give_up: 1,
             self.give_up_old: 0.2,
+            self.override: 1,
             self.add_action: 0.2,
             self.retire: 0.5,
             self.save: 1,
@@ -128,6 +129,28 @@ class DayByDay:
         self.now.ended |= set(self.now.open)
         self.now.open = {}
 
+    def override(self) -> None:
+        """Have a person, who sees all costs, do something else than an open decision, or one that was lost, is."""
+        known = [name for name in (*self.now.open, *self.lost) if name not in self.now.overridden]
+        if not known:
+            return
+        made, lost = self.made[name := self.rng.choice(known)], name not in self.now.open
+        action = self.rng.choice([a for a in range(self.now.n_actions) if a != made.action] or [made.action])
+        if self.rng.random() < 0.5:  # the worst for the certificate
+            action = max(range(self.now.n_actions), key=lambda each: (each != made.action, made.costs[each]))
+        given = made.decision.to_json() if lost or self.rng.random() < 0.5 else name
+        try:
+            self.bandit.override(given, NAMES[action], by="AB", reason="she knows him")
+        except MilpcbError as error:
+            self.counts["refused"] += 1
+            if not (lost and made.action >= self.now.n_actions):
+                self.wrong = f"refused: {error}"
+            return
+        if lost:
+            self.now.asked.append(self.lost.pop(name))
+            self.now.open[name] = made
+        self.now.overridden[name] = action
+
     def hand_in_again(self) -> None:
         """Hand in any decision of any history: one that was lost is taken, whole, and one that ended is refused."""
         if self.made:
@@ -144,7 +167,7 @@ class DayByDay:
             if give_up:
                 self.bandit.give_up(given)
             else:
-                self.bandit.learn(given, cost=made.costs[made.action])
+                self.bandit.learn(given, cost=self.cost(made, False))
         except MilpcbError as error:
             self.counts["refused"] += 1
             if known or whole or "\n" in str(error):
@@ -159,7 +182,10 @@ class DayByDay:
         self.lost.pop(name, None)
         self.now.ended.add(name)
         self.now.given_up += give_up
-        if not give_up:
+        if not give_up and name in self.now.overridden:
+            self.now.paid_by_others += self.cost(made, False)
+            self.now.others.append(made)
+        elif not give_up:
             drawn = (made.drawn, made.q) if known else (made.action, decision.probability)
             self.now.learnt.append((made, self.now.n_actions, *drawn))
 
@@ -204,6 +230,9 @@ class DayByDay:
         now = self.now
         if (set(self.book.open), self.book.given_up) != (set(now.open), now.given_up):
             self.wrong = "other decisions are open, or given up, than in the ledger"
+        overrides = [(each.decision, each.instead) for each in self.bandit.overrides()]
+        if overrides != [(name, NAMES[action]) for name, action in now.overridden.items()]:
+            self.wrong = "others were overridden than in the ledger"
         if not now.learnt:
             return
         estimated, kept = now.estimated(), now.allowed() if self.ruled else slice(None)
@@ -218,14 +247,14 @@ class DayByDay:
             self.wrong = f"regret {regret} is above the certificate with confidence"
         if self.promised:
             paid, usual = (sum(self.cost(made, usual) for made in now.asked) for usual in (False, True))
-            if paid > (1 + LOSS) * usual + 1e-9:
+            if paid > (1 + LOSS) * usual + self.now.changed() + 1e-9:
                 self.wrong = f"{paid} was paid, and the baseline would have paid {usual}"
         self.counts["compared"] += 1
 
-    @staticmethod
-    def cost(made: MadeDecision, usual: bool) -> float:
+    def cost(self, made: MadeDecision, usual: bool) -> float:
         """Return what a decision cost, or what the baseline, calling or what replaces it, would have."""
-        action = made.action if not usual else 0 if 0 in made.offered else made.offered[0]
+        played = self.now.overridden.get(made.decision.id, made.action)
+        action = played if not usual else 0 if 0 in made.offered else made.offered[0]
         return float(made.costs[action])
 
 

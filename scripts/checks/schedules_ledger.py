@@ -56,6 +56,9 @@ class PlainLedger:
     learnt: list[tuple[MadeDecision, int, int, float]] = field(default_factory=list)  # actions then, drawn, its chance
     ended: set[str] = field(default_factory=set)
     given_up: int = 0
+    overridden: dict[str, int] = field(default_factory=dict)  # what a person did instead
+    others: list[MadeDecision] = field(default_factory=list)  # overridden, and their costs known
+    paid_by_others: float = 0.0
 
     def copied(self) -> PlainLedger:
         """Return a copy."""
@@ -67,12 +70,20 @@ class PlainLedger:
             list(self.learnt),
             set(self.ended),
             self.given_up,
+            dict(self.overridden),
+            list(self.others),
+            self.paid_by_others,
         )
 
     @property
     def paid(self) -> float:
         """What the decisions learnt cost."""
-        return float(sum(made.costs[made.action] for made, *_ in self.learnt))
+        return float(sum(made.costs[made.action] for made, *_ in self.learnt)) + self.paid_by_others
+
+    def changed(self) -> int:
+        """Return how many decisions a person overrode, other than with the baseline's action where it was offered."""
+        calls = {made.decision.id for made in self.asked if 0 in made.offered}
+        return sum(action != 0 or name not in calls for name, action in self.overridden.items())
 
     def estimated(self) -> Any:
         """Return the estimated total of each tree (N,): actions that came later stand for the first."""
@@ -87,7 +98,7 @@ class PlainLedger:
         """Return what each tree (N,) would have paid on the decisions learnt, by all costs."""
         policies = labelings(self.n_actions)
         totals = np.zeros(len(policies))
-        for made, *_ in self.learnt:
+        for made in [made for made, *_ in self.learnt] + self.others:
             there = np.isin(policies[:, made.row], made.offered)
             totals += made.costs[np.where(there, policies[:, made.row], made.offered[0])]
         return totals

@@ -103,6 +103,6 @@ def test_a_cell_is_saved_as_its_definition() -> None:
         ledger.add(3, 1, cost, estimate)
     moments = np.array([[e, (e - c) ** 2, c**2] for c, e in rounds]).sum(axis=0)
     bets = [sum(proved(c, e, stake) for c, e in rounds) for stake in (0.1, 0.4)]
-    paid, [[row, action, *sums]], _ = ledger.state()
+    paid, [[row, action, *sums]], *_ = ledger.state()
     assert (paid, row, action) == (1.5, 3, 1)
     assert sums == pytest.approx([*moments, *bets])

@@ -1,0 +1,152 @@
+"""Groups of decisions that are named beforehand: costs, rates of actions and certificates of each, at all times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from milpcb.bets import RunningMean
+from milpcb.constraints import NamedRows
+from milpcb.core.checks import whole
+from milpcb.data.conditions import holds, names_in
+from milpcb.errors import InputError, shown
+from milpcb.ledger import Ledger, Minimiser
+
+
+class MeanWithin(NamedTuple):
+    """A mean of the decisions of a group, and what the mean of its expectations lies within; see RunningMean."""
+
+    value: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """What is known of the decisions of one group, with a confidence that is for all groups together.
+
+    Attributes
+    ----------
+    group : its condition
+    decisions, paid : those whose cost is known, and what they cost in all
+    outcome : mean cost, or reward where rewards are learnt
+    rates : by action, how often it was played, by whomever
+    certificate : how much more they cost than the best policy for this group alone would have, at most
+
+    """
+
+    group: str
+    decisions: int
+    paid: float
+    outcome: MeanWithin
+    rates: Mapping[Any, MeanWithin]
+    certificate: float
+
+    def __str__(self) -> str:
+        """Return two lines."""
+        played = ", ".join(f"{action} {_within(rate, 100, ' %')}" for action, rate in self.rates.items())
+        count = f"{self.decisions:,}".replace(",", " ")
+        return f"{self.group}: {count} decisions, {_within(self.outcome)} each\n    {played}"
+
+
+class _Group:
+    """The sums of one group."""
+
+    def __init__(self, n_actions: int) -> None:
+        self.ledger, self.cost = Ledger(), RunningMean()
+        self.rates = [RunningMean() for _ in range(n_actions)]
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "ledger": self.ledger.state(),
+            "cost": self.cost.state(),
+            "rates": [rate.state() for rate in self.rates],
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.ledger.restore(state["ledger"])
+        self.cost.restore(state["cost"])
+        for rate, entry in zip(self.rates, state["rates"], strict=True):
+            rate.restore(entry)
+
+
+class Groups:
+    """The groups of a bandit, by their conditions on contexts; a context may be in several, or in none."""
+
+    def __init__(self, conditions: Sequence[str], n_actions: int) -> None:
+        self._conditions = list(conditions)
+        self._groups = [_Group(n_actions) for _ in conditions]
+        self.reads = frozenset(name for condition in conditions for name in names_in(condition))
+
+    def __bool__(self) -> bool:
+        return bool(self._conditions)
+
+    def members(self, rows: NamedRows) -> list[int]:
+        """Return the numbers of the groups that the first of ``rows`` is in; raises InputError where none can read."""
+        return [i for i, condition in enumerate(self._conditions) if holds(condition, rows.values)[0]]
+
+    def enter(self, rows: NamedRows, row: int, drawn: int, played: int, cost: float, estimate: float | None) -> None:
+        """Take in a decision at ``row``: the actions drawn and played; no estimate where a person overrode it."""
+        for i in self.members(rows):
+            group = self._groups[i]
+            group.cost.add(cost)
+            for a, rate in enumerate(group.rates):
+                rate.add(float(a == played))
+            if estimate is None:
+                group.ledger.pay(cost)
+            else:
+                group.ledger.add(row, drawn, cost, estimate)
+
+    def with_actions(self, n_actions: int) -> Groups:
+        """Return the groups for more actions, which in all decisions so far stand for action 0, and were not played."""
+        made = Groups(self._conditions, n_actions)
+        for old, new in zip(self._groups, made._groups, strict=True):
+            known = len(old.rates)
+            new.cost = old.cost
+            new.ledger.go_on(old.ledger, range(known, n_actions))
+            new.rates = old.rates + [RunningMean.of_zeros(old.cost.count) for _ in range(known, n_actions)]
+        return made
+
+    def summaries(
+        self, oracle: Minimiser, names: Sequence[Any], confidence: float, rewards: Sequence[float] | None
+    ) -> list[GroupSummary]:
+        """Return what is known of each group; all of it holds at once, at all times, with the confidence."""
+        chance = (1 - confidence) / len(self._conditions) / (len(names) + 2)
+        found = []
+        for condition, group in zip(self._conditions, self._groups, strict=True):
+            rates = {name: MeanWithin(*rate.within(chance)) for name, rate in zip(names, group.rates, strict=True)}
+            value, lower, upper = group.cost.within(chance)
+            if rewards is not None:
+                unit = rewards[1] - rewards[0]
+                value, lower, upper = (rewards[1] - unit * cost for cost in (value, upper, lower))
+            certificate = group.ledger.confident(oracle, 1 - chance) if group.cost.count else 0.0
+            outcome = MeanWithin(value, lower, upper)
+            found.append(GroupSummary(condition, group.cost.count, group.cost.total, outcome, rates, certificate))
+        return found
+
+    def state(self) -> list[dict[str, Any]]:
+        """Return everything as plain data."""
+        return [group.state() for group in self._groups]
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Go on from a saved state."""
+        whole("groups", len(state), len(self._groups), len(self._groups))
+        for group, entry in zip(self._groups, state, strict=True):
+            group.restore(entry)
+
+
+def listed_groups(groups: Any) -> list[str]:
+    """Return conditions as handed in: one, or several; raises InputError on what is none."""
+    given = [groups] if isinstance(groups, str) else list(groups)
+    for condition in given:
+        if not isinstance(condition, str) or not next(names_in(condition), ""):
+            raise InputError(f'a group is a condition such as "region = north" or "age > 60", got {shown(condition)}')
+    if len(set(given)) < len(given):
+        raise InputError(f"a group is named twice in {shown(given)}")
+    return given
+
+
+def _within(mean: MeanWithin, times: float = 1.0, unit: str = "") -> str:
+    value, lower, upper = (f"{times * number:.3g}" for number in mean)
+    return f"{value}{unit} ({lower} to {upper})"

@@ -1,0 +1,131 @@
+"""Groups while a bandit runs: sums as by hand, intervals that hold, saved and grown, read beside the features."""
+
+from __future__ import annotations
+
+from math import exp, log1p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milpcb
+from milpcb.bets import STAKES, RunningMean
+from milpcb.errors import InputError
+from milpcb.ledger import Ledger
+from milpcb.policies import DecisionTrees
+
+TREES = DecisionTrees(2, depth=1, thresholds=[[45], []], feature_names=["age", "region"], action_names=["call", "mail"])
+GROUPS = ["region = north", "age > 60", "branch = 3"]
+
+
+def grouped(**options: Any) -> milpcb.Bandit:
+    """Return a bandit with three groups, one of which reads what rules do not."""
+    return milpcb.Bandit(TREES, seed=0, values={"region": ["north", "south"]}, groups=GROUPS, **options)
+
+
+def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
+    """Late costs, overrides, a saved bandit, and a decision that its file does not know."""
+    bandit, rng = grouped(), np.random.default_rng(0)
+    ledgers, played, paid = [Ledger() for _ in GROUPS], np.zeros((3, 2)), np.zeros(3)
+    waiting: list[Any] = []
+    for t in range(400):
+        person = {"age": int(rng.integers(18, 80)), "region": ["north", "south"][t % 2], "branch": int(rng.integers(5))}
+        waiting.append((person, bandit.act(person)))
+        if t == 200:
+            kept = tmp_path / "bandit.json"
+            bandit.save(kept)
+            waiting.append((person, bandit.act(person)))  # nobody's file knows of it
+            bandit = milpcb.Bandit.load(kept)
+        if t % 3 == 0:
+            continue
+        person, made = waiting.pop(int(rng.integers(len(waiting))))
+        action = TREES.action_names.index(str(made.action)) if TREES.action_names else 0
+        cost = float((person["age"] > 45) == (action == 0)) * 0.5
+        over = t % 7 == 0
+        if over:
+            bandit.override(made.to_json(), ["mail", "call"][action], by="AB", reason="")
+        bandit.learn(made, cost=cost)
+        row = int(bandit._rounds.oracle.rows(np.array(bandit._reader.read(made.context).numbers, dtype=float))[0])
+        members = [person["region"] == "north", person["age"] > 60, person["branch"] == 3]
+        for i in np.flatnonzero(members):
+            played[i, 1 - action if over else action] += 1
+            paid[i] += cost
+            if over:
+                ledgers[i].pay(cost)
+            else:
+                ledgers[i].add(row, action, cost, cost / made.probability)
+    found = bandit.by_group(0.9)
+    assert [group.group for group in found] == GROUPS
+    for i, group in enumerate(found):
+        assert group.decisions == played[i].sum() > 20
+        assert group.paid == pytest.approx(paid[i])
+        assert [rate.value for rate in group.rates.values()] == pytest.approx(played[i] / played[i].sum())
+        assert group.outcome.lower <= group.outcome.value <= group.outcome.upper
+        own = ledgers[i].confident(bandit._rounds.allowed(), 1 - 0.1 / 3 / 4)
+        assert group.certificate == pytest.approx(own)
+    assert bandit.statement(0.9).count(" each\n    call") == 3
+    bandit.add_action("wait")
+    later = bandit.by_group(0.9)
+    assert [group.rates["wait"].value for group in later] == [0.0] * 3
+    assert [group.decisions for group in later] == [group.decisions for group in found]
+
+
+def test_rewards_are_shown_as_rewards() -> None:
+    """Means of rewards in their range; the lower end is the lower one."""
+    bandit = milpcb.Bandit(TREES, seed=0, values={"region": ["north"]}, groups="region = north", reward_range=(0, 10))
+    for _ in range(50):
+        made = bandit.act({"age": 20, "region": "north"})
+        bandit.learn(made, reward=8)
+    (group,) = bandit.by_group()
+    assert group.outcome.value == pytest.approx(8)
+    assert group.outcome.lower < 8 < group.outcome.upper
+
+
+def test_the_interval_of_a_running_mean() -> None:
+    """Its factor's mean is at most 1, for numbers of two or three values; it holds in all runs, and is narrow."""
+    for stake in STAKES:
+        psi = -log1p(-stake) - stake
+        for guess in np.linspace(0, 1, 11):
+            for chances in np.random.default_rng(0).dirichlet([0.5, 0.5, 0.5], 30):
+                values = np.array([0.0, 0.4, 1.0])
+                for side in (values, 1 - values):
+                    factor = [exp(stake * (x - chances @ side) - psi * (x - guess) ** 2) for x in side]
+                    assert chances @ factor <= 1 + 1e-12
+    rng, wrong, widths = np.random.default_rng(1), 0, []
+    for _ in range(100):
+        mean, expected = RunningMean(), 0.0
+        level, outside = 0.3, False
+        for t in range(1_000):
+            x = float(rng.random() < level)
+            expected += level
+            level = 0.2 + 0.3 * x  # what comes next reacts to what came
+            mean.add(x)
+            if t % 50 == 49:
+                _, lower, upper = mean.within(0.2)
+                outside |= not lower <= expected / mean.count <= upper
+        wrong += outside
+        widths.append(upper - lower)
+    assert wrong <= 20
+    assert np.mean(widths) < 0.13
+    assert RunningMean().within(0.1) == (0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("groups", "line"),
+    [([3], "is a condition"), ("everybody", "is a condition"), (["age > 3", "age > 3"], "twice")],
+)
+def test_groups_that_are_none(groups: Any, line: str) -> None:
+    """One line, before anything is played."""
+    with pytest.raises(InputError, match=line):
+        milpcb.Bandit(TREES, groups=groups, values={"region": ["north"]})
+
+
+def test_a_group_that_a_context_cannot_be_read_for() -> None:
+    """No decision is made; a bandit without groups has none to show."""
+    bandit = grouped()
+    with pytest.raises(InputError, match="branch"):
+        bandit.act({"age": 3, "region": "north"})
+    assert repr(bandit).endswith("0 open>")
+    with pytest.raises(InputError, match="groups="):
+        milpcb.Bandit(TREES, values={"region": ["north"]}).by_group()

@@ -1,0 +1,133 @@
+"""Why a decision was made: the path, what alters it, what rivals play here; by the bandit, a copy, a saved one."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import milpcb
+from milpcb.errors import InputError
+from milpcb.policies import DecisionTrees, LinearRules
+
+NAMES = ["call", "write", "wait"]
+TREES = DecisionTrees(
+    3,
+    depth=2,
+    thresholds=[[30, 45, 60], [2, 5, 10], []],
+    feature_names=["age", "visits", "region"],
+    action_names=NAMES,
+)
+
+
+def trained(**options: Any) -> milpcb.Bandit:
+    """Return a bandit that has learnt: north, call up to 45, else write; south, wait."""
+    bandit = milpcb.Bandit(TREES, seed=0, values={"region": ["north", "south"], "age": [None]}, **options)
+    rng = np.random.default_rng(0)
+    for _ in range(1_500):
+        age, region = int(rng.integers(18, 80)), ["north", "south"][rng.integers(2)]
+        right = "wait" if region == "south" else "call" if age <= 45 else "write"
+        made = bandit.act({"age": age, "visits": int(rng.integers(20)), "region": region})
+        bandit.learn(made, cost=0.1 if made.action == right else 0.9)
+    return bandit
+
+
+def test_every_change_that_is_named_alters_the_rule_and_nothing_nearer_does() -> None:
+    """By the rule's own predictions, on people of all ages and both regions, missing ages among them."""
+    bandit = trained()
+    rule = bandit.policy()
+    for age in (20, 45, 45.5, 46, 70, None):
+        for region in ("north", "south"):
+            person = {"age": age, "visits": 4, "region": region}
+            made = bandit.act(person)
+            why = made.why()
+            plays = rule.predict_names([person])[0]
+            assert (why.rule, why.probability) == (plays, made.probability)
+            assert why.by == (
+                "rule" if made.action == plays else "majority" if made.probability > 0.5 else "exploration"
+            )
+            altered = {change.feature: change.action for change in why.changes}
+            other = rule.predict_names([person | {"region": "south" if region == "north" else "north"}])[0]
+            assert altered.get("region") == (other if other != plays else None)
+            sides = {rule.predict_names([person | {"age": other_age}])[0] for other_age in (20, 45, 46, 70)} - {plays}
+            assert ("age" in altered) == bool(sides)
+            assert "visits" not in altered
+            assert [change.steps for change in why.changes] == sorted(change.steps for change in why.changes)
+            assert str(plays) in str(why)
+    seen = bandit.act({"age": 70, "visits": 4, "region": "north"}).why()
+    assert ("age", "age <= 45", "call", 2) in seen.changes
+    assert any("region" in condition for condition in seen.path)
+    assert set(seen.rivals) == {"call", "wait"}
+    assert not seen.disputed
+
+
+def test_what_nobody_knows_yet_is_disputed() -> None:
+    """Before anything is learnt all policies are as good, and no cost divides them."""
+    bandit = milpcb.Bandit(TREES, seed=0, values={"region": ["north"]})
+    why = bandit.act({"age": 1, "visits": 1, "region": "north"}).why()
+    assert set(why.rivals.values()) == {0.0}
+    assert len(why.disputed) == 2
+
+
+def test_who_decided() -> None:
+    """The baseline, where it did so alone; nobody, where there was no choice."""
+    people = {"age": 20, "visits": 4, "region": "north"}
+    promised = milpcb.Bandit(TREES, seed=0, values={"region": ["north"]}, baseline="wait")
+    assert promised.act(people).why().by == "baseline"
+    free = trained()
+    assert free.act(people, available=["wait"]).why().by == "no choice"
+
+
+def test_where_a_decision_finds_its_bandit(tmp_path: Path) -> None:
+    """A decision as text, a copy's, and those of a bandit that is gone: the one that goes on from it is asked."""
+    bandit = trained()
+    person = {"age": 70, "visits": 4, "region": "north"}
+    made = bandit.act(person)
+    again = milpcb.Decision.from_json(made.to_json())
+    assert str(again.why()) == str(bandit.why(made.id)) == str(made.why())
+    assert pickle.loads(pickle.dumps(made)) == made  # noqa: S301 - ours; a decision does not carry its bandit along
+    other = copy.deepcopy(bandit)
+    theirs = other.act(person)
+    assert theirs.why().rule == other.why(theirs).rule
+    with pytest.raises(InputError, match="no decision of this bandit"):
+        bandit.why("nothing")
+    bandit.save(tmp_path / "bandit.json")
+    del bandit
+    with pytest.raises(InputError, match=r"bandit\.why"):
+        made.why()
+    assert milpcb.Bandit.load(tmp_path / "bandit.json").why(made).rule == "write"
+
+
+def test_the_rule_in_force_and_classes_without_parts() -> None:
+    """The rule by which a decision was made, not that of today; linear rules have no path, and changes all the same."""
+    grid = [[i, j] for i in range(5) for j in range(5)]
+    bandit = milpcb.Bandit(
+        DecisionTrees(2, 1, thresholds=[[0, 1, 2, 3], [0, 1, 2, 3]]),
+        learner="bistro_plus",
+        contexts=grid,
+        horizon=500,
+        noise="half",
+        future="once",
+        seed=0,
+    )
+    first = bandit.act([2, 2])
+    before = bandit.why(first)
+    bandit.learn(first, cost=0.5)
+    for i in range(400):
+        made = bandit.act(grid[i % 25])
+        bandit.learn(made, cost=float((grid[i % 25][0] > 1) == (made.action == 1)))
+    assert first.rule_number == 1 < bandit.rule().number
+    assert str(bandit.why(first).policy) == str(before.policy)
+    linear = milpcb.Bandit(LinearRules(2, max_weight=2), contexts=grid, seed=0)
+    for i in range(300):
+        made = linear.act(grid[i % 25])
+        linear.learn(made, cost=float((grid[i % 25][0] > grid[i % 25][1]) == (made.action == 0)))
+    why = linear.act([1, 2]).why()
+    rule = linear.policy()
+    assert why.nearest is not None
+    moved = {rule.predict(np.array([[i, 2.0] for i in range(5)])).tolist()[i] for i in range(5)}
+    assert (len(moved) > 1) == ("x0" in {change.feature for change in why.changes})
