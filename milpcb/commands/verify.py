@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from milpcb.theory.coins.changes import InTurnVerdict
     from milpcb.theory.coins.confidence import ConfidentVerdict
     from milpcb.theory.coins.runs import RunVerdict
-    from milpcb.theory.coins.verdicts import CoinVerdict
+    from milpcb.theory.coins.verdicts import CoinVerdict, SlackVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.one_draw import DrawVerdict
     from milpcb.theory.player import Variant
@@ -34,6 +34,8 @@ RUN_COLUMNS = ("stated", "futures", "answers", "counts")
 COIN_COLUMNS = ("E cert - E reg", "E bound - E reg", "played", "stated")
 CONFIDENT_COLUMNS = ("policy - delta", "regret - delta")
 IN_TURN_COLUMNS = ("less - delta", "more - delta", "regret - delta")
+LATE_COLUMNS = ("c - E e", "bound - cert", "stated - E reg")
+GUARD_COLUMNS = ("E bound - E reg", "E allowed - E reg")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
 TRIAL_COLUMNS = ("false ending - delta",)
 DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
@@ -105,6 +107,12 @@ Columns:
         are broken in a fixed order, and is 0 by definition where leaders are kept
   Rel - E reg
         Rel minus expected regret with one draw; must not be below 0
+  c - E e, bound - cert, stated - E reg
+        of costs that are learnt late: the cost less its mean estimate, the bound
+        less the certificate on any path, the guarantee less mean regret
+  E allowed - E reg
+        of a guard: what may be paid before the change, 1, and the guarantee of
+        the safe learner for the rest, in the mean, less mean regret
   floor - delta, broken - delta
         the same for what a learner with a baseline goes by, the least that the
         baseline would have cost, and for its promise
@@ -159,7 +167,9 @@ def verify(*, quick: bool, noise: str | None) -> None:
         _verify_learners(quick=quick)
         _verify_confidence()
         _verify_changes()
+        _verify_late()
         _verify_baseline()
+        _verify_guard()
         _verify_trials()
 
 
@@ -264,6 +274,22 @@ def _verify_baseline() -> None:
     _report("with a baseline", PROMISE_COLUMNS, _confident_row, good, bad, sentence)
 
 
+def _verify_late() -> None:
+    from milpcb.theory.coins.late import LATE, LATE_MUTANTS, judge_late
+
+    verdicts = _each([*LATE, *LATE_MUTANTS], judge_late)
+    sentence = "Exp4 that learns late pays no more than stated, whatever the delays"
+    _report("late costs", LATE_COLUMNS, _slack_row, verdicts[: len(LATE)], verdicts[len(LATE) :], sentence)
+
+
+def _verify_guard() -> None:
+    from milpcb.theory.coins.guard import GUARD_MUTANTS, GUARDED, judge_guard
+
+    verdicts = _each([*GUARDED, *GUARD_MUTANTS], judge_guard)
+    sentence = "a guarded learner pays no more in the mean than the guard and the safe learner state"
+    _report("guard", GUARD_COLUMNS, _slack_row, verdicts[: len(GUARDED)], verdicts[len(GUARDED) :], sentence)
+
+
 def _verify_trials() -> None:
     from milpcb.theory.trials import TRIAL_MUTANTS, TRIALS, judge_trial
 
@@ -312,6 +338,10 @@ def _run_row(verdict: RunVerdict) -> Row:
 def _coin_row(verdict: CoinVerdict) -> Row:
     slacks = (verdict.certificate, verdict.bound, verdict.played and -verdict.played, verdict.stated)
     return [verdict.name, *("-" if isnan(slack) else f"{slack + 0.0:.4f}" for slack in slacks)], verdict.passes
+
+
+def _slack_row(verdict: SlackVerdict) -> Row:
+    return [verdict.name, *(f"{slack + 0.0:.4f}" for slack in verdict.slacks)], verdict.passes
 
 
 def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PromiseVerdict | TrialVerdict) -> Row:

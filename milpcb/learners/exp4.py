@@ -54,6 +54,7 @@ class Exp4(Learner):
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
     estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
+    delays : with a fixed rate, the most that all delays add up to, each in rounds; see the end of the notes
 
     Notes
     -----
@@ -96,9 +97,16 @@ class Exp4(Learner):
 
     which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
 
-    Rounds may be learnt late: an estimate enters whenever its cost is known. ``bound()`` then puts the mass that the
-    action has at that moment in the place of q, so that d is again what the estimate adds to P, and it still bounds the
-    certificate on every path. ``guarantee()`` is for costs that are learnt at once.
+    Rounds may be learnt late: an estimate enters whenever its cost is known, as c over the larger of q and the mass
+    that the action has at that moment, so that no update moves the play by more than its rate. ``bound()`` puts that
+    mass in the place of q, so that d is what the estimate adds to P, and it bounds the certificate on every path.
+    With a fixed rate, unbiased estimates, and delays that depend neither on actions nor on costs and add up to at most
+    ``delays`` = D rounds (statement L1 of milpcb/theory/confidence.md)::
+
+        E[regret_T] <= log N / eta + eta (K T / 2 + D),    eta = sqrt(2 log N / (K T + 2 D)) gives
+        sqrt(2 (K T + 2 D) log N),
+
+    which is the ``guarantee()``; that of the other rates is for costs that are learnt at once.
 
     """
 
@@ -115,6 +123,7 @@ class Exp4(Learner):
         seed: int = 0,
         rate: Rate | float | None = None,
         estimates: Estimates = "unbiased",
+        delays: float = 0.0,
     ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("exp4", oracle, "action_weights")
@@ -122,6 +131,12 @@ class Exp4(Learner):
             rate = "certified" if horizon is None else "fixed"
         self._log_count = max(0.0, oracle.log_derivations)
         self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
+        self._delays = real("delays", delays, "finite and 0 or more", lambda number: number >= 0)
+        if delays and (self._rule != "fixed" or estimates != "unbiased"):
+            raise InputError(
+                "delays= goes with a fixed rate and unbiased estimates: for others nothing is proved of late costs; "
+                'take rate="fixed", or leave it out and go by bound() and certificate()'
+            )
         self._squares = 0.0
         self._gaps = 0.0  # Delta, the sum of the d
         self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
@@ -139,21 +154,29 @@ class Exp4(Learner):
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         """Add the estimate of the action's cost, what the round adds to the bound, and set the next round's rate."""
-        estimate = cost / probability
-        if self._optimism is not None:
-            estimate = self._optimism.estimate(cost, estimate, self.played + 1)
-        mass = float(self._act(row)[action]) if self.late and cost else probability
+        mass = self._mass(row, action, probability) if self.late and cost else probability
+        estimate = self._estimate(cost, probability, mass)
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
         self._gaps += _gap(cost, mass, estimate, self.rate)
         self._last_rate = self.rate
         self.rate = self._next_rate(self.played + 1)
 
+    def _mass(self, row: int, action: int, probability: float) -> float:
+        """Return the probability of an action now, where a round is learnt late that it was played in."""
+        del probability
+        return min(1.0, float(self._act(row)[action]))
+
+    def _estimate(self, cost: float, probability: float, mass: float) -> float:
+        """Return what is added to the table: c over the larger of the probabilities at play and now, or less."""
+        estimate = cost / max(probability, mass)
+        return estimate if self._optimism is None else self._optimism.estimate(cost, estimate, self.played + 1)
+
     def guarantee(self) -> float:
         """Return the bound on expected regret after T rounds, infinite without a horizon.
 
-        It is log N / eta + eta K T / 2 for a rate given as a number, and that of the class's docstring for the others;
-        optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/confidence.md).
+        It is log N / eta + eta (K T / 2 + D) for a rate given as a number, and that of the class's docstring for the
+        others; optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/confidence.md).
         """
         if self._log_count == 0:
             return 0.0
@@ -168,7 +191,7 @@ class Exp4(Learner):
         if self._rule == "fixed":
             if self.rate == 0:
                 return np.inf
-            return float(self._log_count / self.rate + self.rate * self.n_actions * horizon / 2)
+            return float(self._log_count / self.rate + self.rate * (self.n_actions * horizon / 2 + self._delays))
         factor = 2.0 if self._rule == "anytime" else 1.0 + BOLDEST
         return float(factor * np.sqrt(horizon * self.n_actions * self._log_count))
 
@@ -252,7 +275,7 @@ class Exp4(Learner):
             raise InputError(
                 'Exp4 with rate = "fixed" needs a horizon; give one, or set rate = "certified", which needs none'
             )
-        return float(np.sqrt(2 * self._log_count / (self.n_actions * (self.horizon or 1))))
+        return float(np.sqrt(2 * self._log_count / (self.n_actions * (self.horizon or 1) + 2 * self._delays)))
 
 
 def _gap(cost: float, mass: float, estimate: float, rate: float) -> float:

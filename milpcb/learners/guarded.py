@@ -32,10 +32,11 @@ class Guarded(Learner):
     the bound by default that is about twice the guarantee of Exp4, and 500.
 
     The certificate is looked at lazily: it grows by at most the costs paid, so it need not be computed before the last
-    one, and the costs paid since, exceed B; that misses nothing, and takes a few looks a run. Until then the learner
-    inside is mixed with a share mu_t = min(1/2, share / sqrt(t)) of even chances: estimates of learners that hardly
-    explore would else be so large that the certificate exceeds B by chance. Whether the learner inside was followed is
-    drawn given the action; it learns from these rounds alone, which have its own law.
+    one, and the costs paid since, exceed B; that misses nothing, and takes a few looks a run. Until then no action has
+    less of a chance than min(1/2, share / sqrt(t)) / K: where the learner inside explores less, even chances are mixed
+    in, just as much as that takes. Estimates of learners that hardly explore would else be so large that the
+    certificate exceeds B by chance; one that explores plays as it does alone. Whether the learner inside was followed
+    is drawn given the action; it learns from these rounds alone, which have its own law.
 
     Parameters
     ----------
@@ -46,7 +47,7 @@ class Guarded(Learner):
     safe : registered name of the learner that goes on; it is made anew for the rounds that are left
     safe_options : that learner's own options
     bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
-    share : of even chances, 0 or more, as above
+    share : of the least chance of an action, 0 or more, as above
 
     Raises
     ------
@@ -89,19 +90,19 @@ class Guarded(Learner):
 
     @property
     def least_chance(self) -> float:
-        """That of the learner that plays; of the one inside mixed with even chances."""
+        """That of the learner that plays; of the one inside at least that which it is mixed up to."""
         if self.safe is not None:
             return self.safe.least_chance
-        mu = self._mu()
-        return (1 - mu) * self.inner.least_chance + mu / self.n_actions
+        return max(self.inner.least_chance, self._least())
 
     def _act(self, row: int) -> Floats:
-        """Return the distribution (K,) of the learner inside mixed with even chances, or that of the safe one."""
+        """Return the distribution (K,) of the learner inside, mixed where it must be, or that of the safe one."""
         if self.safe is None:
             self._look()
         if self.safe is not None:
             return self.safe.act(row)
-        q, mu = self.inner.act(row), self._mu()
+        q = self.inner.act(row)
+        mu = self._mixed(float(q.min()))
         self.note = [mu, q.tolist()]
         return np.asarray((1 - mu) * q + mu / self.n_actions)
 
@@ -126,7 +127,7 @@ class Guarded(Learner):
         allowed = self._allowed(self.played)
         if self._known() <= allowed:
             return
-        self._seen, self._paid = self.certificate(), self.ledger.cost
+        self._seen, self._paid = self.certificate() - self.ledger.others, self._own()
         self.looks += 1
         if self._seen > allowed:
             self.changed = self.played
@@ -134,10 +135,19 @@ class Guarded(Learner):
 
     def _known(self) -> float:
         """Return what the certificate is at most while the learner inside plays."""
-        return self._seen + self.ledger.cost - self._paid
+        return self._seen + self._own() - self._paid
 
-    def _mu(self) -> float:
-        return min(0.5, self._share / float(np.sqrt(self.played + 1)))
+    def _own(self) -> float:
+        """Return what was paid for actions that were drawn: others' are no reason to change the learner."""
+        return self.ledger.cost - self.ledger.others
+
+    def _mixed(self, lowest: float) -> float:
+        """Return the share of even chances that lifts the lowest probability to the least one."""
+        missing = self._least() - lowest
+        return missing / (1 / self.n_actions - lowest) if missing > 0 else 0.0
+
+    def _least(self) -> float:
+        return min(0.5, self._share / float(np.sqrt(self.played + 1))) / self.n_actions
 
     def _make_safe(self, rounds: int | None) -> Learner:
         """Return the safe learner for so many rounds."""

@@ -46,8 +46,9 @@ class Certified:
         one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
-        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and
-        where they are learnt late or out of order to none. It asks for one minimum for each stake of milpcb.bets.
+        it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
+        learnt late, whatever the delays depend on: regret over all rounds played is then at most the certificate plus 1
+        for each whose cost is not known yet. It asks for one minimum for each stake of milpcb.bets.
 
         With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
 

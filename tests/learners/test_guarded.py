@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from itertools import product
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -12,78 +12,38 @@ import pytest
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
-from milpcb.errors import InputError
+from milpcb.errors import ExtraMissingError, InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Hedge, Learner, Uniform
 from milpcb.rng import child, draw_action
+from milpcb.theory.coins.guard import (
+    GUARD_MUTANTS,
+    GUARDED,
+    SETTINGS,
+    JudgedGuard,
+    Stubborn,
+    T,
+    guarded_means,
+    judge_guard,
+)
 from milpcb.types import Floats
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
 
-CONSTANTS = FiniteClass(np.array([[0], [1]]), 2)
 TREES = DecisionTrees(3, depth=1, thresholds=[[0.5]] * 4)
 
 
-class Stubborn(Learner):
-    """Plays action 0, nearly or quite for certain, and learns nothing."""
-
-    kept = ()
-
-    def __init__(self, n_actions: int, certain: float = 1.0) -> None:
-        super().__init__(n_actions=n_actions)
-        self._q = np.full(n_actions, (1 - certain) / max(1, n_actions - 1))
-        self._q[0] = certain
-
-    def _act(self, row: int) -> Floats:
-        del row
-        return self._q.copy()
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        pass
+@pytest.mark.parametrize("judged", GUARDED, ids=lambda judged: judged.name)
+def test_mean_regret_is_at_most_that_of_the_theorem(judged: JudgedGuard) -> None:
+    """Over all coins of short games; and the guard does change where it should, and not elsewhere."""
+    assert judge_guard(judged).passes
+    always, never = (np.array([costs] * T) for costs in ((1.0, 0.0), (0.0, 1.0)))
+    assert guarded_means(judged.kind, SETTINGS[1], always)[2] > 0.1
+    assert guarded_means(judged.kind, SETTINGS[1], never)[2] == 0
 
 
-def two() -> Any:
-    """Return the oracle of two constants."""
-    return open_oracle(CONSTANTS, np.zeros((1, 1)), kind="enumeration")
-
-
-def mean_regret(costs: Any, bound: float, share: float, certain: float) -> tuple[float, float, float, float]:
-    """Return the mean regret over all actions, of ``bound()``, of B(tau) + 1 + G(T - tau), and the chance of a change.
-
-    The law of play does not depend on the coins of the learner, as the one inside is stubborn.
-    """
-    T, paid, stated, allowed, changed = len(costs), 0.0, 0.0, 0.0, 0.0
-    for actions in product(range(2), repeat=T):
-        learner = Guarded(two(), horizon=T, inner=Stubborn(2, certain), bound=bound, share=share)
-        chance, tau = 1.0, T
-        for t, action in enumerate(actions):
-            q = learner.act(0)
-            chance *= float(q[action])
-            if not chance:
-                break
-            learner.learn(0, action, float(costs[t][action]), float(q[action]))
-        if chance:
-            tau = T if learner.changed is None else learner.changed
-            paid += chance * learner.ledger.cost
-            stated += chance * learner.bound()
-            rest = Exp4(two(), horizon=T - tau).guarantee() if tau < T else 0.0
-            allowed += chance * (bound + 1 + rest)
-            changed += chance * (tau < T)
-    return paid - np.sum(costs, axis=0).min(), stated, allowed, changed
-
-
-@pytest.mark.parametrize("certain", [1.0, 0.75])
-@pytest.mark.parametrize(("bound", "share"), [(0.5, 0.5), (1.0, 0.3), (1.5, 0.0)])
-def test_mean_regret_is_at_most_that_of_the_theorem(bound, share, certain):
-    """Over all coins of five rounds, for costs 0 and 1 of many kinds; the guard does change where it should."""
-    changes = []
-    for pattern in ([1, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 0, 1, 1, 1], [0, 0, 0, 0, 0], [1, 1, 0, 0, 0]):
-        costs = np.array([(cost, 1 - cost) for cost in pattern], dtype=float)
-        regret, stated, allowed, changed = mean_regret(costs, bound, share, certain)
-        assert regret <= stated + 1e-9
-        assert stated <= allowed + 1e-9 or changed
-        assert regret <= allowed + 1e-9
-        changes.append(changed)
-    assert max(changes) > 0.1
-    assert min(changes) < 0.9
+@pytest.mark.parametrize("judged", GUARD_MUTANTS, ids=lambda judged: judged.name)
+def test_guards_with_one_thing_wrong_are_caught(judged: JudgedGuard) -> None:
+    """Every mutant pays more than is stated."""
+    assert not judge_guard(judged).passes
 
 
 def play(learner: Learner, stream: Any, rounds: int, seed: int, start: int = 0) -> tuple[float, Floats]:
@@ -158,21 +118,24 @@ def test_a_run_that_is_restored_goes_on_alike(inner):
 
 
 def test_the_learner_inside_learns_what_it_would_have_drawn():
-    """The mix is q' and even chances; what it learns has the law q', whatever the share of even chances."""
+    """The mix is q' and even chances, up to the least; what it learns has the law q', whatever their share is."""
     oracle = open_oracle(TREES, np.eye(4), kind="search")
     followed = []
     for seed in range(3000):
-        learner = Guarded(oracle, inner=Stubborn(3, 0.6), share=0.5, seed=seed)
+        learner = Guarded(oracle, inner=Stubborn(3, 0.9), share=0.5, seed=seed)
         q = learner.act(0)
-        assert q == pytest.approx(0.5 * np.array([0.6, 0.2, 0.2]) + 0.5 / 3)
+        assert q == pytest.approx([2 / 3, 1 / 6, 1 / 6])
         assert learner.least_chance == pytest.approx(0.5 / 3)
         action = draw_action(q, child(seed))
         learner.learn(0, action, 1.0, float(q[action]))
         assert learner.ledger.last == pytest.approx(1 / q[action])
         if learner.inner.played:
             followed.append(action)
-    assert len(followed) / 3000 == pytest.approx(0.5, abs=0.04)
-    assert np.bincount(followed) / len(followed) == pytest.approx([0.6, 0.2, 0.2], abs=0.05)
+    assert len(followed) / 3000 == pytest.approx(10 / 17, abs=0.04)
+    assert np.bincount(followed) / len(followed) == pytest.approx([0.9, 0.05, 0.05], abs=0.05)
+    explores = Guarded(oracle, inner=Stubborn(3, 0.6), share=0.5)
+    assert explores.act(0).tolist() == Stubborn(3, 0.6).act(0).tolist()
+    assert explores.least_chance == pytest.approx(0.5 / 3)
 
 
 def test_a_round_may_be_given_up_and_laws_be_hidden():
@@ -209,3 +172,22 @@ def test_mistakes_end_in_one_line():
     with pytest.raises(InputError, match="action_weights"):
         Guarded(solved)
     assert Guarded(solved, bound=50.0, safe="uniform").act(0) == pytest.approx(np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize(("inner", "module"), [("vw", "vowpalwabbit"), ("contextualbandits", "contextualbandits")])
+def test_learners_of_other_packages_play_inside(inner, module):
+    """With the least chance for every action; where the package is not there, one line names the extra."""
+    stream = LateBloomer(**SHAPE).open(TREES, 200, 0)
+    oracle = open_oracle(TREES, np.asarray(stream.contexts), kind="search")
+    options = {"contexts": oracle.contexts, "horizon": 200, "inner": inner, "bound": 10.0, "share": 0.5}
+    if find_spec(module) is None:
+        with pytest.raises(ExtraMissingError, match=inner):
+            Guarded(oracle, **options)
+        return
+    learner = Guarded(oracle, **options)
+    least = learner.least_chance
+    assert learner.act(0).min() >= least * (1 - 1e-9) > 0
+    learner.give_up()
+    play(learner, stream, 200, 3)
+    assert learner.inner.played > 0
+    assert learner.certificate() <= learner.bound() + 1e-9

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.bets import Floor
-from milpcb.learners import Conservative, Exp4, Learner
+from milpcb.learners import Conservative, Exp4
 from milpcb.theory.coins.confidence import worst_chance
 from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
+from milpcb.theory.coins.learners import OneRoundLate
 from milpcb.theory.coins.trees import Node, tree
-from milpcb.types import Aside, Floats, Ints
+from milpcb.types import Ints
 
 
 @dataclass(frozen=True)
@@ -121,33 +122,6 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
 
     wrongs = (floor_is_wrong, promise_is_broken)
     return Broken(*(worst_chance(root, game.rows, np.array(game.labelings), wrong) for wrong in wrongs))
-
-
-class OneRoundLate(Learner):
-    """Hands each cost to the learner inside when that of the next round is known."""
-
-    kept = ("_waiting", "_inner")
-
-    def __init__(self, inner: Learner) -> None:
-        super().__init__(n_actions=inner.n_actions)
-        self._inner = inner
-        self._waiting: list[list[Any]] = []  # rounds of the learner inside that were put aside, the actions and costs
-
-    def _act(self, row: int) -> Floats:
-        """Return the distribution (K,) of the learner inside, whose round is put aside."""
-        q = self._inner.act(row)
-        self.note = list(self._inner.set_aside())
-        return q
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Let the learner inside learn the round before."""
-        del row, probability
-        self._waiting.append([self.note, action, cost])
-        if len(self._waiting) == 2:
-            aside, played, paid = self._waiting.pop(0)
-            known = Aside(*aside)
-            self._inner.take_up(known)
-            self._inner.learn(known.row, played, paid, known.q[played])
 
 
 PROMISING = [Promising("baseline"), Promising("baseline, one round late", late=True)]

@@ -23,7 +23,7 @@ from milpcb.learners import Exp4, Learner
 from milpcb.ledger import OWN, Ledger
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import CoinGame
-from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4
+from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, late_exp4
 from milpcb.theory.coins.mutants import OfAnother, OvershootingExp4
 from milpcb.theory.coins.trees import Node, tree
 from milpcb.types import Floats, Ints
@@ -112,7 +112,7 @@ def chances(judged: Confident, game: CoinGame, statement: Statement) -> WorstCha
     """Return the worst chances of one learner in one game."""
     oracle, coins = game.oracle(), game.coins()
     learner = judged.learner.make(oracle, len(game.rows), coins)
-    learner.ledger = judged.ledger([statement.stake])
+    getattr(learner, "behind", learner).ledger = judged.ledger([statement.stake])
     root = tree(learner, game.rows, oracle, lambda seen: _stated(seen, oracle, statement), coins)
     labelings = np.array(game.labelings)
 
@@ -158,11 +158,12 @@ def worst_chance(root: Node, rows: Sequence[int], labelings: Ints, wrong: Callab
 
 def _stated(learner: Learner, oracle: Any, statement: Statement) -> _Stated:
     """Return what is stated of the policies that ``oracle`` lists, and of regret against them."""
-    m, ledger, confidence = oracle.n_contexts, learner.ledger, 1 - statement.delta
+    knows = getattr(learner, "behind", learner)  # of one that learns late; each cost that it does not know may be 1
+    m, ledger, confidence = oracle.n_contexts, knows.ledger, 1 - statement.delta
     sums = ledger.sums(OWN, m, oracle.n_actions)
     proved = sums[np.arange(m), oracle.labelings].sum(axis=1)
     floors = proved - ledger.price(statement.stake, oracle.log_union, confidence)
-    return _Stated(floors, ledger.confident(oracle, confidence))
+    return _Stated(floors, ledger.confident(oracle, confidence) + learner.played - knows.played)
 
 
 def optimistic(oracle: Any, horizon: int, coins: Coins) -> Learner:
@@ -174,6 +175,7 @@ def optimistic(oracle: Any, horizon: int, coins: Coins) -> Learner:
 CONFIDENT = [
     *(Confident(learner.name, learner) for learner in LEARNERS),
     Confident("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic)),
+    Confident("exp4, one round late", CoinLearner("exp4, one round late", late_exp4)),
 ]
 
 

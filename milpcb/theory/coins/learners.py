@@ -23,6 +23,7 @@ from milpcb.theory.coins.definitions import (
     sum_of_phases,
 )
 from milpcb.theory.coins.draws import Coins
+from milpcb.types import Aside, Floats
 
 
 @dataclass(frozen=True)
@@ -95,6 +96,38 @@ def doubling(
     """Return doubling from phases of one round on, or a mutant of it."""
     del coins
     return kind(oracle, FinitePool(oracle.contexts), horizon=horizon, inner=inner, options=INNER[inner], first=1)
+
+
+class OneRoundLate(Learner):
+    """Hands each cost to the learner that is ``behind`` when that of the next round is known."""
+
+    kept = ("_waiting", "behind")
+
+    def __init__(self, inner: Learner) -> None:
+        super().__init__(n_actions=inner.n_actions)
+        self.behind = inner
+        self._waiting: list[list[Any]] = []  # rounds of the learner inside that were put aside, the actions and costs
+
+    def _act(self, row: int) -> Floats:
+        """Return the distribution (K,) of the learner inside, whose round is put aside."""
+        q = self.behind.act(row)
+        self.note = list(self.behind.set_aside())
+        return q
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Let the learner inside learn the round before."""
+        del row, probability
+        self._waiting.append([self.note, action, cost])
+        if len(self._waiting) == 2:
+            aside, played, paid = self._waiting.pop(0)
+            known = Aside(*aside)
+            self.behind.take_up(known)
+            self.behind.learn(known.row, played, paid, known.q[played])
+
+
+def late_exp4(oracle: Any, horizon: int, coins: Coins) -> Learner:
+    """Return Exp4, which learns each cost a round late."""
+    return OneRoundLate(exp4(oracle, horizon, coins))
 
 
 LEARNERS = [

@@ -6,7 +6,7 @@ own where that is made of others'.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +60,37 @@ class CoinVerdict:
             for name, slack, game in zip(NAMES, self.slacks, self.places, strict=True)
             if slack < -ROUNDING
         ]
+
+
+@dataclass(frozen=True)
+class SlackVerdict:
+    """The least slacks by what they are called, and where each is least."""
+
+    name: str
+    names: tuple[str, ...]
+    slacks: tuple[float, ...]
+    places: tuple[str, ...]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is violated."""
+        return not self.violations()
+
+    def violations(self) -> list[str]:
+        """Return what is violated and where, one line each."""
+        return [
+            f"{what} is {slack:.4f} for {place}"
+            for what, slack, place in zip(self.names, self.slacks, self.places, strict=True)
+            if slack < -ROUNDING
+        ]
+
+
+def least_of(name: str, names: tuple[str, ...], found: Iterable[tuple[str, Sequence[float]]]) -> SlackVerdict:
+    """Return the verdict on slacks that were found at several places."""
+    places, slacks = zip(*found, strict=True)
+    table = np.array(slacks)
+    worst = tuple(places[place] for place in table.argmin(axis=0).tolist())
+    return SlackVerdict(name, names, tuple(table.min(axis=0).tolist()), worst)
 
 
 def judge_learner(

@@ -1,0 +1,112 @@
+"""Exp4 that learns late, on games small enough to enumerate: mean estimates, the bound on each path, mean regret.
+
+Every sequence of actions is played for every sequence of costs 0 and 1 of two constants, under a list of delays, each
+in rounds; what has not come in by the end comes then. Statement L1 of milpcb/theory/confidence.md proves that no mean
+estimate is above its cost, no certificate above the bound, and mean regret not above the guarantee.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from milpcb.learners import Exp4
+from milpcb.theory.coins.games import OPPOSITE, CoinGame
+from milpcb.theory.coins.verdicts import SlackVerdict, least_of
+from milpcb.types import Floats
+
+T = 3
+DELAYS = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (2, 1, 0), (2, 0, 0), (0, 1, 0), (1, 0, 1))
+RATES = (0.4, 2.0)
+GAME = CoinGame(OPPOSITE, (0,) * T, ())
+LATE_NAMES = ("cost - E[estimate]", "bound - certificate", "guarantee - E[regret]")
+
+
+class Late(Exp4):
+    """Exp4 that keeps what it adds to its table."""
+
+    added: float = 0.0
+
+    def _estimate(self, cost: float, probability: float, mass: float) -> float:
+        self.added = super()._estimate(cost, probability, mass)
+        return self.added
+
+
+class JudgedLate(NamedTuple):
+    """Exp4, or a mutant of it, by name."""
+
+    name: str
+    kind: type[Late]
+
+
+class AtArrival(Late):
+    """Divides by the probability at arrival alone."""
+
+    def _estimate(self, cost: float, probability: float, mass: float) -> float:
+        del probability
+        self.added = super()._estimate(cost, mass, mass)
+        return self.added
+
+
+class BoundAtPlay(Late):
+    """Takes the probability at play for that at arrival in its bound."""
+
+    def _mass(self, row: int, action: int, probability: float) -> float:
+        del row, action
+        return probability
+
+
+def judge_late(judged: JudgedLate) -> SlackVerdict:
+    """Return the verdict over all delays, rates and costs."""
+
+    def found() -> Iterator[tuple[str, Sequence[float]]]:
+        for delays, rate in product(DELAYS, RATES):
+            for costs in product(product((0.0, 1.0), repeat=2), repeat=T):
+                place = f"rate {rate}, delays {list(delays)}, costs {np.array(costs, dtype=int).tolist()}"
+                yield place, slacks(judged.kind, rate, delays, np.array(costs))
+
+    return least_of(judged.name, LATE_NAMES, found())
+
+
+def slacks(kind: type[Late], rate: float, delays: Sequence[int], costs: Floats) -> tuple[float, float, float]:
+    """Return the slacks of one rate, one list of delays and one sequence of costs (T, K)."""
+    estimated, paid, least = np.zeros(costs.shape), 0.0, np.inf
+    oracle = GAME.oracle()
+    for actions in product(range(2), repeat=T):
+        learner = kind(oracle, horizon=T, rate=rate, delays=float(sum(_cut(delays))))
+        chance, added = _played(learner, actions, _cut(delays), costs)
+        for t, action in enumerate(actions):
+            estimated[t, action] += chance * added[t]
+        paid += chance * learner.ledger.cost
+        least = min(least, learner.bound() - learner.certificate())
+    regret = paid - float(costs.sum(axis=0).min())
+    return float((costs - estimated).min()), least, learner.guarantee() - regret
+
+
+def _cut(delays: Sequence[int]) -> list[int]:
+    """Return the delays as they are where what is left comes in at the end."""
+    return [min(delay, T - 1 - t) for t, delay in enumerate(delays)]
+
+
+def _played(learner: Late, actions: Sequence[int], delays: Sequence[int], costs: Floats) -> tuple[float, list[float]]:
+    """Return the chance of these actions, and what was added for each round."""
+    chance, added, waiting = 1.0, [0.0] * T, dict[int, Any]()
+    for t, action in enumerate(actions):
+        chance *= float(learner.act(0)[action])
+        waiting[t] = learner.set_aside()
+        for s in [s for s in waiting if s + delays[s] <= t]:
+            aside = waiting.pop(s)
+            learner.take_up(aside)
+            learner.learn(0, actions[s], float(costs[s, actions[s]]), aside.q[actions[s]])
+            added[s] = learner.added
+    return chance, added
+
+
+LATE = (JudgedLate("exp4, fixed, late", Late),)
+LATE_MUTANTS = (
+    JudgedLate("late, q at arrival alone", AtArrival),
+    JudgedLate("late, q at play in the bound", BoundAtPlay),
+)
