@@ -8,15 +8,17 @@ support it can be made on: a constant with all.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from milpcb.core.marks import Marks, first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import Listing, SideConstraint, Within
+from milpcb.protocols import Listing, Recursion, SideConstraint, Within
+from milpcb.protocols.recursion import Place
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
@@ -62,29 +64,36 @@ class FoundRow(NamedTuple):
     row: int
 
 
-class TableFold:
-    """The rows of the tables of ``supports`` that keep ``sides``."""
+class TableRecursion(Recursion[Place]):
+    """The rows of all tables that keep the side constraints ``rows``."""
 
-    def __init__(self, supports: Supports, sides: Sequence[SidePrices] = ()) -> None:
-        self._batches, self._sides = supports.batches, tuple(sides)
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
+        self._supports, self._rows, self._batches = supports, tuple(rows), supports.batches
+        self._sides = tuple((self._prices(row.weights), row) for row in rows)
 
-    def value(self, prices: Sequence[Prices]) -> float:
+    @abstractmethod
+    def _prices(self, totals: Floats) -> list[Prices]:
+        """Return the prices on each batch."""
+
+    @abstractmethod
+    def _patterns(self, place: Place) -> list[Ints]:
+        """Return the pattern (n,) of a place on the supports of each batch."""
+
+    def value(self, totals: Floats) -> float:
         """Return the least total, infinite where no row keeps the side constraints."""
-        found = self._search(prices, [each.least() for each in prices])
+        found = self._least(totals)
         return np.inf if found is None else found.total
 
-    def least(self, prices: Sequence[Prices]) -> FoundRow:
-        """Return the least total and a row that attains it."""
-        found = self._search(prices, [each.least() for each in prices])
+    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
+        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
+        found = self._least(totals)
         if found is None:
             raise InfeasibleError("no scoring rule of the class keeps the side constraints")
-        return found
+        return found.total, self._supports.rule(found.batch, found.columns, found.row)
 
-    def profile(self, prices: Sequence[Prices], patterns: Sequence[Ints]) -> Floats:
-        """Return (K,): the least total of the rows by their label at a context, inf where there is none.
-
-        ``patterns`` has an array (n,) for each batch, the pattern of the context on each support.
-        """
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return (K,): the least total of the rows by the action at ``place``, inf where there is none."""
+        prices, patterns = self._prices(totals), self._patterns(place)
         least = [each.least() for each in prices]
         at = [each.at(here) for each, here in zip(prices, patterns, strict=True)]
         free = [low - here.min(axis=0) for low, here in zip(least, at, strict=True)]
@@ -95,8 +104,9 @@ class TableFold:
             profile[action] = np.inf if found is None else found.total
         return profile
 
-    def log_weights(self, prices: Sequence[Prices], patterns: Sequence[Ints], rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the rows by their label at a context."""
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
+        prices, patterns = self._prices(totals), self._patterns(place)
         logs = np.full(1 + len(prices[0].above), -np.inf)
         for number, (batch, (base, above), here) in enumerate(zip(self._batches, prices, patterns, strict=True)):
             for start in range(0, len(base), AT_ONCE):
@@ -108,6 +118,14 @@ class TableFold:
                     own = batch.template.log_sums(costs, here[some])
                 logs = np.logaddexp(logs, np.logaddexp.reduce(own - rate * base[some, None], axis=0))
         return logs
+
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
+        return type(self)(self._supports, (*self._rows, *rows))
+
+    def _least(self, totals: Floats) -> FoundRow | None:
+        prices = self._prices(totals)
+        return self._search(prices, [each.least() for each in prices])
 
     def _kept_sums(self, number: int, costs: Floats, some: Ints, patterns: Ints) -> Floats:
         """Return (n, K): log of the summed exp(-cost) of the rows of some supports that keep the side constraints."""

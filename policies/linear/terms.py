@@ -9,58 +9,17 @@ The program has a column for each row of the tables, so noise on its columns is 
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from milpcb.protocols import Recursion, Search, SideConstraint, Terms
-from milpcb.protocols.recursion import Place
+from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
-from policies.linear.fold import Prices, TableFold, prices_of
-from policies.linear.geometry import ScoringRule
+from policies.linear.fold import Prices, TableRecursion, prices_of
 from policies.linear.supports import Supports
 
 
-class _TableRecursion(Recursion[Place]):
-    """The rows of all tables that keep the side constraints ``rows``."""
-
-    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
-        self._supports, self._rows = supports, tuple(rows)
-        self._fold = TableFold(supports, [(self._prices(row.weights), row) for row in rows])
-
-    def value(self, totals: Floats) -> float:
-        """Return the least total of all rows."""
-        return self._fold.value(self._prices(totals))
-
-    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
-        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
-        total, batch, columns, row = self._fold.least(self._prices(totals))
-        return total, self._supports.rule(batch, columns, row)
-
-    def profile(self, totals: Floats, place: Place) -> Floats:
-        """Return (K,): the least total of the rows by the action at ``place``."""
-        return self._fold.profile(self._prices(totals), self._patterns(place))
-
-    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
-        return self._fold.log_weights(self._prices(totals), self._patterns(place), rate)
-
-    def under(self, rows: Sequence[SideConstraint]) -> Any:
-        """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
-        return type(self)(self._supports, (*self._rows, *rows))
-
-    @abstractmethod
-    def _prices(self, totals: Floats) -> list[Prices]:
-        """Return the prices on each batch."""
-
-    @abstractmethod
-    def _patterns(self, place: Place) -> list[Ints]:
-        """Return the pattern (n,) of a place on the supports of each batch."""
-
-
-class TableSearch(_TableRecursion[int], Search):
+class TableSearch(TableRecursion[int], Search):
     """The search from costs by context."""
 
     def describe(self) -> str:
@@ -77,7 +36,7 @@ class TableSearch(_TableRecursion[int], Search):
         return [self._supports.patterns_at(batch, place) for batch in self._supports.batches]
 
 
-class TableTerms(_TableRecursion[Ints], Terms):
+class TableTerms(TableRecursion[Ints], Terms):
     """Of each batch of supports the totals (K, P, n), a batch after the other.
 
     Contexts are those that the class was opened on, or such as have known values in each column. Under ``rows``, side

@@ -132,10 +132,6 @@ class DecisionTrees(CuttingClass):
                 f"trees with {_LIMITS} have no totals that can be kept from round to round; "
                 "give all contexts beforehand, or put noise on contexts"
             )
-        return self.too_many_leaves(p)
-
-    def too_many_leaves(self, p: int) -> str:
-        """Return why the leaves of trees over p literals are too many to be listed, or nothing if they are not."""
         if (2 * p) ** self.depth * self.n_actions > LARGEST:
             return (
                 f"trees of depth {self.depth} over {p} literals have more than {LARGEST:,} terms; "

@@ -20,7 +20,7 @@ double precision are, by about 1e-16 of the summed absolute costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -178,28 +178,19 @@ class TreeSearch(Search):
 
     def _states_of(self, height: int) -> TreeStates:
         if height not in self._states:
+            made = partial(Codes, self._literals) if self._by_codes else partial(Products, self._truth)
+            source = made(self._n_actions, len(self._trees.least), height)
             most = self._n_leaves(height) if self._limits else None
-            source: Codes | Products
-            if self._by_codes:
-                source = Codes(self._literals, *self._sizes, height)
-            else:
-                source = Products(self._truth, *self._sizes, height)
             self._states[height] = TreeStates(source, self._n_actions, height, self._trees.least, most)
         return self._states[height]
-
-    @property
-    def _sizes(self) -> tuple[int, int]:
-        return self._n_actions, len(self._trees.least)
 
     @cached_property
     def _fits(self) -> int:
         """The greatest height whose states fit."""
-        return next(height for height in range(self._depth, -1, -1) if not height or self._fit(height))
-
-    def _fit(self, height: int) -> bool:
-        most = self._n_leaves(height) if self._limits else None
-        planes = self._n_actions - 1 + len(self._trees.least) + self._by_codes
-        return fits(len(self._literals), height, self._n_actions, planes, most)
+        p, K, planes = len(self._literals), self._n_actions, self._n_actions - 1 + len(self._trees.least)
+        heights = range(self._depth, 0, -1)
+        most = {height: self._n_leaves(height) if self._limits else None for height in heights}
+        return next((h for h in heights if fits(p, h, K, planes + self._by_codes, most[h])), 0)
 
     @cached_property
     def _truth(self) -> Bools:
