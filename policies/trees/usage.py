@@ -80,9 +80,7 @@ def sets(members: Sequence[Ints], start: Ints, depth: int, flipped: Bools, *, en
     for height in range(1, depth + 1):
         place = dict[int, int]()
         for k in range(min(depth - height, len(members) - 1), 0 if height < depth else -1, -1):
-            parts = [_again(members[k], below.get(k, 0), height, flipped)]
-            if k + 1 < len(members):
-                parts.append(_grown(members[k], members[k + 1], start, below[k + 1], flipped))
+            parts = [_tested(members[k], start, below.get(k, 0), below.get(k + 1, 0), height, flipped)]
             if ends:
                 own = np.arange(n_states[k])
                 parts.append(np.stack([own, np.full_like(own, -1), leaves[k] + own, np.zeros_like(own)]))
@@ -97,26 +95,23 @@ def _one_leaf(state: int) -> UsageBlocks:
     return UsageBlocks(*np.array([[0], [-1], [state], [0]]))
 
 
-def _grown(members: Ints, larger: Ints, start: Ints, below: int, flipped: Bools) -> Ints:
-    """Return the blocks (4, n) of the tests that states do not hold yet; ``below`` are those of one test more."""
-    k = members.shape[1]
-    row, test = np.nonzero((members[:, :, None] != np.arange(len(flipped))).all(axis=1))
-    rank = (number(np.column_stack([members[row], test]), start) - number(larger[:1], start))[:, None]
-    i, outcome = (members[row] < test[:, None]).sum(axis=1)[:, None], np.arange(1 << k)
-    fails = below + (rank << (k + 1)) + ((outcome >> i << (i + 1)) | (outcome & ((1 << i) - 1)))
-    sides = [fails + (side << i) for side in (flipped[test, None], ~flipped[test, None])]
-    every = np.broadcast_arrays((row[:, None] << k) + outcome, test[:, None], *sides)
-    return np.stack(every).reshape(4, -1)
+def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, flipped: Bools) -> Ints:
+    """Return the blocks (4, n) of all tests, given the first states of these sets and of those of one test more.
 
-
-def _again(members: Ints, below: int, nothing: int, flipped: Bools) -> Ints:
-    """Return the blocks (4, n) of the tests that states hold already, which are left with nothing on one side."""
+    A test that a state holds already leaves ``nothing`` on one side.
+    """
     n, k = members.shape
-    place, outcome = np.arange(k)[:, None], np.arange(1 << k)
-    state = np.broadcast_to((np.arange(n)[:, None, None] << k) + outcome, (n, k, 1 << k))
-    holds = (outcome >> place & 1 == 1) != flipped[members][:, :, None]
-    sides = [np.where(holds == side, below + state, nothing) for side in (False, True)]
-    return np.stack([state, np.broadcast_to(members[:, :, None], state.shape), *sides]).reshape(4, -1)
+    row, test = (each.reshape(-1, 1) for each in np.indices((n, len(flipped))))
+    own, outcome = members[row[:, 0]], np.arange(1 << k)
+    i, again = (own < test).sum(axis=1, keepdims=True), (own == test).any(axis=1, keepdims=True)
+    rank = number(np.column_stack([own, test]), start)[:, None]
+    rank -= rank[~again].min(initial=rank.max(initial=0))  # of the first set of one test more
+    state, spread = (row << k) + outcome, (outcome >> i << (i + 1)) | (outcome & ((1 << i) - 1))
+    sides = []
+    for bit in (flipped[test], ~flipped[test]):
+        kept = np.where((outcome >> i & 1) == bit, same + state, nothing)
+        sides.append(np.where(again, kept, larger + (rank << (k + 1)) + spread + (bit << i)))
+    return np.stack(np.broadcast_arrays(state, test, *sides)).reshape(4, -1)
 
 
 class Usage(NamedTuple):
