@@ -258,12 +258,7 @@ def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:
     return begins
 
 
-class _Way(NamedTuple):
-    """A root, and nodes that may go together: heads, where it fails, and tails, where it holds."""
-
-    test: int
-    heads: Ints
-    tails: Ints
+_Way = tuple[int, Ints, Ints]  # a root, and nodes that may go together: where it fails, and where it holds
 
 
 def _meeting(
@@ -281,7 +276,7 @@ def _meeting(
             some = heads[weights[0, heads] == count] if most else heads
             others = tails[weights[0, tails] + count <= most] if most else tails
             if len(some) and len(others):
-                ways.append(_Way(test, some, others))
+                ways.append((test, some, others))
     of_rows = weights[-bounds.shape[1] :]
     sorted_by = [_sorted(ways, row, bound) for row, bound in zip(of_rows, bounds.T, strict=True)]
     best = int(np.argmin([(high - low).sum() for *_, low, high in sorted_by]))
