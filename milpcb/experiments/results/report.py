@@ -250,9 +250,29 @@ def _embedded(drawing: Drawing) -> dict[str, Any]:
     drawing.figure.suptitle("")  # it is the heading of the page
     svg = render(drawing.figure, ("svg",))["svg"]
     vector = len(svg) <= LARGE
-    content = svg if vector else render(drawing.figure, ("png",))["png"]
+    content = adaptive(svg) if vector else render(drawing.figure, ("png",))["png"]
     width, height = (round(PIXELS * inches) for inches in drawing.figure.get_size_inches().tolist())
     return {"source": _source(content, "svg+xml" if vector else "png"), "width": width, "height": height}
+
+
+def adaptive(svg: bytes) -> bytes:
+    """Return a picture that is transparent, with its black, white and greys turned where the dark is preferred."""
+    turned = _COLOUR.sub(lambda found: b"%b: var(--%b)" % (found[1], GREYS[found[2].lower()]), svg)
+    return _ROOT.sub(lambda found: found[0] + VARIABLES, turned, count=1)
+
+
+GREYS = {
+    b"#ffffff": b"page", b"#000000": b"ink", b"#262626": b"ink", b"#333333": b"ink", b"#4c4c4c": b"soft",
+    b"#595959": b"soft", b"#737373": b"soft", b"#808080": b"soft", b"#8c8c8c": b"soft", b"#b0b0b0": b"soft",
+    b"#ebebeb": b"line",
+}  # fmt: skip  # what pictures are drawn in, by the names of the page's colours
+VARIABLES = (
+    b"<style>:root { --page: #fff; --ink: #000; --soft: #5b6470; --line: #ebebeb; fill: var(--ink) } "
+    b"@media (prefers-color-scheme: dark) "
+    b"{ :root { --page: #15181c; --ink: #e4e7eb; --soft: #a7b0bb; --line: #3a414a } }</style>"
+)
+_COLOUR = re.compile(rb"(fill|stroke): (%b)\b" % b"|".join(GREYS), re.IGNORECASE)
+_ROOT = re.compile(rb"<svg\b[^>]*>")
 
 
 def _source(content: bytes, kind: str) -> str:
@@ -298,7 +318,7 @@ def _policies(policies: Sequence[DrawnPolicy]) -> Iterator[dict[str, Any]]:
         yield {
             "heading": policy.heading,
             "rules": policy.rules,
-            "source": _source(policy.svg, "svg+xml") if policy.svg and left >= 0 else "",
+            "source": _source(adaptive(policy.svg), "svg+xml") if policy.svg and left >= 0 else "",
             "width": _natural_width(policy.svg),
             "remark": policy.remark,
         }

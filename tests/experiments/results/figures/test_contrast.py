@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from matplotlib.colors import to_hex
 
 from milpcb.core.contrast import ink
 from milpcb.experiments.results.figures.costs import BEST
-from milpcb.experiments.results.figures.drawing import GREY
+from milpcb.experiments.results.figures.drawing import GREY, render
 from milpcb.experiments.results.figures.horizons import GUIDE
 from milpcb.experiments.results.figures.looks import COLOURS, PLACES, looks
 from milpcb.experiments.results.figures.overview import SHADES
+from milpcb.experiments.results.report import adaptive
 from milpcb.plugins import registry
 from policies.drawing import LEAF_COLOURS
+from policies.trees.rule import DecisionTree, Leaf, Split
 
 LINES, TEXT = 3.0, 4.5  # to 1, as WCAG 2 asks of graphics and of text
 
@@ -62,3 +66,21 @@ def test_numbers_on_shades_can_be_read():
     """The table of shares: each shade, from far below 0 to far above random play, carries its number."""
     shades = [to_hex(SHADES(i / 100)) for i in range(101)]
     assert min(contrast(ink(shade), shade) for shade in shades) >= TEXT
+
+
+def test_pictures_of_a_page_are_turned_in_the_dark():
+    """Black, white and greys are variables that follow the reader; colours and letters on them stay."""
+    tree = DecisionTree(Split(0, 1.0, Leaf(0), Leaf(1)))
+    plain = render(tree.figure(), ("svg",))["svg"].decode()
+    turned = adaptive(plain.encode()).decode()
+    assert "#ffffff" in plain
+    assert not re.search("(fill|stroke): (#ffffff|#000000|#595959)", turned)
+    assert "fill: var(--page)" in turned
+    for colour in (*LEAF_COLOURS[:2], ink(LEAF_COLOURS[0])):
+        assert turned.lower().count(f"fill: {colour.lower()}") == plain.lower().count(f"fill: {colour.lower()}") > 0
+    variables = re.findall(r"--(\w+): (#\w+)", turned)
+    assert {name for name, _ in variables} == {"page", "ink", "soft", "line"}
+    light, dark = dict(variables[:4]), dict(variables[4:])
+    for colours in (light, dark):
+        assert contrast(colours["ink"], colours["page"]) >= TEXT
+        assert contrast(colours["soft"], colours["page"]) >= TEXT
