@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Okabe & Ito's palette without black: distinct for colour-blind readers; ``ink`` is the colour of letters on each.
 LEAF_COLOURS = ("#E69F00", "#56B4E9", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#0072B2")
 FONT, SMALLEST = 9.0, 3.0  # points
+SMALLER = 0.93  # of the font's size: the answers on edges, which are 11 pixels high then
+SIGNS = {"<=": "\u2264", ">=": "\u2265"}
 LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font size
 LEVEL = 2.5  # lines between two levels, for the answers
 WIDEST = 28  # letters of a line in a box
@@ -28,10 +30,10 @@ LARGEST = 24.0, 14.0  # inches of a figure
 def chain(
     tests: Sequence[str], actions: Sequence[int], names: Names, leaves: Sequence[LeafSummary] | None = None
 ) -> nx.DiGraph:
-    """Return the graph of "if test 0: action 0, elif test 1: action 1, ..., else: last action"."""
+    """Return the graph of "if test 0: action 0, elif test 1: action 1, ..., else: last action", in numbered lines."""
     import networkx as nx
 
-    graph = nx.DiGraph()
+    graph = nx.DiGraph(lines=True)
     for i, test in enumerate(tests):
         graph.add_node(2 * i, label=test)
         add_leaf(graph, 2 * i + 1, i, actions[i], names, leaves)
@@ -61,6 +63,7 @@ def add_leaf(
     """Add the node of part number ``part``: its action, and in its label what ``leaves`` know of it."""
     lines = [f"play {names.action(action)}"] if leaves is None else leaves[part].lines(part)
     graph.add_node(node, label="\n".join(lines), action=action, part=part)
+    graph.graph.setdefault("actions", {})[action] = names.action(action)
 
 
 @plain()
@@ -72,7 +75,31 @@ def figure(graph: nx.DiGraph) -> Figure:
     width, height = (min(most, inches + 0.4) for most, inches in zip(LARGEST, tree.inches(FONT), strict=True))
     drawn = Figure(figsize=(max(3.0, width), max(1.0, height)))
     _draw(tree, drawn.add_axes((0.0, 0.0, 1.0, 1.0)))
+    _add_legend(drawn, graph)
     return drawn
+
+
+def _add_legend(drawn: Figure, graph: nx.DiGraph) -> None:
+    """Write below a drawing which colour is which action, where there are several."""
+    from matplotlib.patches import Patch
+
+    actions = dict(sorted(graph.graph.get("actions", {}).items()))
+    if not 1 < len(actions) <= len(LEAF_COLOURS):
+        return
+    patches = [Patch(facecolor=LEAF_COLOURS[action], edgecolor="0.3") for action in actions]
+    names = [fill(name, WIDEST) for name in actions.values()]
+    columns = max(1, int(drawn.get_figwidth() / (max(map(_widest, names)) * LETTER * FONT / 72 + 0.6)))
+    lines = sum(max(name.count("\n") + 1 for name in names[i : i + columns]) for i in range(0, len(names), columns))
+    room, before = lines * LINE * FONT / 72 + 0.25, drawn.get_figheight()
+    drawn.set_figheight(before + room)
+    drawn.axes[0].set_position((0.0, room / (before + room), 1.0, before / (before + room)))
+    style: dict[str, Any] = {"loc": "lower center", "fontsize": FONT, "frameon": False, "borderpad": 0.2}
+    for text in drawn.legend(patches, names, ncols=min(columns, len(names)), **style).get_texts():
+        text.set_parse_math(False)
+
+
+def _widest(text: str) -> int:
+    return max(map(len, text.split("\n")))
 
 
 def svg(graph: nx.DiGraph) -> str:
@@ -104,11 +131,14 @@ def _draw(tree: _Layout, axes: Any) -> None:
     for parent, child, answer in tree.graph.edges(data="label"):
         (x0, y0), (x1, y1) = tree.place[parent], tree.place[child]
         axes.plot([x0, x1], [y0, y1], color="0.5", linewidth=1.2 * font / FONT, zorder=1)
-        above = tree.top[child] + 0.45 * LEVEL  # between the boxes, wherever the line is at that height
-        share = (y0 - above) / (y0 - y1)
+        if y0 == y1:
+            share = (tree.half(parent) + (x1 - x0 - tree.half(parent) - tree.half(child)) / 2) / (x1 - x0)
+        else:
+            above = tree.top[child] + 0.45 * LEVEL  # between the boxes, wherever the line is at that height
+            share = (y0 - above) / (y0 - y1)
         pale = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
         style: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False, "color": "0.35", "bbox": pale}
-        axes.text(x0 + share * (x1 - x0), above, answer, fontsize=0.85 * font, zorder=2, **style)
+        axes.text(x0 + share * (x1 - x0), y0 + share * (y1 - y0), answer, fontsize=SMALLER * font, zorder=2, **style)
     for node, data in tree.graph.nodes(data=True):
         colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "#FFFFFF"
         box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
@@ -130,18 +160,35 @@ class _Layout:
 
         self.graph = graph
         self.label = {node: _wrapped(data["label"]) for node, data in graph.nodes(data=True)}
-        middle = _columns(graph, {node: max(map(len, text.split("\n"))) for node, text in self.label.items()})
+        if graph.graph.get("lines") and len(graph) > 3:
+            tests = [node for node, data in graph.nodes(data=True) if "action" not in data]
+            self.label |= {node: f"{i}. {self.label[node]}" for i, node in enumerate(sorted(tests), 1)}
+            middle, levels = self._in_lines(graph, sorted(tests))
+        else:
+            middle, levels = _columns(graph, {node: _widest(text) for node, text in self.label.items()}), None
         self.place: dict[int, tuple[float, float]] = {}
         self.top: dict[int, float] = {}
         y = 0.0
-        for level in nx.bfs_layers(graph, 0):  # by their distance from the root
+        for level in levels or nx.bfs_layers(graph, 0):  # by their distance from the root
             lines = max(self.label[node].count("\n") + 1 for node in level) + 1.5  # half a line of box, and air
             self.top |= dict.fromkeys(level, y)
             self.place |= {node: (middle[node], y - lines / 2) for node in level}
             y -= lines + LEVEL
         self.bottom = y + LEVEL
-        ends = [(self.place[node][0], max(map(len, text.split("\n"))) / 2 + 2) for node, text in self.label.items()]
+        ends = [(self.place[node][0], self.half(node)) for node in self.label]
         self.sides = min(x - half for x, half in ends), max(x + half for x, half in ends)
+
+    def half(self, node: int) -> float:
+        """Return half the width of a node's box, with the air beside it."""
+        return _widest(self.label[node]) / 2 + 2
+
+    def _in_lines(self, graph: nx.DiGraph, tests: list[int]) -> tuple[dict[int, float], list[list[int]]]:
+        """Return the middles and the levels of a chain: a line for each test with its action, and one for the rest."""
+        played = {test: next(n for n in graph.successors(test) if "action" in graph.nodes[n]) for test in tests}
+        (rest,) = set(graph) - {*tests, *played.values()}
+        right = max(map(self.half, tests)) + max(map(self.half, played.values())) + LEVEL
+        middle = dict.fromkeys([*tests, rest], 0.0) | dict.fromkeys(played.values(), right)
+        return middle, [*([test, played[test]] for test in tests), [rest]]
 
     def inches(self, font: float) -> tuple[float, float]:
         """Return the width and height that the tree takes at a font size in points."""
@@ -180,8 +227,10 @@ def _columns(graph: nx.DiGraph, widths: dict[int, int]) -> dict[int, float]:
 
 
 def _wrapped(label: str) -> str:
-    """Return a label in lines that are not long; a comparison stays with its number."""
-    for sign in ("<=", ">", "="):
+    """Return a label in lines that are not long, with signs as people write them; a comparison keeps its number."""
+    for sign, written in SIGNS.items():
+        label = label.replace(f" {sign} ", f" {written} ")
+    for sign in (*SIGNS.values(), "<", ">", "="):
         label = label.replace(f" {sign} ", f" {sign}\u00a0")
     lines = (fill(line, WIDEST, break_on_hyphens=False) for line in label.split("\n"))
     return "\n".join(lines).replace("\u00a0", " ")

@@ -100,7 +100,7 @@ def test_a_comparison_stays_with_its_number():
     """Where a long label is broken into lines, no line ends in a sign of comparison."""
     tree = DecisionTree(Split(0, 31.25, Leaf(0), Leaf(1)), Names(("body mass index (kg/m^2) x",), ()))
     (label,) = (text.get_text() for text in tree.figure().axes[0].texts if "31.25" in text.get_text())
-    assert label == "body mass index (kg/m^2) x\n<= 31.25"
+    assert label == "body mass index (kg/m^2) x\n\u2264 31.25"
 
 
 @pytest.mark.parametrize("name", CLASSES)
