@@ -107,7 +107,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
         ]
     if quiet:
         return
-    _print_whole(summary_table(results))
+    _print_whole(summary_table(results, out.width if out.is_terminal else None))
     _print_policy(path)
     out.print(f"curves: {path / CSV}")
     out.print(f"picture: {pictures[0]}")

@@ -6,6 +6,7 @@ import io
 
 import numpy as np
 import polars as pl
+import pytest
 from rich.console import Console
 
 from milpcb.experiments.results.figures.results import Results
@@ -76,3 +77,20 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
         ["two", "x", "2", "3.0"],
         ["two", "y", "2", "4.0"],
     ]
+
+
+@pytest.mark.parametrize("width", [50, 80, 100])
+def test_a_narrow_terminal_gets_fewer_columns_and_is_told_which(make_frame, width):
+    """No line is wider than the terminal; learner and regret stay; a wide one, or a file, has every column."""
+    frame = pl.concat([make_frame(f"learner {i}", seed, [1.0, 250.5 + seed]) for i in range(3) for seed in (0, 1)])
+    results = Results(frame, "a study")
+    console = Console(file=io.StringIO(), width=width)
+    table = summary_table(results, width)
+    console.print(table)
+    text = console.file.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    headings = [str(column.header) for column in table.columns]
+    assert headings[:2] == ["learner", "regret"]
+    every = [str(column.header) for column in summary_table(results).columns]
+    assert all(heading in str(table.caption) for heading in every if heading not in headings)
+    assert "\u2026" not in text

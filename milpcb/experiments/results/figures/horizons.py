@@ -24,7 +24,6 @@ from milpcb.experiments.results.figures.drawing import (
     tick_at,
 )
 from milpcb.experiments.results.figures.ends import can_be_named, name_lines
-from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import WIDE, Panel, Results, guarantee, longest, regrets, spread
 from milpcb.experiments.results.figures.words import band, legible, sentences
 from milpcb.experiments.results.slopes import Slope, fit_slope
@@ -78,14 +77,6 @@ def theorem(panel: Panel, learner: str) -> float:
     return (_slopes(found) or [np.nan])[-1]
 
 
-def slope_text(slope: Slope) -> str:
-    """Return a fitted slope and its interval for a legend."""
-    if not slope.fitted:
-        return "no slope"
-    interval = f" ({slope.low:.2f} to {slope.high:.2f})" if np.isfinite(slope.low) else ""
-    return f"slope {slope.slope:.2f}{interval}"
-
-
 def slopes_text(panel: Panel, learner: str) -> str:
     """Return the local slopes of a learner and the exponent of its guarantee, a line each."""
     found, promised = local_slopes(panel, learner), theorem(panel, learner)
@@ -94,17 +85,6 @@ def slopes_text(panel: Panel, learner: str) -> str:
     written = ", ".join(f"{slope:.2f}" if np.isfinite(slope) else "none" for slope in found)
     theory = [f"guarantee {promised:.2f}"] if np.isfinite(promised) else []
     return "\n".join([f"slopes {written}", *theory])
-
-
-def draw_fit(axes: Any, panel: Panel, learner: str, slope: Slope, look: Look) -> None:
-    """Draw the mean regret at each horizon, and the fitted line through it."""
-    runs = _runs(panel.frame, learner)
-    means = {horizon: float(np.mean(values)) for horizon, values in runs.items()}
-    shown = {horizon: mean for horizon, mean in means.items() if mean >= LEAST}
-    axes.plot(list(shown), list(shown.values()), linestyle="", **look.points())
-    if slope.fitted:
-        ends = np.array([min(runs), max(runs)], float)
-        axes.plot(ends, slope.at(ends), color=look.colour, linewidth=0.9)
 
 
 def _slopes(means: dict[int, float]) -> list[float]:

@@ -26,7 +26,6 @@ from milpcb.experiments.results.figures.drawing import (
     shade,
 )
 from milpcb.experiments.results.figures.ends import can_be_named, certificate_texts, name_lines
-from milpcb.experiments.results.figures.horizons import draw_fit, fits, slope_text
 from milpcb.experiments.results.figures.meaning import against_what
 from milpcb.experiments.results.figures.results import (
     NARROW,
@@ -59,14 +58,11 @@ def regret(results: Results) -> list[Drawing]:
 
 
 def regret_loglog(results: Results) -> list[Drawing]:
-    """Draw the regret curves on logarithmic axes, with fits over several horizons; nothing without positive regret."""
+    """Draw the regret curves on logarithmic axes; nothing without positive regret."""
     if float(longest(results.frame)["regret"].to_numpy().max()) < LEAST:
         return []
-    words = "On logarithmic axes a regret of order T^p is a line of slope p."
-    if len(results.horizons) > 1:
-        over = "Markers are the mean final regrets at each horizon, thin lines the powers of T fitted to them."
-        words = sentences(words, over, at_their_longest(results))
-    caption = sentences(words, band(results), f"Regret below {LEAST} is left out.")
+    words = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
+    caption = sentences(words, band(results), at_their_longest(results), f"Regret below {LEAST} is left out.")
     alt = f"Curves of regret by rounds on logarithmic axes. {verdict(results)}"
     heading = "Regret on logarithmic axes"
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
@@ -82,22 +78,18 @@ def draw_regret(axes: Any, frame: pl.DataFrame, names: Mapping[str, str]) -> Non
     """Draw these curves of one environment and class on somebody's axes, with labels and a legend."""
     results = Results(frame, "", {"learners": [{"label": label, "name": name} for label, name in names.items()]})
     (panel,) = results.longest_panels
-    _draw_curves(axes, panel, results, loglog=False, markers=True)
+    _draw_curves(axes, panel, results, loglog=False)
     _scale(axes, loglog=False)
     axes.set(xlabel="round", ylabel="regret")
     axes.legend([line_handle(results.looks[name]) for name in panel.learners], panel.learners, frameon=False)
 
 
 def _figure(results: Results, *, loglog: bool) -> Figure:
-    panels, finals = results.longest_panels, results.panels(results.finals)
+    panels = results.longest_panels
     title = f"{results.title} ({count(results.seeds, 'seed')})"
     figure, every = curve_grid(len(panels), title, results.width)
-    with_fits = loglog and len(results.horizons) > 1
-    for axes, panel, ends in zip(every, panels, finals, strict=True):
-        _draw_curves(axes, panel, results, loglog=loglog, markers=not with_fits)
-        if with_fits:
-            for learner, slope in fits(ends).items():
-                draw_fit(axes, ends, learner, slope, results.looks[learner])
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_curves(axes, panel, results, loglog=loglog)
         _scale(axes, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name, 0.0 if results.width >= WIDE else SHORT_NAME)
@@ -105,7 +97,7 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     marks: list[tuple[Any, str]] = []
     if any(_near(panel, loglog=loglog) for panel in panels):
         marks.append((Line2D([], [], color=GREY, linestyle=(0, (1, 2))), "guarantee at T"))
-    texts = _texts(finals if with_fits else panels, with_fits=with_fits) if results.width >= WIDE else {}
+    texts = _texts(panels) if results.width >= WIDE else {}
     direct = len(panels) == 1 if results.width >= WIDE else results.width >= NARROW
     if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
         for axes, panel in zip(every, panels, strict=True):
@@ -117,12 +109,10 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
     return finish(figure)
 
 
-def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
-    """Return what is written below each learner's name in a single panel: its slope, or else what bounds its regret."""
+def _texts(panels: list[Panel]) -> dict[str, str]:
+    """Return what is written below each learner's name in a single panel: what bounds its regret."""
     if len(panels) > 1:
         return {}
-    if with_fits:
-        return {learner: slope_text(slope) for learner, slope in fits(panels[0]).items()}
     texts = certificate_texts(panels[0])
     for learner, value in _finite_guarantees(panels[0]).items():
         void = "" if value < _rounds_of(panels[0], learner) else ": void, above T"
@@ -130,7 +120,7 @@ def _texts(panels: list[Panel], *, with_fits: bool) -> dict[str, str]:
     return texts
 
 
-def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, markers: bool) -> None:
+def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool) -> None:
     learners = panel.learners
     for i, learner in enumerate(learners):
         rounds, values = curve(panel.frame, learner)
@@ -138,8 +128,7 @@ def _draw_curves(axes: Any, panel: Panel, results: Results, *, loglog: bool, mar
         mean = values.mean(axis=0)
         shown = mean >= LEAST if loglog else np.ones(len(mean), bool)
         places = (0.15 * i / len(learners), 0.15)  # in shares of the axes: markers of two curves do not coincide
-        style = look.line() if markers else {**look.line(), "marker": ""}
-        axes.plot(rounds[shown], mean[shown], **style, linewidth=1.4, markevery=places)
+        axes.plot(rounds[shown], mean[shown], **look.line(), linewidth=1.4, markevery=places)
         if len(values) > 1:
             low, high = spread(values)
             shown &= low >= LEAST if loglog else shown

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from milpcb.core.decimals import number
@@ -25,6 +26,7 @@ from milpcb.experiments.results.figures.words import legible, percent, sentences
 
 REST = 0.35  # opacity of what the oracle did not take
 BAR = 0.62  # of a row
+SPREAD = "0.2"
 
 
 def times(results: Results) -> list[Drawing]:
@@ -35,12 +37,18 @@ def times(results: Results) -> list[Drawing]:
     figure, grid = row_grid(order, len(panels), results.title, results.width)
     for axes, (panel, frame) in zip(grid, panels, strict=True):
         _draw_panel(axes, frame, results, order)
-        axes.set_xlim(0, 1.03 * every["whole"].to_numpy().max())
+        axes.set_xlim(0, 1.03 * every["high"].to_numpy().max())
         scale_axis(axes.xaxis, every["whole"].to_numpy(), log=False)
         name_panel(axes, panel.name)
     label_outside(figure, grid, "microseconds per round", "")
     legend(
-        figure, [(Patch(facecolor=GREY), "in the oracle"), (Patch(facecolor=GREY, alpha=REST), "the rest")], below=True
+        figure,
+        [
+            (Patch(facecolor=GREY), "in the oracle"),
+            (Patch(facecolor=GREY, alpha=REST), "the rest"),
+            *([(Line2D([], [], color=SPREAD), "from the fastest seed to the slowest")] if results.seeds > 1 else []),
+        ],
+        below=True,
     )
     ends = _ends(panels)
     caption = sentences(ends, "Means over the seeds; the time of the environment is not counted.")
@@ -48,11 +56,16 @@ def times(results: Results) -> list[Drawing]:
 
 
 def per_round(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return learner, whole, oracle: mean microseconds per round over the seeds, fastest first."""
+    """Return learner, whole, oracle, low, high: microseconds per round, fastest first.
+
+    The first two are means over the seeds, the others the times of the fastest and of the slowest of them.
+    """
     scale = 1e6 / pl.col("round")
     columns = [
         (pl.col("seconds") * scale).mean().alias("whole"),
         (pl.col("oracle_seconds") * scale).mean().alias("oracle"),
+        (pl.col("seconds") * scale).min().alias("low"),
+        (pl.col("seconds") * scale).max().alias("high"),
     ]
     return frame.group_by("learner", maintain_order=True).agg(columns).sort("whole")
 
@@ -70,6 +83,8 @@ def _draw_bar(axes: Any, place: int, row: dict[str, Any], look: Look) -> None:
     axes.barh(place, row["oracle"], BAR, color=look.colour, zorder=2)
     axes.barh(place, rest, BAR, left=row["oracle"], color=look.colour, alpha=REST, zorder=2)
     axes.barh(place, row["whole"], BAR, fill=False, edgecolor=look.colour, linewidth=1, zorder=3)
+    if row["high"] > row["low"]:
+        axes.plot([row["low"], row["high"]], [place, place], color=SPREAD, linewidth=1.4, zorder=4)
 
 
 def _ends(panels: list[tuple[Panel, pl.DataFrame]]) -> str:
