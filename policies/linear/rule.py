@@ -136,21 +136,22 @@ class ScoreCard:
     outcomes: tuple[tuple[str, str], ...]
 
     def __str__(self) -> str:
-        rows = [*self._rows, ("Sum", "")]
+        rows = [*self.rows, ("Sum", "")]
         width = max(len(text) for text, _ in rows)
         card = [f"{text:<{width}}  {points:>6}  ____" for text, points in rows]
         return "\n".join([*card, "", *(f"{where}: {action}" for where, action in self.outcomes)])
 
     def html(self, title: str = TITLE, note: str = "") -> str:
         """Return the card as a page of its own, to be printed on A4; ``note`` stands below it in small letters."""
-        return printed.html(self._rows, self.outcomes, title, note)
+        return printed.html(self.rows, self.outcomes, title, note)
 
     def pdf(self, title: str = TITLE, note: str = "") -> bytes:
         """Return the same as a PDF, on as few sheets of A4 as it takes; raises ExtraMissingError without matplotlib."""
-        return printed.pdf(self._rows, self.outcomes, title, note)
+        return printed.pdf(self.rows, self.outcomes, title, note)
 
     @property
-    def _rows(self) -> list[tuple[str, str]]:
+    def rows(self) -> list[tuple[str, str]]:
+        """The lines of the findings as they are printed, each with its points."""
         return [row for finding in self.findings for row in _rows(finding)]
 
 
