@@ -34,7 +34,7 @@ PACKAGES = {
     "learners": ("Learners", ("milpcb.learners",)),
     "estimators": ("Estimators in the manner of scikit-learn", ("milpcb.estimators",)),
     "offline": ("Learning from logs", ("milpcb.offline", "milpcb.offline.arguing")),
-    "protocols": ("Interfaces: a policy class, a solver, a learner of your own", ("milpcb.protocols",)),
+    "protocols": ("Interfaces: a policy class, a solver, an environment of your own", ("milpcb.protocols",)),
     "errors": ("Errors", ("milpcb.errors",)),
 }
 KINDS = {
