@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
@@ -18,11 +17,11 @@ from milpcb.experiments.run.loop import checkpoints
 from milpcb.experiments.run.play_results import Played, Plays
 from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.progress_line import ProgressLine
+from milpcb.experiments.study.worlds import World
 from milpcb.learners import Learner
-from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
-from milpcb.protocols import ContextModel, Environment, Opened, PolicyClass, Stream, open_class
+from milpcb.protocols import Environment, PolicyClass, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints
 
@@ -149,58 +148,24 @@ def play(
     with ProgressLine() as line:
         for seed in chosen:
             world = _open(made, policies, horizon, seed, contexts)
-            best = world.best(at, line)
-            players = [_player(each, world, best, at, sure) for each in named]  # mistakes come before any is played
-            played += [_played(each, player, world, best, line) for each, player in zip(named, players, strict=True)]
+            best = _best(world, seed, at, line)
+            players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
+            played += [
+                _played(each, player, world, seed, best, line) for each, player in zip(named, players, strict=True)
+            ]
     return Plays(tuple(played), horizon)
 
 
-@dataclass(frozen=True)
-class Surroundings:
-    """What all learners of one seed share."""
-
-    stream: Stream | LiveStream
-    opened: Opened
-    horizon: int
-    seed: int
-
-    @property
-    def searched(self) -> bool:
-        """Whether the class has a search of its own."""
-        return "search" in self.opened.capabilities
-
-    def oracle(self, options: dict[str, Any]) -> Oracle:
-        """Open an oracle: by default the class's own search where it has one."""
-        default = {"kind": "search" if self.searched else "milp"}
-        return open_oracle(self.opened, self.stream.contexts, **(options or default))
-
-    def knowledge(self) -> ContextModel:
-        """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
-        known, order = self.stream.contexts, self.stream.order
-        if isinstance(self.stream, LiveStream):
-            return Empirical(known)
-        return FinitePool(known) if order is None else Transductive(known, order)
-
-    def best(self, at: Ints, line: ProgressLine) -> Hindsight | None:
-        """Return the best policies in hindsight after the rounds ``at``; None in live play, where they are unknown."""
-        if isinstance(self.stream, LiveStream):
-            return None
-        tick = line.ticker(f"best policy in hindsight, seed {self.seed}", self.horizon)
-        return hindsight(self.stream, self.oracle({}), self.horizon, frozenset(at.tolist()), tick)
-
-
-def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> Surroundings:
+def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> World:
     if not _is_live(made):
         if contexts is not None:
             raise InputError("contexts= is for live environments; this one brings its own")
         check_order("the policy class", own_names(policies), getattr(made, "action_names", ()))
-        stream: Stream | LiveStream = made.open(policies, horizon, seed)
-        return Surroundings(stream, open_class(policies, stream.contexts), horizon, seed)
+        return World(made, policies, made.open(policies, horizon, seed), horizon)
     if contexts is None:
         raise InputError("a live environment needs contexts=, a table (rows, features) of the contexts that may occur")
     known = context_array(contexts)
-    opened = open_class(policies, known)
-    return Surroundings(LiveStream(made, opened, known), opened, horizon, seed)
+    return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
 
 
 def _environment(environment: Any) -> Any:
@@ -219,50 +184,55 @@ def _is_live(environment: Any) -> bool:
     return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
 
 
+def _best(world: World, seed: int, at: Ints, line: ProgressLine) -> Hindsight | None:
+    """Return the best policies in hindsight after the rounds ``at``; None in live play, where they are unknown."""
+    if isinstance(world.stream, LiveStream):
+        return None
+    tick = line.ticker(f"best policy in hindsight, seed {seed}", world.horizon)
+    return hindsight(world.stream, world.comparator_oracle(()), world.horizon, frozenset(at.tolist()), tick)
+
+
 def _player(
-    each: NamedLearner, world: Surroundings, best: Hindsight | None, at: Ints, confidence: float | None
+    each: NamedLearner, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
 ) -> LearnerPlayer:
     """Return a learner that is about to play; raises InputError that begins with its label."""
     try:
-        learner, oracle = _learner(each, world, best)
+        learner, oracle = _learner(each, world, seed, best)
     except InputError as error:
         raise InputError(f"learner '{each.label}': {error}") from error
-    search = world.oracle({}) if world.searched else None
+    search = world.search(())
     return LearnerPlayer(
-        learner, oracle, world.stream, lambda: search or world.oracle(each.oracle), at.tolist(), world.seed, confidence
+        learner, oracle, world.stream, lambda: search or _oracle(each, world), at.tolist(), seed, confidence
     )
 
 
-def _learner(each: NamedLearner, world: Surroundings, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
+def _learner(each: NamedLearner, world: World, seed: int, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
     asked = injection.arguments(each.cls)
     if best is None and (each.cls.full_information or "best" in asked):
         raise InputError(
             "it learns from the costs of all actions, and a live environment shows that of the action played"
         )
-    oracle = world.oracle(each.oracle) if "oracle" in asked else None
-    supplied = {
-        "oracle": oracle,
-        "pool": world.knowledge() if "pool" in asked else None,
-        "contexts": world.stream.contexts,
-        "horizon": world.horizon,
-        "seed": world.seed,
-        "n_actions": world.opened.n_actions,
-        "best": None if best is None or best.policy is None else best.policy.predict(world.stream.contexts),
-    }
-    return injection.make(each.cls, supplied, each.options), oracle
+    oracle = _oracle(each, world) if "oracle" in asked else None
+    labels = None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
+    contexts = "empirical" if best is None else "pool"
+    return world.learner(each.cls, each.options, oracle, contexts, seed, labels), oracle
+
+
+def _oracle(each: NamedLearner, world: World) -> Oracle:
+    return world.oracle(each.oracle, ()) if each.oracle else world.comparator_oracle(())
 
 
 def _played(
-    each: NamedLearner, player: LearnerPlayer, world: Surroundings, best: Hindsight | None, line: ProgressLine
+    each: NamedLearner, player: LearnerPlayer, world: World, seed: int, best: Hindsight | None, line: ProgressLine
 ) -> Played:
     """Play one learner with one seed to the horizon."""
     if isinstance(world.stream, LiveStream):
-        world.stream.begin(world.seed)
-    tick = line.ticker(f"{each.label}, seed {world.seed}", world.horizon)
+        world.stream.begin(seed)
+    tick = line.ticker(f"{each.label}, seed {seed}", world.horizon)
     while player.tally.round < world.horizon:
         player.advance(SLICE)
         tick(player.tally.round)
     costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
     policy = player.certify().policy
     points = tuple(player.points)
-    return Played(each.label, world.seed, player.guarantee, points, costs, policy, player.confidence, each.name)
+    return Played(each.label, seed, player.guarantee, points, costs, policy, player.confidence, each.name)

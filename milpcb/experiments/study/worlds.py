@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -14,8 +15,6 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_to
 from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.contexts import Empirical, FinitePool, Transductive
 from milpcb.errors import InputError, MilpcbError, cause
-from milpcb.experiments.study.cells import Cell, Task
-from milpcb.experiments.study.sections import Component, LearnerSection
 from milpcb.learners import Learner
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -32,17 +31,21 @@ from milpcb.protocols import (
 )
 from milpcb.types import Ints
 
+if TYPE_CHECKING:  # milpcb.play does without pydantic
+    from milpcb.experiments.study.cells import Cell, Task
+    from milpcb.experiments.study.sections import Component, LearnerSection
+
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
 _open: OrderedDict[str, World] = OrderedDict()
 
 
 @dataclass(frozen=True)
 class World:
-    """What all learners of one environment, policy class, horizon and seed share."""
+    """What all learners of one environment, policy class, horizon and seed share, in a study and in ``milpcb.play``."""
 
-    environment: Environment
+    environment: Any  # an Environment, or a live one
     policies: PolicyClass
-    stream: Stream
+    stream: Any  # a Stream, or a LiveStream, which has contexts and an order too
     horizon: int
 
     @cached_property
@@ -52,6 +55,8 @@ class World:
 
     def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
         """Return the side constraints on the contexts of this world, with the environment's names of columns."""
+        if not sections:
+            return ()
         supplied = {
             "contexts": self.stream.contexts,
             "n_contexts": len(self.stream.contexts),
@@ -97,6 +102,21 @@ class World:
         if contexts == "order" and order is None:
             order = np.fromiter(map(self.stream.reveal, range(self.horizon)), np.int64, self.horizon)
         return FinitePool(known) if order is None else Transductive(known, order)
+
+    def learner(
+        self, cls: type[Learner], options: Mapping[str, Any], oracle: Oracle | None, contexts: str, seed: int, best: Any
+    ) -> Learner:
+        """Make a learner from what it asks for; ``contexts`` is as of ``knowledge``, ``best`` (m,) as in hindsight."""
+        supplied = {
+            "oracle": oracle,
+            "pool": self.knowledge(contexts) if injection.asks(cls, "pool") else None,
+            "contexts": self.stream.contexts,
+            "horizon": self.horizon,
+            "seed": seed,
+            "n_actions": self.policies.n_actions,
+            "best": best,
+        }
+        return cast("Learner", injection.make(cls, supplied, options))
 
 
 def open_world(task: Task, cache: Cache | None = None) -> World:
@@ -159,34 +179,22 @@ def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner,
     """Make a learner, opening an oracle only if it asks for one; ``best`` (m,) is for those who ask for that."""
     cls = registry.load("learner", cell.learner.component.name)
     oracle = None if cell.oracle is None else world.oracle(cell.oracle.options, cell.constraints)
-    supplied: dict[str, Any] = {
-        "oracle": oracle,
-        "pool": world.knowledge(cell.learner.contexts) if _asks(cell.learner, "pool") else None,
-        "contexts": world.stream.contexts,
-        "horizon": cell.horizon,
-        "seed": cell.seed,
-        "n_actions": world.policies.n_actions,
-        "best": best,
-    }
+    options, contexts = cell.learner.component.options, cell.learner.contexts
     try:
-        return injection.make(cls, supplied, cell.learner.component.options), oracle
+        return world.learner(cls, options, oracle, contexts, cell.seed, best), oracle
     except InputError as error:
         raise InputError(f"learner '{cell.learner.label}': {error}") from error
 
 
 def asks_best(learner: LearnerSection) -> bool:
     """Return whether a learner asks for the best policy in hindsight."""
-    return _asks(learner, "best")
+    return injection.asks(registry.load("learner", learner.component.name), "best")
 
 
 def no_best(task: Task, world: World) -> Ints:
     """Return labels (m,) that stand for the best policy where a learner is only made, and never played."""
     del task
     return np.zeros(len(world.stream.contexts), dtype=np.int64)
-
-
-def _asks(learner: LearnerSection, argument: str) -> bool:
-    return injection.asks(registry.load("learner", learner.component.name), argument)
 
 
 def _constraints(section: Component, supplied: dict[str, Any]) -> list[Constraint]:
