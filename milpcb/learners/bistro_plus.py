@@ -16,7 +16,7 @@ from milpcb.plugins import registry
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.relaxations.game import mix, psi_from_profile, tightened
-from milpcb.theory.relaxation_value import Estimate, relaxation_value
+from milpcb.relaxations.value import Estimate, relaxation_value
 from milpcb.types import Floats
 
 Queries = Literal["all", "profile", "argmin"]
@@ -51,7 +51,7 @@ class BistroPlus(Learner):
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
         estimated once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed
         form at that L, which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of
-        Rel(empty) with its 95 % interval, the sharper bound (see milpcb.theory.relaxation_value), and None for any
+        Rel(empty) with its 95 % interval, the sharper bound (see milpcb.relaxations.value), and None for any
         other ``scale``
     noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
         "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the

@@ -1,1 +1,1 @@
-"""The paper's theorems by computation: the proofs on small games exactly, and Rel(empty) of one class by sampling."""
+"""The paper's theorems by computation: their proofs, exactly, on small games."""

@@ -16,7 +16,7 @@ from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import registry
 from milpcb.protocols import ContextModel
 from milpcb.relaxations.paper import Paper
-from milpcb.theory.relaxation_value import RelaxationValue, Setting, estimate, relaxation_value
+from milpcb.relaxations.value import RelaxationValue, Setting, estimate, relaxation_value
 from milpcb.types import Ints
 from policies import DecisionTrees, FiniteClass
 

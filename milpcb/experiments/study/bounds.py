@@ -17,7 +17,7 @@ from milpcb.experiments.study.worlds import open_world
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
-from milpcb.theory.relaxation_value import RelaxationValue, relaxation_value
+from milpcb.relaxations.value import RelaxationValue, relaxation_value
 
 
 @dataclass(frozen=True)
