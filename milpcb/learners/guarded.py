@@ -177,9 +177,10 @@ class Guarded(Learner):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Go on with the safe learner where that has taken over."""
-        self.safe, self.changed, changed = None, None, state["changed"]
-        if changed is not None:
-            self.safe = self._make_safe(None if self.horizon is None else self.horizon - whole("changed", changed, 0))
+        self.safe = self.changed = None
+        if state["changed"] is not None:
+            self.changed = whole("changed", state["changed"], 0)
+            self.safe = self._make_safe(None if self.horizon is None else self.horizon - self.changed)
         super()._restore(state)
 
 

@@ -31,7 +31,7 @@ def state_of(owner: Any, attributes: tuple[str, ...]) -> dict[str, Any]:
 def restore_into(owner: Any, attributes: tuple[str, ...], state: dict[str, Any]) -> None:
     """Set attributes to what ``state_of`` returned of them: arrays, generators and parts with a state in place.
 
-    Other values keep their type; an attribute that is None takes a number or a text.
+    Other values keep their type; where there is None, there was None.
     """
     for name in attributes:
         setattr(owner, name, _restored(getattr(owner, name), state[name.lstrip("_")]))
@@ -54,10 +54,8 @@ def _restored(value: Any, state: Any) -> Any:
         value[:] = np.reshape(state, value.shape)
     elif hasattr(value, "restore"):
         value.restore(state)
-    elif value is None:
-        if isinstance(state, (dict, list)):
-            raise TypeError(f"nothing can be restored from {state!r}")
-        return state
-    else:
+    elif value is not None:
         return type(value)(state)
+    elif state is not None:
+        raise TypeError(f"{state!r} stands where nothing was kept")
     return value
