@@ -1,4 +1,4 @@
-"""Learners, one a file. None of them sees a policy class, a program or a solver."""
+"""Learners, one a file, the greedy ones in one. None of them sees a policy class, a program or a solver."""
 
 from milpcb.learners.base import Learner
 from milpcb.learners.best_in_hindsight import BestInHindsight
@@ -6,12 +6,10 @@ from milpcb.learners.bistro_plus import BistroPlus
 from milpcb.learners.conservative import Conservative
 from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
-from milpcb.learners.epoch_greedy import EpochGreedy
-from milpcb.learners.epsilon_greedy import EpsilonGreedy
 from milpcb.learners.exp4 import Exp4
 from milpcb.learners.exp4p import Exp4P
-from milpcb.learners.explore_then_commit import ExploreThenCommit
 from milpcb.learners.ftpl import ContextualFTPL
+from milpcb.learners.greedy import EpochGreedy, EpsilonGreedy, ExploreThenCommit
 from milpcb.learners.guarded import Guarded
 from milpcb.learners.hedge import Hedge
 from milpcb.learners.ilovetoconbandits import ILoveToConBandits
