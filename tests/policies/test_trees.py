@@ -97,8 +97,8 @@ def test_draw_writes_every_test_leaf_and_answer():
     axes = Figure().subplots()
     TREE.draw(axes)
     texts = {text.get_text(): text.get_position() for text in axes.texts}
-    assert set(texts) == {"age <= 40", "insured = 0", "play wait", "play treat", "play refer", "yes", "no"}
-    assert texts["age <= 40"][1] > texts["insured = 0"][1] > texts["play wait"][1]
+    assert set(texts) == {"age ≤ 40", "insured = 0", "play wait", "play treat", "play refer", "yes", "no"}
+    assert texts["age ≤ 40"][1] > texts["insured = 0"][1] > texts["play wait"][1]
     assert texts["play refer"][0] < texts["play wait"][0] < texts["play treat"][0]
 
 

@@ -41,7 +41,7 @@ def test_the_tree_is_that_of_a_search_at_every_node(
     literals, rng = literals_of(shape)
     *_, n_actions, depth = shape
     traced, searched = (TreeSearch(TreesOn(literals, n_actions, depth, Names())) for _ in range(2))
-    monkeypatch.setattr(searched, "_fit", lambda height: height == 0)
+    monkeypatch.setattr(searched, "_fits", 0)
     for _ in range(5 if len(literals.contexts) < 100 else 1):
         costs = COSTS[kind](rng, (len(literals.contexts), n_actions))
         found, expected = traced.minimise(costs), searched.minimise(costs)
