@@ -1,41 +1,46 @@
 """A service's everyday life in random order, beside a plain ledger that everything certain is computed from anew.
 
-    python scripts/checks/schedules.py [--schedules 1000] [--pairs 60] [--seed 0] [--take-out entering|parting]
-
 Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, be overridden, add an
 action, retire one and readmit it, save, crash and load, copy, hand in what a crash lost. Some have a guard-rail and a
 share, some a baseline. After every few steps the certificate and ``policy()`` are compared with the ledger's own, over
 the list of all trees; regret, by costs that the bandit never sees, must lie below the certificate with a confidence of
 99.9 %, and what was paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a
-pickle or a copy; what one pays hangs on what the other just played, and its certificate must hold. Exit code 1 if
-anything is wrong. ``--take-out`` puts a fault back in, that contexts of lost decisions enter no constraint, or that
-copies draw alike, to show that it is found.
+pickle or a copy; what one pays hangs on what the other just played, and its certificate must hold.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import json
 import pickle
 import random
-import sys
-import tempfile
 from collections import Counter
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from schedules_ledger import CUTS, LOSS, MEANS, NAMES, PATTERNS, SHARE, SURE, MadeDecision, PlainLedger, labelings
+import pytest
 
 from milpcb import Bandit, never, rng, share_at_most
 from milpcb.bandit.decisions import Book
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.errors import InputError, MilpcbError
 from policies import DecisionTrees
+from tests.stress.schedules_ledger import (
+    CUTS,
+    LOSS,
+    MEANS,
+    NAMES,
+    PATTERNS,
+    SHARE,
+    SURE,
+    MadeDecision,
+    PlainLedger,
+    labelings,
+)
 
 
 class DayByDay:
@@ -57,7 +62,7 @@ class DayByDay:
     @property
     def book(self) -> Book:
         """The record of the bandit: what its learner drew stands nowhere else."""
-        return self.bandit._rounds.book  # noqa: SLF001 - of the bandit that is checked
+        return self.bandit._rounds.book
 
     def run(self, steps: int) -> str:
         """Take so many steps; return what went wrong first."""
@@ -258,7 +263,7 @@ class DayByDay:
         return float(made.costs[action])
 
 
-def try_schedules(count: int, seed: int, folder: Path, steps: int = 120) -> tuple[list[str], Counter[str]]:
+def try_schedules(count: int, seed: int, folder: Path, steps: int = 60) -> tuple[list[str], Counter[str]]:
     """Return what went wrong in so many schedules, and how often what happened."""
     wrong, counts = [], Counter[str]()
     for number in range(seed, seed + count):
@@ -305,28 +310,24 @@ def sessions(seed: int) -> AbstractContextManager[Any]:
     return patch("secrets.token_hex", lambda size: drawn.randbytes(size).hex())
 
 
-def without(fix: str | None) -> AbstractContextManager[Any]:
-    """Put a fault back in, while the block lasts."""
-    if fix == "entering":
-        return patch.object(DecisionRounds, "_enter_unbound", lambda *_given: None)
-    return patch.object(rng, "parted", lambda state, _name: state) if fix == "parting" else nullcontext()
+@pytest.mark.cases(12)
+def test_all_that_is_certain_is_as_the_ledger_has_it(numbers: range, tmp_path: Path) -> None:
+    """Certificates, policies, promises and counts, without constraints, with them, and with a baseline."""
+    wrong, counts = try_schedules(len(numbers), numbers.start, tmp_path)
+    assert wrong == []
+    happened = "compared", "lost ones taken", "refused", "add_action", "give_up", "give_up_old", "override", "crash"
+    assert len(numbers) < 12 or all(counts[each] > 2 for each in happened)
 
 
-def main() -> int:
-    """Run both; print what was found."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    for name, default in (("schedules", 1000), ("pairs", 60), ("seed", 0)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--take-out", choices=("entering", "parting"))
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name, without(given.take_out):
-        wrong, counts = try_schedules(given.schedules, given.seed, Path(name))
-        print(f"schedules: {given.schedules}, wrong {len(wrong)}: {json.dumps(counts)}")
-        pairs = try_pairs(given.pairs, given.seed, Path(name))
-        print(f"pairs: {given.pairs}, certificates that failed: {len(pairs)}")
-        print(*wrong[:10], *pairs[:3], sep="\n")
-    return 1 if wrong or pairs else 0
+@pytest.mark.cases(3)
+def test_certificates_hold_for_each_of_two_that_go_on_from_one(numbers: range, tmp_path: Path) -> None:
+    """By a file, a pickle and a copy."""
+    assert try_pairs(len(numbers), numbers.start, tmp_path) == []
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def test_faults_that_are_put_back_are_found(tmp_path: Path) -> None:
+    """Contexts of decisions that a crash lost, which enter no constraint; two that draw alike."""
+    with patch.object(DecisionRounds, "_enter_unbound", lambda *_given: None):
+        assert len(try_schedules(1, 1, tmp_path, steps=120)[0]) == 1
+    with patch.object(rng, "parted", lambda state, _name: state):
+        assert len(try_pairs(3, 0, tmp_path)) == 3
