@@ -33,7 +33,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "one_draw --counts": (["--horizons", "300"], {}),
     "one_draw --programs": (
         ["--horizons", "60"],
-        {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, 1 / 3)}},
+        {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, [])}},
     ),
     "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),

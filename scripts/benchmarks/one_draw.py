@@ -33,7 +33,7 @@ from rich.console import Console  # noqa: E402 - see above
 from rich.table import Table  # noqa: E402 - see above
 
 from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
-from milpcb.constraints import share_at_most  # noqa: E402 - see above
+from milpcb.constraints import Constraint, parity, share_at_most  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
 from milpcb.oracles import kept  # noqa: E402 - see above
@@ -45,11 +45,13 @@ QUIET = 20_000  # calls of act and learn
 SPREAD = 5_000  # rounds
 NOISES = ("paper", "half", "coordinate", "signed")
 FUTURES = [*((noise, n) for noise in NOISES for n in (0, 1)), ("half", 4), ("half", 16)]  # 0 for fresh draws
-PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, float | None]] = {  # class, contexts, features, binary, share
-    "trees, action 1 on at most a third": (DecisionTrees(2, depth=2), 200, 12, True, 1 / 3),
-    "halfspaces": (Halfspaces(), 60, 3, False, None),
-    'linear rules, scores="each"': (LinearRules(2, max_features=2, scores="each"), 100, 8, True, None),
-    "linear rules, weights to 5": (LinearRules(2), 100, 8, True, None),
+TREES = DecisionTrees(2, depth=2)
+PROGRAMS: dict[str, tuple[PolicyClass, int, int, bool, list[Constraint]]] = {  # contexts, features, whether 0 and 1
+    "trees, action 1 on at most a third": (TREES, 200, 12, True, [share_at_most(1, 1 / 3)]),
+    "trees, parity": (TREES, 200, 12, True, [parity(1, 0, 0.1)]),
+    "halfspaces": (Halfspaces(), 60, 3, False, []),
+    'linear rules, scores="each"': (LinearRules(2, max_features=2, scores="each"), 100, 8, True, []),
+    "linear rules, weights to 5": (LinearRules(2), 100, 8, True, []),
 }
 KNOWN = {"harms": 0, "gap": 1, "4 best": 4, "24 best": 24, "200 best": 200}  # policies listed by a query
 Rows = dict[str, dict[str, float]]  # of a table, by name: its figures by column
@@ -97,10 +99,9 @@ class Run:
 class ProgramRun(Run):
     """A run by HiGHS on a class and contexts: of two actions one costs 1 less often, by a linear score."""
 
-    def __init__(self, horizon: int, policies: PolicyClass, contexts: Floats, share: float | None) -> None:
+    def __init__(self, horizon: int, policies: PolicyClass, contexts: Floats, limits: list[Constraint]) -> None:
         rng, self.horizon, self.seed = np.random.default_rng(1), horizon, 0
         m, scores = len(contexts), contexts @ rng.normal(size=contexts.shape[1])
-        limits = [] if share is None else [share_at_most(1, share)]
         self.oracle = self.reference = open_oracle(policies, contexts, kind="milp", constraints=limits)
         self.rows = rng.integers(m, size=horizon).tolist()
         right = (scores > np.median(scores)).astype(int)
@@ -112,10 +113,10 @@ class ProgramRun(Run):
 def programs(horizon: int) -> Rows:
     """Return queries, rule changes and CPU seconds of runs by programs that take long."""
     found = {}
-    for name, (policies, m, d, binary, share) in PROGRAMS.items():
+    for name, (policies, m, d, binary, limits) in PROGRAMS.items():
         rng = np.random.default_rng(0)
         contexts = rng.integers(0, 2, (m, d)).astype(float) if binary else rng.normal(size=(m, d))
-        run = ProgramRun(horizon, policies, contexts, share)
+        run = ProgramRun(horizon, policies, contexts, limits)
         found[f"{name}, {m} x {d}"] = figures(run, run.learner(future="once"))
     return found
 
