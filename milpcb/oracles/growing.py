@@ -241,7 +241,8 @@ class GrowingOracle:
                 f'a table with noise_on = "{noise}" needs all contexts beforehand; open the oracle on all of them'
                 + (', or set noise_on = "columns"' if self._terms is not None else "")
             )
-        return TermTable(self._terms, self._context, self._count, lambda: cast("Terms", self._held))
+        asked = (lambda: cast("Terms", self._held)) if self._constrained else None
+        return TermTable(self._terms, self._context, self._count, asked)
 
     def _context(self, row: int) -> Floats:
         return np.asarray(self._contexts[index("row", row, self.n_contexts)])

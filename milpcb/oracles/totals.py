@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Policy, Table, Terms, ValueOracle
+from milpcb.protocols import Encoding, Policy, SeveralTables, SeveralTotals, Table, Terms, ValueOracle
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
@@ -92,7 +92,7 @@ class TermTable(Table):
         asked: Callable[[], Terms] | None = None,
     ) -> None:
         self._terms, self._context, self._count = terms, context, count
-        self._asked = asked or (lambda: terms)
+        self._asked = asked
         self.totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
         self._place = terms.held_places(context)
@@ -106,28 +106,66 @@ class TermTable(Table):
         contexts = np.array([self._context(row) for row in rows])
         self._terms.add(self.totals, contexts, np.array(actions), np.array(amounts))
 
+    def _recursion(self) -> Terms:
+        return self._terms if self._asked is None else self._asked()
+
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
         """Return V[a] (K,)."""
         start = perf_counter()
-        profile = self._asked().profile(self._noisy(noise), self._place(row))
+        profile = self._recursion().profile(self._noisy(noise), self._place(row))
         self._count(start)
         return profile
 
     def minimise(self, noise: Floats | None = None) -> Answer:
         """Return the least total and a policy that attains it."""
         start = perf_counter()
-        value, policy = self._asked().minimise(self._noisy(noise))
+        value, policy = self._recursion().minimise(self._noisy(noise))
         return Answer(value, value, policy, Stop.OPTIMAL, self._count(start))
 
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (K,) over the derivations."""
         start = perf_counter()
-        weights = normalised(self._asked().log_weights(self.totals, self._place(row), rate))
+        weights = normalised(self._recursion().log_weights(self.totals, self._place(row), rate))
         self._count(start)
         return weights
 
+    def several(self) -> SeveralTables:
+        """Return tables that one recursion is for, where the terms have one and no constraints come to hold."""
+        own = self._terms.several() if self._asked is None else None
+        return super().several() if own is None else TermTables(own, self._place, self._count)
+
     def _noisy(self, noise: Floats | None) -> Floats:
         return self.totals if noise is None else self.totals + noise
+
+
+class TermTables(SeveralTables):
+    """Tables of the totals of terms, which answer together."""
+
+    def __init__(self, own: SeveralTotals, place: Callable[[int], Ints], count: Callable[[float], float]) -> None:
+        self._own, self._place, self._count = own, place, count
+
+    def begin(self, table: int) -> None:
+        """Empty a table; the one after the last is a new one."""
+        self._own.begin(table)
+
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add to the terms that the context touches with the action, in all tables."""
+        self._own.add(self._place(row), action, amount)
+
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (J, K) over the derivations."""
+        start = perf_counter()
+        weights = self._own.action_weights(self._place(row), rate)
+        self._count(start)
+        return weights
+
+    def state(self) -> list[Any]:
+        """Return the totals of each table."""
+        return list(self._own.totals.T.tolist())
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from saved totals."""
+        self._own.restore(np.array(state, dtype=float).T)
 
 
 class ProgramTable(Table):

@@ -7,7 +7,7 @@ times.
 
 from milpcb.constraints import SideConstraint
 from milpcb.protocols.environments import Cache, ContextModel, Environment, Stream
-from milpcb.protocols.oracles import Table, ValueOracle
+from milpcb.protocols.oracles import SeveralTables, Table, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
@@ -19,7 +19,16 @@ from milpcb.protocols.policies import (
     check_n_actions,
     open_class,
 )
-from milpcb.protocols.recursion import Listing, Recursion, RestrictedTerms, Search, Terms, TermSearch, Within
+from milpcb.protocols.recursion import (
+    Listing,
+    Recursion,
+    RestrictedTerms,
+    Search,
+    SeveralTotals,
+    Terms,
+    TermSearch,
+    Within,
+)
 from milpcb.protocols.solvers import Session, Solver, SolverInfo
 from milpcb.types import FoundPolicy, Policy
 
@@ -41,6 +50,8 @@ __all__ = [
     "Search",
     "Separator",
     "Session",
+    "SeveralTables",
+    "SeveralTotals",
     "SideConstraint",
     "Solver",
     "SolverInfo",

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, Protocol
+
+import numpy as np
 
 from milpcb.types import Answer, Floats
 
@@ -55,6 +58,16 @@ class Table(ABC):
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (K,) at ``row``; raises InputError where the oracle has no action weights."""
 
+    def several(self) -> SeveralTables:
+        """Return tables like this one, asked together, of which there are none yet."""
+        return SeparateTables(self)
+
+    def another(self) -> Table:
+        """Return an empty table like this one."""
+        made = copy(self)
+        made.totals = np.zeros_like(self.totals)
+        return made
+
     def state(self) -> Any:
         """Return the totals as plain data (JSON-able)."""
         return self.totals.tolist()
@@ -62,6 +75,61 @@ class Table(ABC):
     def restore(self, state: Any) -> None:
         """Go on bit-identically from what ``state`` returned."""
         self.totals[:] = state
+
+
+class SeveralTables(ABC):
+    """Tables 0, 1, ..., J - 1 of one oracle, each of the costs since it began; without noise."""
+
+    @abstractmethod
+    def begin(self, table: int) -> None:
+        """Empty a table; the one after the last is a new one."""
+
+    @abstractmethod
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add ``amount`` to the cost of ``action`` at the context ``row`` in all tables."""
+
+    @abstractmethod
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (J, K) of each table at ``row``."""
+
+    @abstractmethod
+    def state(self) -> list[Any]:
+        """Return what ``Table.state`` does, of each table."""
+
+    @abstractmethod
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on bit-identically from what ``state`` returned."""
+
+
+class SeparateTables(SeveralTables):
+    """Tables like the ``first``, which are asked one after another."""
+
+    def __init__(self, first: Table) -> None:
+        self._first = first
+        self._tables: list[Table] = []
+
+    def begin(self, table: int) -> None:
+        """Put an empty table in the place."""
+        self._tables[table : table + 1] = [self._first.another()]
+
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add to each."""
+        for table in self._tables:
+            table.add(row, action, amount)
+
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Ask each."""
+        return np.array([table.action_weights(row, rate) for table in self._tables])
+
+    def state(self) -> list[Any]:
+        """Return the states of all."""
+        return [table.state() for table in self._tables]
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Have as many tables as there are states."""
+        self._tables = [self._first.another() for _ in state]
+        for table, own in zip(self._tables, state, strict=True):
+            table.restore(own)
 
 
 def table_for(oracle: Any, state: Any) -> Table:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from milpcb.core.kernels import compiled
-from milpcb.protocols import Listing, SideConstraint, Terms, Within
+from milpcb.protocols import Listing, SeveralTotals, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
@@ -185,6 +185,12 @@ class TreeTerms(Terms):
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return -self._answers(1.0, rate * totals, place)
+
+    def several(self) -> SeveralTotals:
+        """Return tables of the leaves that are weighed by one compiled call."""
+        from policies.trees.several import SeveralTrees  # only for those who keep several
+
+        return SeveralTrees(self.n_terms, self.n_actions, self.n_literals, self.depth)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
