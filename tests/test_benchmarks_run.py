@@ -23,6 +23,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
     "depth_by_validation": (["--logs", "1"], {"N": 400}),
+    "fixed_share": (["--horizon", "200", "--seeds", "1"], {}),
     "linear": (
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},

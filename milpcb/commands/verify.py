@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from milpcb.theory.coins.verdicts import CoinVerdict, SlackVerdict
     from milpcb.theory.games import Game
     from milpcb.theory.one_draw import DrawVerdict
+    from milpcb.theory.paths import PathVerdict
     from milpcb.theory.player import Variant
     from milpcb.theory.trials import TrialVerdict
     from milpcb.theory.verdicts import Verdict
@@ -38,6 +39,7 @@ LATE_COLUMNS = ("c - E e", "bound - cert", "stated - E reg")
 GUARD_COLUMNS = ("E bound - E reg", "E allowed - E reg")
 PROMISE_COLUMNS = ("floor - delta", "broken - delta")
 TRIAL_COLUMNS = ("false ending - delta",)
+PATH_COLUMNS = ("start", "bound - cert")
 DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
@@ -113,6 +115,10 @@ Columns:
   E allowed - E reg
         of a guard: what may be paid before the change, 1, and the guarantee of
         the safe learner for the rest, in the mean, less mean regret
+  start, bound - cert
+        what a start of fixed share may have been charged less what it was, and
+        its bound less the certificate against policies in turn, on paths drawn
+        to be hard: the least; must not be below 0
   floor - delta, broken - delta
         the same for what a learner with a baseline goes by, the least that the
         baseline would have cost, and for its promise
@@ -168,6 +174,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
         _verify_confidence()
         _verify_changes()
         _verify_late()
+        _verify_paths()
         _verify_baseline()
         _verify_guard()
         _verify_trials()
@@ -265,6 +272,15 @@ def _verify_changes() -> None:
     _report("policies in turn", IN_TURN_COLUMNS, _confident_row, good, bad, sentence)
 
 
+def _verify_paths() -> None:
+    from milpcb.theory.paths import FOLLOWED, PATH_MUTANTS, judge_paths
+
+    verdicts = _each([*FOLLOWED, *PATH_MUTANTS], judge_paths)
+    good, bad = verdicts[: len(FOLLOWED)], verdicts[len(FOLLOWED) :]
+    sentence = "on every path, fixed share pays no more than the price of the starts that policies in turn need"
+    _report("on paths", PATH_COLUMNS, _confident_row, good, bad, sentence)
+
+
 def _verify_baseline() -> None:
     from milpcb.theory.coins.baseline import PROMISING, PROMISING_MUTANTS, judge_promise
 
@@ -344,7 +360,7 @@ def _slack_row(verdict: SlackVerdict) -> Row:
     return [verdict.name, *(f"{slack + 0.0:.4f}" for slack in verdict.slacks)], verdict.passes
 
 
-def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PromiseVerdict | TrialVerdict) -> Row:
+def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PathVerdict | PromiseVerdict | TrialVerdict) -> Row:
     return [verdict.name, *(f"{float(excess):.4f}" for excess in verdict.excess)], verdict.passes
 
 

@@ -8,6 +8,7 @@ from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
 from milpcb.learners.exp4 import Exp4
 from milpcb.learners.exp4p import Exp4P
+from milpcb.learners.fixed_share import FixedShare
 from milpcb.learners.ftpl import ContextualFTPL
 from milpcb.learners.greedy import EpochGreedy, EpsilonGreedy, ExploreThenCommit
 from milpcb.learners.guarded import Guarded
@@ -31,6 +32,7 @@ __all__ = [
     "Exp4",
     "Exp4P",
     "ExploreThenCommit",
+    "FixedShare",
     "Guarded",
     "Hedge",
     "ILoveToConBandits",

@@ -158,7 +158,7 @@ class Exp4(Learner):
         estimate = self._estimate(cost, probability, mass)
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
-        self._gaps += _gap(cost, mass, estimate, self.rate)
+        self._gaps += path_gap(cost, mass, estimate, self.rate)
         self._last_rate = self.rate
         self.rate = self._next_rate(self.played + 1)
 
@@ -278,7 +278,7 @@ class Exp4(Learner):
         return float(np.sqrt(2 * self._log_count / (self.n_actions * (self.horizon or 1) + 2 * self._delays)))
 
 
-def _gap(cost: float, mass: float, estimate: float, rate: float) -> float:
+def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
     """Return d >= 0: the cost less what its estimate adds to P at this rate, with 1 - q rounded up; ``mass`` is q.
 
     Where q rounds to 1 and the rate is far above 1, what was lost in rounding is what d is made of.

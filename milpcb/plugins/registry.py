@@ -106,6 +106,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "exp4": "milpcb.learners.exp4:Exp4",
         "exp4p": "milpcb.learners.exp4p:Exp4P",
         "explore_then_commit": "milpcb.learners.greedy:ExploreThenCommit",
+        "fixed_share": "milpcb.learners.fixed_share:FixedShare",
         "ftpl": "milpcb.learners.ftpl:ContextualFTPL",
         "hedge": "milpcb.learners.hedge:Hedge",
         "ilovetoconbandits": "milpcb.learners.ilovetoconbandits:ILoveToConBandits",

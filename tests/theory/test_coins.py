@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Learner, Uniform
-from milpcb.learners.exp4 import _gap
+from milpcb.learners.exp4 import path_gap
 from milpcb.theory.coins.draws import Coins
 from milpcb.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
 from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl
@@ -72,7 +72,7 @@ def test_mean_regret_is_at_most_what_the_run_proves(played: CoinLearner, game: s
     assert certificate == pytest.approx(0.0, abs=ROUNDING)
     assert certificate >= -ROUNDING
     assert np.isnan(bound) or bound >= -ROUNDING
-    assert np.isnan(bound) != played.name.startswith("exp4")
+    assert np.isnan(bound) != played.name.startswith(("exp4", "fixed"))
 
 
 @pytest.mark.parametrize("played", LEARNERS, ids=lambda played: played.name)
@@ -81,7 +81,7 @@ def test_what_verify_says_of_learners(played: CoinLearner) -> None:
     verdict = judge_learner(played, SEVERAL if played not in QUICK_LEARNERS else ALL_GAMES)
     assert verdict.passes
     assert verdict.certificate == pytest.approx(0.0, abs=ROUNDING)
-    assert np.isnan(verdict.bound) != played.name.startswith(("exp4", "ftpl"))
+    assert np.isnan(verdict.bound) != played.name.startswith(("exp4", "fixed", "ftpl"))
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
@@ -162,7 +162,7 @@ class LooksAhead(Exp4):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         before, rate = self._gaps, self.rate
         super()._learn(row, action, cost, probability)
-        self._gaps = before + _gap(cost, probability, cost / probability, self.rate)
+        self._gaps = before + path_gap(cost, probability, cost / probability, self.rate)
         self._last_rate = rate
 
 

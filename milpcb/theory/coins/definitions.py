@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise, product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,24 @@ def of_exp4(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
     totals = _totals(_estimates(learner, labelings), labelings)
     weights = np.exp(-learner.rate * (totals - totals.min()))
     return _shares(weights, labelings[:, row], learner.n_actions)
+
+
+def of_fixed_share(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:
+    """Each sequence of policies, one a block, weighs its prior times exp(-rate * its total): all starts are awake.
+
+    In each block after the first, a policy is drawn anew with probability alpha, which may be the one before.
+    """
+    del coins
+    n, N = learner.block + 1, len(labelings)
+    tables = np.zeros((n, labelings.shape[1], learner.n_actions))
+    tables[: learner.ledger.blocks.count()] = learner.ledger.blocks.tables(0, *tables.shape[1:])
+    totals = np.array([_totals(table, labelings) for table in tables])  # (n, N)
+    weights, last = [], []
+    for policies in product(range(N), repeat=n):
+        stays = [learner.share / N + (1 - learner.share) * (one == next_) for one, next_ in pairwise(policies)]
+        weights.append(prod(stays, start=1 / N) * np.exp(-learner.rate * totals[range(n), policies].sum()))
+        last.append(policies[-1])
+    return _shares(np.array(weights), labelings[last, row], learner.n_actions)
 
 
 def of_leader(learner: Any, row: int, labelings: Ints, coins: Coins) -> Floats:

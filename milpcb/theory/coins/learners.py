@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from milpcb.contexts import FinitePool
-from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4, Learner
+from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4, FixedShare, Learner
 from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.noise_laws import Spread
 from milpcb.learners.queries import Profiles
@@ -18,11 +18,13 @@ from milpcb.theory.coins.definitions import (
     Make,
     Stated,
     of_exp4,
+    of_fixed_share,
     of_leader,
     of_optimistic_leader,
     sum_of_phases,
 )
 from milpcb.theory.coins.draws import Coins
+from milpcb.theory.paths import Steady
 from milpcb.types import Aside, Floats
 
 
@@ -62,6 +64,12 @@ def exp4(oracle: Any, horizon: int, coins: Coins, *, kind: type[Exp4] = Exp4, ra
     """Return Exp4, or a mutant of it."""
     del coins
     return kind(oracle, horizon=horizon, rate=rate)
+
+
+def fixed_share(oracle: Any, horizon: int, coins: Coins, *, kind: type[FixedShare] = FixedShare) -> Learner:
+    """Return fixed share, or a mutant of it."""
+    del coins
+    return kind(oracle, horizon=horizon)
 
 
 def ftpl(oracle: Any, horizon: int, coins: Coins, *, leader: type[AdaptiveNoise] = AdaptiveNoise) -> Learner:
@@ -135,6 +143,7 @@ LEARNERS = [
     CoinLearner("exp4, adaptive", partial(exp4, rate="adaptive"), definition=of_exp4),
     CoinLearner("exp4, anytime", partial(exp4, rate="anytime"), definition=of_exp4),
     CoinLearner("exp4, fixed", partial(exp4, rate="fixed"), definition=of_exp4),
+    CoinLearner("fixed share", partial(fixed_share, kind=Steady), definition=of_fixed_share),
     CoinLearner("ftpl, adaptive", ftpl, definition=of_leader),
     CoinLearner("ftpl, optimistic", optimistic_ftpl, definition=of_optimistic_leader),
     CoinLearner("epsilon-greedy", epsilon_greedy),

@@ -10,8 +10,9 @@ import numpy as np
 
 from milpcb.learners import Doubling, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
-from milpcb.theory.coins.definitions import of_exp4, of_leader, sum_of_phases
-from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, ftpl, optimistic_ftpl
+from milpcb.theory.coins.definitions import of_exp4, of_fixed_share, of_leader, sum_of_phases
+from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, fixed_share, ftpl, optimistic_ftpl
+from milpcb.theory.paths import HalfCharged
 from milpcb.types import Answer, Floats
 
 # ------------------------------------------------------------------- adaptive noise
@@ -196,6 +197,7 @@ MUTANTS = [
     CoinLearner("exp4, half the prior", partial(exp4, kind=WrongPrior)),
     CoinLearner("exp4, adds half", partial(exp4, kind=HalvingExp4), definition=of_exp4),
     CoinLearner("exp4, not the minimum", exp4, NotTheLeast),
+    CoinLearner("fixed share, charged half", partial(fixed_share, kind=HalfCharged), definition=of_fixed_share),
     CoinLearner("epsilon-greedy, not the minimum", epsilon_greedy, NotTheLeast),
     CoinLearner("doubling, last phase only", partial(doubling, kind=LastPhaseOnly), stated=sum_of_phases(exp4)),
     CoinLearner("doubling, a phase short", partial(doubling, kind=OnePhaseShort), stated=sum_of_phases(exp4)),

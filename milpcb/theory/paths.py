@@ -1,0 +1,166 @@
+"""Whether the starts of fixed share pay what statement 23 of milpcb/theory/changes.md allows, on every path.
+
+The statement holds whoever draws the actions. So the learner itself is played on paths in which two policies take turns
+to pay nothing, actions that are seldom played are played often, a block is a round or two, and the rate falls fast. The
+lemma of the proof is checked after every round, for every start awake and every policy: with M_s what the mixture was
+charged in round s, A(pi) the estimates of the rounds since the start's birth, and b blocks that have ended since then,
+
+    sum of M_s since its birth <= A(pi) + [log W + log 1/alpha + b log 1/(1 - alpha) + log u] / eta
+                                  + [1/eta - 1/(eta at its birth)] log J
+
+(without log 1/alpha for start 0), and at the end that no certificate is above its bound. The M_s are recomputed from q.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from milpcb import rng
+from milpcb.learners import FixedShare
+from milpcb.oracles import open_oracle
+from milpcb.plugins import registry
+from milpcb.types import Floats
+
+ROUNDS, CHANGES, PATHS = 40, 3, 12
+ROUNDING = 1e-6  # where q is nearly 1, little is known of 1 - q
+LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+class Hurried(FixedShare):
+    """Fixed share with blocks of a round or two, a rate that falls at once, and starts that come to weigh much."""
+
+    parts: ClassVar[int] = 2
+    share: ClassVar[float] = 0.2
+    ahead: ClassVar[float] = 0.5
+    first: ClassVar[float] = 2.0
+
+
+class Steady(Hurried):
+    """The same with a rate that does not fall."""
+
+    ahead: ClassVar[float] = 1e6
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A kind of fixed share by name."""
+
+    name: str
+    kind: type[FixedShare] = Hurried
+
+
+@dataclass(frozen=True)
+class PathVerdict:
+    """The least slack of the lemma, and of bound - certificate, over all paths."""
+
+    name: str
+    excess: tuple[float, float]
+
+    @property
+    def passes(self) -> bool:
+        """Whether nothing is violated."""
+        return not self.violations()
+
+    def violations(self) -> Sequence[str]:
+        """Return what is violated, one line each."""
+        names = "what a start may have been charged", "bound - certificate"
+        return [
+            f"{name} falls short by {-least:.4f}" for name, least in zip(names, self.excess, strict=True) if least < 0
+        ]
+
+
+def judge_paths(judged: Followed, paths: int = PATHS) -> PathVerdict:
+    """Return the verdict over so many paths."""
+    found = np.array([slacks(judged.kind, seed) for seed in range(paths)])
+    lemma, bound = (found.min(axis=0) + ROUNDING).tolist()
+    return PathVerdict(judged.name, (lemma, bound))
+
+
+def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:
+    """Return the least slack of the lemma on one path, and that of bound - certificate at its end."""
+    draws = rng.child(seed, "paths")
+    policies = registry.load("policies", "finite_class")(LABELINGS, 2)
+    learner = kind(open_oracle(policies, np.arange(2.0)[:, None], kind="enumeration"), horizon=ROUNDS)
+    turns = np.resize(np.repeat([0, 2, 0, 2, 0], draws.integers(1, ROUNDS // 2, size=5)), ROUNDS)
+    totals, charged, rates = np.zeros((ROUNDS + 1, len(LABELINGS))), np.zeros(ROUNDS + 1), [learner.rate]
+    least = np.inf
+    for turn in turns.tolist():
+        row = int(draws.random() < 0.3)  # at context 1 the two agree
+        q, eta, block = learner.act(row), learner.rate, learner.block
+        right = int(LABELINGS[turn, row])
+        action = 1 - right if q[1 - right] > 1e-3 else right
+        cost, p = float(action != right), float(q[action])
+        learner.learn(row, action, cost, p)
+        totals[block] += cost / p * (LABELINGS[:, row] == action)
+        charged[block] -= np.log1p(-p * -np.expm1(-eta * cost / p)) / eta
+        rates += [learner.rate] * (learner.block > block)
+        least = min(least, _lemma(learner, totals, charged, rates))
+    stated = learner.changes(most=CHANGES).certificates
+    return least, min(learner.bound(changes=c) - stated[c] for c in range(CHANGES + 1))
+
+
+def _lemma(learner: Any, totals: Floats, charged: Floats, rates: Sequence[float]) -> float:
+    """Return the least slack of all starts awake; totals (n, N), charges (n,) and first rates (n,) are by block."""
+    new, kept = np.log(learner.share), np.log1p(-learner.share)
+    tables, slack = np.log(1 + 2 * (learner.block + 1).bit_length()), []
+    for start, log_weight in learner.starts():
+        price = np.log(len(LABELINGS)) - (new if start else 0.0) - (learner.block - start) * kept + log_weight
+        fallen = (1 / learner.rate - 1 / rates[start]) * tables
+        slack.append(totals[start:].sum(axis=0).min() + price / learner.rate + fallen - charged[start:].sum())
+    return float(min(slack))
+
+
+FOLLOWED = [
+    Followed("fixed share", FixedShare),
+    Followed("fixed share, rate falls"),
+    Followed("fixed share, rate stays", Steady),
+]
+
+
+# ------------------------------------------------------------------- with one thing wrong
+
+
+class CarriedAlong(Hurried):
+    """Takes the weights of starts along where the rate falls."""
+
+    def _lower(self, rate: float) -> None:
+        logs = self._logs.copy()
+        super()._lower(rate)
+        self._logs = logs
+
+
+class HalfCharged(Steady):
+    """Charges starts half of what their policies pay."""
+
+    def _charge(self, played: Floats, estimate: float) -> None:
+        super()._charge(played, estimate / 2)
+
+
+class StartsThatRemember(Steady):
+    """Begins with what the first table holds."""
+
+    def _start(self, block: int) -> None:
+        super()._start(block)
+        tables = self._tables.state()
+        self._tables.restore(
+            [tables[0] if begun == block else own for begun, own in zip(self._starts, tables, strict=True)]
+        )
+
+
+class NoPriceOfStarts(Steady):
+    """States the bound as if a new start cost nothing."""
+
+    def _price(self, changes: int, n: int) -> float:
+        return super()._price(changes, n) - self._pieces(changes, n) * float(self._log_count - np.log(self.share))
+
+
+PATH_MUTANTS = [
+    Followed("fixed share, weights carried along", CarriedAlong),
+    Followed("fixed share, starts charged half", HalfCharged),
+    Followed("fixed share, starts that remember", StartsThatRemember),
+    Followed("fixed share, starts for nothing", NoPriceOfStarts),
+]

@@ -1,0 +1,206 @@
+"""Fixed share over starts: one compiled call beside separate tables, the ruler, bounds, late costs, saved states."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from math import log, log1p
+from typing import Any
+
+import numpy as np
+import pytest
+from milpcb.protocols.tables import SeparateTables
+
+from milpcb import Bandit, open_oracle
+from milpcb.errors import InputError
+from milpcb.learners import FixedShare
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.oracles.totals import TermTables
+from milpcb.theory.paths import FOLLOWED, PATH_MUTANTS, Followed, Hurried, judge_paths
+from policies import DecisionTrees, FiniteClass
+
+BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
+LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+CUTS = [[0.5]] * 4
+
+
+def listed() -> Any:
+    """Return the oracle of the four labelings of two contexts."""
+    return open_oracle(FiniteClass(LABELINGS, 2), np.arange(2.0)[:, None], kind="enumeration")
+
+
+def of_trees(depth: int, n_actions: int = 3) -> Any:
+    """Return the search of trees on four bits."""
+    return open_oracle(DecisionTrees(n_actions, depth, thresholds=CUTS), BITS, kind="search")
+
+
+def play(learner: Any, rounds: int, seed: int = 0) -> None:
+    """Play rounds whose good action changes a few times."""
+    rng, m, K = np.random.default_rng(seed), learner.oracle.n_contexts, learner.n_actions
+    for _ in range(rounds):
+        row = int(rng.integers(m))
+        q = learner.act(row)
+        action = int(rng.choice(K, p=q))
+        cost = float(rng.random() < (0.2 if action == (row + learner.played // 40) % K else 0.7))
+        learner.learn(row, action, cost, float(q[action]))
+
+
+@pytest.mark.parametrize(("depth", "n_actions"), [(0, 3), (1, 2), (2, 3), (3, 2)])
+def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: int) -> None:
+    """The compiled recursion over all tables answers as each table does, whatever its totals and the rate."""
+    oracle, rng = of_trees(depth, n_actions), np.random.default_rng(depth)
+    table = oracle.table("columns")
+    together, separate = table.several(), SeparateTables(table)
+    assert type(together) is TermTables
+    for both in (together, separate):
+        both.begin(0)
+    for step in range(150):
+        if step % 20 == 10:
+            place = int(rng.integers(1 + len(together.state())))
+            for both in (together, separate):
+                both.begin(place)
+        row, action = int(rng.integers(16)), int(rng.integers(n_actions))
+        amount = float(rng.choice([0.0, 0.3, 2.0, 90.0, 2000.0]))
+        for both in (together, separate):
+            both.add(row, action, amount)
+        if step % 3 == 0:
+            rate = float(rng.choice([0.01, 0.3, 4.0])) if step % 5 == 0 else 0.3
+            found, expected = (both.action_weights(row, rate) for both in (together, separate))
+            assert found.shape == (len(together.state()), n_actions)
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert together.state() == separate.state()
+
+
+def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
+    """What is kept from call to call is a function of the totals."""
+    oracle, rng = of_trees(2), np.random.default_rng(3)
+    kept = oracle.table("columns").several()
+    kept.begin(0)
+    kept.begin(1)
+    for _ in range(300):
+        row = int(rng.integers(16))
+        kept.add(row, int(rng.integers(3)), float(rng.exponential(20.0)))
+        weights = kept.action_weights(row, 0.7)
+        again = oracle.table("columns").several()
+        again.restore(json.loads(json.dumps(kept.state())))
+        assert (again.action_weights(row, 0.7) == weights).all()
+
+
+def test_starts_live_as_the_ruler_says_and_weights_stay_a_distribution() -> None:
+    """Start k is awake for 4 lowbit(k) blocks, start 0 for ever."""
+    learner = FixedShare(listed(), horizon=200)
+    for _ in range(199):
+        block = learner.block
+        awake = {0, *(k for k in range(1, block + 1) if k + 4 * (k & -k) > block)}
+        starts, logs = zip(*learner.starts(), strict=True)
+        assert set(starts) == awake
+        assert np.exp(logs).sum() == pytest.approx(1.0)
+        play(learner, 1)
+    assert len(learner.starts()) <= 1 + 2 * learner.block.bit_length()
+
+
+def test_as_many_starts_are_counted_as_any_policies_in_turn_need() -> None:
+    """The next piece begins where a start is born, as late as the one before is awake, that lives longest."""
+    learner = FixedShare(listed())
+    for n in (1, 2, 5, 20, 63, 64, 200):
+        needed = 0
+        for begin in range(1, n):
+            pieces, block = 1, begin
+            while block + 4 * (block & -block) < n:
+                reach = range(block + 1, block + 4 * (block & -block) + 1)
+                pieces, block = pieces + 1, max(reach, key=lambda k: k & -k)
+            needed = max(needed, pieces)
+        assert min(n, 1 + needed) <= learner._pieces(1, n) <= n
+
+
+@pytest.mark.parametrize("kind", [FixedShare, Hurried])
+def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) -> None:
+    """At any number of changes, whether the rate falls or not."""
+    learner = kind(listed(), horizon=120)
+    assert learner.bound() == 0.0
+    for rounds in (1, 59, 60):
+        play(learner, rounds, seed=rounds)
+        stated = learner.changes(most=4).certificates
+        bounds = [learner.bound(changes=c) for c in range(5)]
+        assert all(one <= other for one, other in pairwise(bounds))
+        assert all(bound >= value for bound, value in zip(bounds, stated, strict=False))
+    n, J = learner.block + 1, 1 + 2 * (learner.block + 1).bit_length()
+    price = log(4) - (n - 1) * log1p(-kind.share) + log(J)
+    assert learner.bound() == pytest.approx(price / learner.rate + learner._gaps)
+    assert np.isnan(learner.bound(0.95))
+    assert FixedShare(listed(), horizon=100).guarantee(changes=3) > FixedShare(listed(), horizon=100).guarantee()
+    assert FixedShare(listed()).guarantee() == np.inf
+
+
+def test_the_rate_falls_with_what_rounds_add_to_the_bound_and_never_rises() -> None:
+    """It is C / Delta, up to the step."""
+    learner, rates = Hurried(listed(), horizon=400), []
+    for _ in range(100):
+        play(learner, 4)
+        rates.append(learner.rate)
+    assert all(one >= other for one, other in pairwise(rates))
+    wanted = Hurried.ahead * (log(4) - log(Hurried.share)) / learner._gaps
+    assert wanted <= learner.rate <= 1.05 * wanted
+
+
+def test_late_rounds_keep_the_bound_above_the_certificates() -> None:
+    """In any order of learning, across the ends of blocks."""
+    learner, waiting, rng = FixedShare(listed(), horizon=150), [], np.random.default_rng(1)
+    for t in range(150):
+        row = int(rng.integers(2))
+        action = int(rng.choice(2, p=learner.act(row)))
+        waiting.append((learner.set_aside(), action))
+        if len(waiting) > 12 or t == 149:
+            for aside, played in waiting[:: 1 if t % 2 else -1]:
+                learner.take_up(aside)
+                wrong = played != LABELINGS[(t // 50) % 4, aside.row]
+                learner.learn(aside.row, played, float(wrong), aside.q[played])
+            waiting.clear()
+            stated = learner.changes(most=3).certificates
+            assert all(learner.bound(changes=c) >= value for c, value in enumerate(stated))
+
+
+@pytest.mark.parametrize("make", [listed, lambda: of_trees(2), lambda: GrowingOracle(DecisionTrees(3, 2), BITS)])
+def test_a_restored_learner_goes_on_as_the_first(make: Any) -> None:
+    """By a list, by leaf totals, and where contexts may arrive."""
+    first = FixedShare(make())
+    play(first, 330)
+    again = FixedShare(make())
+    again.restore(json.loads(json.dumps(first.state())))
+    for learner in (first, again):
+        play(learner, 80, seed=7)
+    assert json.dumps(first.state()) == json.dumps(again.state())
+
+
+def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:
+    """In a service, after two thousand rounds of another rule."""
+    paid = {}
+    for name in ("exp4", "fixed_share"):
+        bandit = Bandit(DecisionTrees(2, depth=1, thresholds=CUTS), learner=name, seed=0)
+        costs = []
+        for t in range(3000):
+            context = BITS[t * 7 % 16]
+            decision = bandit.act(context)
+            costs.append(float(decision.action != (context[0] if t < 2000 else 1 - context[0])))
+            bandit.learn(decision, cost=costs[-1])
+        paid[name] = sum(costs[2000:])
+    assert paid["fixed_share"] < paid["exp4"] / 2
+
+
+@pytest.mark.parametrize("followed", FOLLOWED, ids=lambda one: one.name)
+def test_every_start_pays_what_the_lemma_says(followed: Followed) -> None:
+    """On hard paths, after every round."""
+    assert judge_paths(followed, 4).passes
+
+
+@pytest.mark.parametrize("mutant", PATH_MUTANTS, ids=lambda one: one.name)
+def test_mutants_break_the_lemma_or_the_bound(mutant: Followed) -> None:
+    """Each has one thing wrong."""
+    assert not judge_paths(mutant).passes
+
+
+def test_a_class_without_action_weights_is_refused() -> None:
+    """By the name of what is missing."""
+    oracle = open_oracle(DecisionTrees(2, 1), BITS, kind="milp")
+    with pytest.raises(InputError, match="action_weights"):
+        FixedShare(oracle)
