@@ -11,6 +11,7 @@ import polars as pl
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
+from milpcb.experiments.results import in_turn
 from milpcb.experiments.results.confident import column_of
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.records import read_record
@@ -59,7 +60,8 @@ def load(directory: str | Path) -> pl.DataFrame:
     added so far), oracle_calls, rule_changes (how often the rule in force has changed; NaN where none is), seconds (of
     the learner, its oracle included; certificates are no part of either), oracle_seconds, key. Where the config asks
     for a confidence of 0.95 there is certificate_95 too, which the regret of the actions that this run played exceeds,
-    at any of all rounds, with a chance of 5 % at most.
+    at any of all rounds, with a chance of 5 % at most; where it asks for changes = 3, regret_to_4 too, to the best 4
+    policies in turn.
 
     Parameters
     ----------
@@ -145,6 +147,7 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
                 if name in record
             },
             **_confident(record),
+            **_in_turn(measured, record),
         }
 
 
@@ -155,13 +158,22 @@ def _confident(record: dict[str, Any]) -> dict[str, list[float]]:
     return {column_of(record["confidence"]): [_known(value) for value in record["confident"]]}
 
 
+def _in_turn(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the column of regret to policies in turn, where the comparator has them."""
+    if not {"changes", "in_turn"} <= measured.keys():
+        return {}
+    pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
+    return {in_turn.column_of(measured["changes"]): [paid - least for paid, least in pairs]}
+
+
 def _with_confident(more: set[str]) -> dict[str, Any]:
-    """Return the schema with further columns of certificates after those in the mean."""
+    """Return the schema with further columns: regrets after regret, certificates after those in the mean."""
+    regrets = {name for name in more if name.startswith(in_turn.PREFIX)}
     schema: dict[str, Any] = {}
     for name, kind in SCHEMA.items():
         schema[name] = kind
-        if name == "certificate_error":
-            schema |= dict.fromkeys(sorted(more), pl.Float64)
+        if name in ("regret", "certificate_error"):
+            schema |= dict.fromkeys(sorted(regrets if name == "regret" else more - regrets), pl.Float64)
     return schema
 
 

@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from milpcb.core.decimals import THIN
 from milpcb.core.files import own_contents
+from milpcb.experiments.results import in_turn
 from milpcb.experiments.results.confident import column_in, meaning, percent_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
@@ -41,6 +42,8 @@ def glossary(results: Results) -> list[tuple[str, str]]:
 def _terms(results: Results) -> Iterator[tuple[str, str]]:
     finals, settings = results.finals, results.settings
     yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
+    if turns := in_turn.column_in(finals.columns):
+        yield in_turn.heading(turns), in_turn.meaning(turns)
     if results.seeds > 1:
         yield (
             "\u00b1",

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.core.decimals import THIN, fixed, number, places
+from milpcb.experiments.results import in_turn
 from milpcb.experiments.results.confident import column_in, percent_of
 from milpcb.experiments.results.figures.meaning import unconstrained
 from milpcb.experiments.results.figures.results import Results
@@ -27,8 +28,9 @@ class Summary:
     """Means over the seeds of an environment, policy class, oracle, learner and horizon, after the last round.
 
     ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of
-    the best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``guarantee``
-    the largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
+    the best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``in_turn``
+    and ``in_turn_half_width`` the same to policies in turn (NaN where these are not asked for), ``guarantee`` the
+    largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
     regret, and ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own
     analysis gives of each run, ``confident`` that of the certificates with confidence, each about its own run (these
     four NaN where any is unknown), ``seconds`` and ``oracle_seconds`` are per round.
@@ -44,6 +46,8 @@ class Summary:
     best_mean_cost: float
     regret: float
     half_width: float
+    in_turn: float
+    in_turn_half_width: float
     guarantee: float
     certificate: float
     certificate_error: float
@@ -66,7 +70,8 @@ def _summary(group: pl.DataFrame) -> Summary:
     first = group.row(0, named=True)
     horizon = first["horizon"]
     mean, half = mean_interval(_column(group, "regret")[:, None])
-    confident = column_in(group.columns)
+    confident, turns = column_in(group.columns), in_turn.column_in(group.columns)
+    to_turns = mean_interval(_column(group, turns)[:, None]) if turns else np.full((2, 1), np.nan)
     return Summary(
         **{name: first[name] for name in RUN},
         seeds=len(group),
@@ -74,6 +79,8 @@ def _summary(group: pl.DataFrame) -> Summary:
         best_mean_cost=_mean(group, "best_cost") / horizon,
         regret=float(mean[0]),
         half_width=float(half[0]),
+        in_turn=float(to_turns[0][0]),
+        in_turn_half_width=float(to_turns[1][0]),
         guarantee=float(_column(group, "guarantee").max()),
         certificate=_mean(group, "certificate"),
         certificate_error=float(np.sqrt((_column(group, "certificate_error") ** 2).sum()) / len(group)),
@@ -150,6 +157,10 @@ def _columns(results: Results, rows: Sequence[Summary]) -> Iterator[ReportColumn
     if len({row.seeds for row in rows}) > 1 or rows[0].seeds < wanted:
         yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row.seeds, wanted), row.seeds))
     yield ReportColumn("regret", "regret", lambda row: _with_doubt(row.regret, row.half_width))
+    if turns := in_turn.column_in(frame.columns):
+        yield ReportColumn(
+            "in_turn", in_turn.heading(turns), lambda row: _with_doubt(row.in_turn, row.in_turn_half_width)
+        )
     yield ReportColumn(
         "certificate", "certificate", lambda row: _with_doubt(row.certificate, 2 * row.certificate_error)
     )

@@ -129,6 +129,8 @@ class ComparatorRecord(TypedDict):
     key: Key
     rounds: Annotated[list[Round], Field(min_length=1)]
     best_cost: list[Number]
+    changes: NotRequired[Whole]
+    in_turn: NotRequired[list[Number]]
     policy: str
     actions: Actions | None
     pictures: Pictures

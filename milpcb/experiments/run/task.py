@@ -255,6 +255,7 @@ def measure(task: Comparator, files: TaskFiles) -> Outcome:
         "key": task.key,
         "rounds": list(best.best_cost),
         "best_cost": list(best.best_cost.values()),
+        **({} if task.changes is None else {"changes": task.changes, "in_turn": list(best.in_turn.values())}),
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
@@ -275,7 +276,8 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
             files.report(played, 0.0)
 
     oracle = world.comparator_oracle(task.constraints)
-    return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick)
+    changes = task.changes if isinstance(task, Comparator) else None
+    return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick, changes)
 
 
 class CellPlayer(LearnerPlayer):

@@ -83,11 +83,17 @@ class Task:
 
 @dataclass(frozen=True)
 class Comparator(Task):
-    """The task to find the comparator of regret: the best policy in hindsight, of least total cost over the rounds."""
+    """The task to find the comparator of regret: the best policy in hindsight, of least total cost over the rounds.
+
+    With ``changes``, the best policies in turn that change so often at most as well.
+    """
+
+    changes: int | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
-        return {"task": "comparator", **super().settings()}
+        asked = {} if self.changes is None else {"changes": self.changes}
+        return {"task": "comparator", **super().settings(), **asked}
 
 
 @dataclass(frozen=True)
@@ -172,7 +178,8 @@ def build_study(config: Config) -> Study:
         if played:
             title = _title(config, None, environment, policies, None, horizon, seed)
             draw = len(comparators) < MOST_DRAWN
-            comparators.append(Comparator(*shared, title, draw=draw, folder=config.run.folder))
+            folder, changes = config.run.folder, config.experiment.changes
+            comparators.append(Comparator(*shared, title, draw=draw, folder=folder, changes=changes))
             comparator_of |= {cell.key: comparators[-1].key for cell in played}
             cells += played
     _check_distinct([*cells, *comparators])

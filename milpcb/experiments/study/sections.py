@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat
 
+from milpcb.blocks import PLANNED
+
 Contexts = Literal["pool", "order", "empirical"]
 NAME = r"^[\w-][\w.-]*$"  # of the folder of a run; no path, and nothing hidden
 PATH = r"^[^\x00-\x1f\x7f]+$"  # a path that can be printed
@@ -35,8 +37,9 @@ class ExperimentSection(BaseModel):
     """``[experiment]``: what is measured.
 
     A curve has a point at each of its ``checkpoints``: so many evenly spaced rounds, and as many log-spaced ones.
-    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds. ``title``
-    stands above the pictures and the report, ``name`` where there is none.
+    ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds, and
+    ``changes`` for regret to the best policies in turn that change so often at most, at the ends of 20 blocks.
+    ``title`` stands above the pictures and the report, ``name`` where there is none.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,6 +49,7 @@ class ExperimentSection(BaseModel):
     seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
     confidence: Annotated[float, Field(ge=0.5, le=0.999999)] | None = None
+    changes: Annotated[int, Field(ge=1, lt=PLANNED)] | None = None
 
 
 class RunSection(BaseModel):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations_with_replacement, pairwise
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,17 @@ def test_a_bound_is_no_best_cost():
 
     with pytest.raises(OracleInexact, match="time_limit"):
         hindsight(FakeStream(0), OutOfTime(), T, AT)
+
+
+@pytest.mark.parametrize("changes", [1, 2])
+def test_best_costs_in_turn_are_those_of_the_best_sequence(changes):
+    """Against every sequence of labelings that changes so often at most, at the ends of the blocks so far."""
+    stream = FakeStream(changes)
+    found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind="search"), T, AT, changes=changes)
+    paid = stream.all_costs[np.arange(T), TREES.on(CONTEXTS).labelings()[:, stream.rows]]  # (N, T)
+    ends = [-(-T * block // 20) for block in range(1, 20)]
+    for t in AT:
+        cuts = combinations_with_replacement([0, *(end for end in ends if end < t)], changes)
+        least = min(sum(paid[:, j:k].sum(axis=1).min() for j, k in pairwise((0, *cut, t))) for cut in cuts)
+        assert np.isclose(found.in_turn[t], least, atol=1e-9)
+        assert found.in_turn[t] <= found.best_cost[t]

@@ -11,6 +11,7 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, number
+from milpcb.experiments.results import in_turn
 from milpcb.experiments.results.figures.drawing import (
     Drawing,
     curve_grid,
@@ -28,6 +29,7 @@ from milpcb.types import Floats
 
 FIRST = 50  # the first T / FIRST rounds are left out: means of few costs jump, and would stretch the axis
 BEST: dict[str, Any] = {"color": "0.55", "linewidth": 3.0}
+TURNS: dict[str, Any] = {"color": "0.55", "linewidth": 2.0, "linestyle": (0, (2, 1))}
 BEST_NAME = "best policy in hindsight"
 MEANING = (
     "Mean of the costs of rounds 1 to t: the error rate, where costs are 0 or 1. The thick grey line is the policy "
@@ -60,6 +62,17 @@ def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
     return _steady(*curve(every, "", "best_cost"))
 
 
+def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
+    """Return the same of the best policies in turn; None where these are not asked for."""
+    column = in_turn.column_in(panel.frame.columns)
+    if column is None:
+        return None
+    frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
+    least = (pl.col("cumulative_cost") - pl.col(column)).first().alias("least")
+    every = frame.group_by("seed", "round").agg(least).with_columns(learner=pl.lit(""))
+    return _steady(*curve(every, "", "least"))
+
+
 def _steady(rounds: Floats, totals: Floats) -> tuple[Floats, Floats]:
     kept = rounds >= rounds[-1] / FIRST
     return rounds[kept], totals[:, kept] / rounds[kept]
@@ -76,6 +89,8 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
     rounds, values = best_mean_costs(panel)
     marker = "_" if len(rounds) == 1 else ""
     axes.plot(rounds, values.mean(axis=0), **BEST, marker=marker, markersize=14, zorder=1.5)
+    if turns := in_turn_mean_costs(panel):
+        axes.plot(turns[0], turns[1].mean(axis=0), **TURNS, zorder=1.6)
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
     scale_axis(axes.xaxis, axes.dataLim.intervalx, log=False)
@@ -85,12 +100,14 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
 def _entries(results: Results, panels: list[Panel]) -> list[tuple[Any, str]]:
     """Return the legend: of one panel with the mean costs over all rounds, the largest first."""
     best: tuple[Any, str] = (Line2D([], [], **BEST), BEST_NAME)
+    column = in_turn.column_in(results.frame.columns)
+    turns = [(Line2D([], [], **TURNS), in_turn.name(column))] if column else []
     if len(panels) > 1:
-        return [*((line_handle(look), name) for name, look in results.looks.items()), best]
+        return [*((line_handle(look), name) for name, look in results.looks.items()), best, *turns]
     final = _finals(panels[0])
     names = sorted(results.looks, key=lambda name: -final[name])
     learners = [(line_handle(results.looks[name]), f"{name}\nmean cost {number(final[name])}") for name in names]
-    return [*learners, (best[0], f"{BEST_NAME}\nmean cost {number(final[BEST_NAME])}")]
+    return [*learners, (best[0], f"{BEST_NAME}\nmean cost {number(final[BEST_NAME])}"), *turns]
 
 
 def _finals(panel: Panel) -> dict[str, float]:
