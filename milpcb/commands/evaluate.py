@@ -35,7 +35,7 @@ SHOWN = 12  # constants in a table
 @click.argument("policy", type=click.Path(path_type=Path), required=False)
 @click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
 @click.option("--overlap", default="required", show_default=True, help="required, or ignore: also without any rows.")
-@click.option("--interval", default="normal", show_default=True, help="normal, bootstrap or bernstein.")
+@click.option("--interval", default="normal", show_default=True, help="normal, bootstrap, bernstein; adaptive.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
 def evaluate(

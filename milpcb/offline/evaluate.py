@@ -12,6 +12,7 @@ from milpcb.core.checks import choice, flag, real
 from milpcb.core.decimals import number
 from milpcb.data.actions import played
 from milpcb.errors import InputError, shown
+from milpcb.offline.adaptive import adapted, adaptive_value
 from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
@@ -21,6 +22,7 @@ from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.scores import scores as make_scores
 from milpcb.types import Bools, Floats, Ints
 
+ADAPTIVE = "adaptive"  # the kind of interval for logs of learners
 Procedure = Callable[[Scores, Ints], Any]
 
 
@@ -123,7 +125,9 @@ def evaluate(
         the order of ``scores.actions``, or by name, as a data frame or a mapping to columns or numbers. Where it has
         ``apply(contexts)``, the number of the part that each row is in, parts are evaluated too
     contexts : (n, d) what the policy reads; None: the features of the log
-    interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n)
+    interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n); "adaptive"
+        for the log of a learner, whose rows are in their order, and a policy that was fixed by earlier rows or none:
+        see milpcb.offline.adaptive. Scores are then made anew, by earlier rows alone
     level : how often an interval covers the truth
     outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
     seed : of the bootstrap
@@ -142,17 +146,28 @@ def evaluate(
     assigned = chances("probabilities", policy, names, n) if drawn else _played(policy, table, names, n)
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") and not drawn else np.full(n, -1)
     known, known_in_part = _known(scores, assigned, parts)
-    kind = choice("interval", interval, INTERVALS)
+    kind = choice("interval", interval, (*INTERVALS, ADAPTIVE))
+    original = scores
+    if kind == ADAPTIVE:
+        if drawn:
+            raise InputError('interval="adaptive" is for a policy that does not draw its actions')
+        scores = adapted(scores, assigned.astype(np.int64))
+    usual = "normal" if kind == ADAPTIVE else kind
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
     other = best_reference(scores) if reference is None else matching(reference, scores)
     ranges = EntryRanges.of(scores, outcome_range)
     own = _got(scores.table, assigned)
-    found = estimates(_questions(scores, own, inside, ranges, other), kind, share, seed, scores.log.group)
+    found = estimates(_questions(scores, own, inside, ranges, other), usual, share, seed, scores.log.group)
+    if kind == ADAPTIVE:
+        found["value"] = adaptive_value(scores, assigned.astype(np.int64), share)
+        # what was done changed as the learner learnt: all rows count alike there
+        plain = _questions(replace(scores, weight=original.weight), own, {}, ranges, other)
+        found |= estimates({name: plain[name] for name in ("logged", "over logged")}, usual, share, seed)
     found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
     rivals = _rivals(scores, own, ranges, other)
-    both = [estimates(rivals, kind, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
-    total = scores.weight.sum()
+    both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
+    total = original.weight.sum()
     return Evaluation(
         value=found["value"],
         constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
@@ -167,7 +182,7 @@ def evaluate(
                 part,
                 action := int(assigned[here][0]),
                 scores.actions[action],
-                float(scores.weight[here].sum() / total),
+                float(original.weight[here].sum() / total),
                 found["part", part],
                 found["over in part", part],
             )
@@ -230,6 +245,11 @@ def cross_evaluate(
     check_log(log)
     if not callable(procedure):
         raise InputError(f"procedure must be a function of scores and rows, which learns; got {shown(procedure)}")
+    if interval == ADAPTIVE:
+        raise InputError(
+            'interval="adaptive" is for a policy that later rows had no part in: learn one on the first rows, with '
+            "log.take(rows), and evaluate it on the others"
+        )
     table = log.features if contexts is None else contexts
     held_out = make_scores(log, cv=folds, seed=seed, **options)
 
