@@ -3,6 +3,7 @@
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
+from milpcb.offline.for_each import no_worse_for_each
 from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_than
 from milpcb.offline.inference import Inference, inference
 from milpcb.offline.intervals import IntervalEstimate
@@ -38,6 +39,7 @@ __all__ = [
     "evaluate",
     "inference",
     "kept_aside",
+    "no_worse_for_each",
     "no_worse_than",
     "read_log",
     "scores",
