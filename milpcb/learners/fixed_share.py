@@ -48,6 +48,7 @@ class FixedShare(Learner):
     ----------
     oracle : the policy class; kinds "search" and "audited" (for most classes) and "enumeration" have action weights
     horizon : number of rounds T, which only makes ``guarantee()`` a number; without one there is no end
+    seed : not used
 
     """
 
