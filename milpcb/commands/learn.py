@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from milpcb.errors import InputError, UnknownNameError
 
 if TYPE_CHECKING:
     from milpcb.logs.findings import Findings
+    from milpcb.logs.sections import PageTable
     from milpcb.logs.source import Source
 
 ESTIMATORS = {
@@ -36,7 +37,6 @@ HERE = (
 
 
 SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
-SHOWN = 12  # lines of a table of values
 TABLES = 10  # of rows times features and actions, which are in memory at once at most
 NOTED = 1e9  # bytes
 
@@ -123,7 +123,6 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
     from milpcb.commands.learn_files import learn_files, wants_one_pass
-    from milpcb.logs.findings import Asked, find
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
@@ -134,11 +133,19 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
         )
     if given["near"] is not None:
         real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
-    showing = partial(step, err)
-    if wants_one_pass(log, one_pass=given["one_pass"]):
-        learn_files(ctx, log, folder, given, _estimator)
-        return
-    with showing(f"reading {log.name}") as tick:
+    one_pass = wants_one_pass(log, one_pass=given["one_pass"])
+    found = learn_files(ctx, log, folder, given, _estimator) if one_pass else _in_memory(ctx, log, given)
+    with step(err, "the page"):
+        page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
+    _print(found)
+    out.print(f"report: {page}")
+
+
+def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
+    from milpcb.logs.findings import Asked
+    from milpcb.logs.in_memory import find
+
+    with step(err, f"reading {log.name}") as tick:
         source, limits = _read(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
@@ -147,11 +154,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
     asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
-    found = find(source, estimator, questions, showing)
-    with showing("the page"):
-        page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
-    _print(found)
-    out.print(f"report: {page}")
+    return find(source, estimator, questions, partial(step, err))
 
 
 def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
@@ -283,68 +286,38 @@ def _budget(source: Source, given: dict[str, Any]) -> str | None:
 
 
 def _print(found: Findings) -> None:
-    from milpcb.logs import near_words, words
+    from milpcb.logs import page, words
+    from milpcb.logs.sections import rule_text
+    from milpcb.logs.worth import worth_table
 
     out.print(words.lead(found))
     for warning in words.checks(found):
         err.print(f"warning: {warning}")
     out.print()
-    rules = words.rules(found.estimator.policy_)
+    rules = rule_text(found.estimator.policy_)
     out.print(rules if found.state in (None, "target") else f"What looked best:\n{rules}")
     out.print()
-    out.print(_worth_table(found))
-    out.print(words.gain(found))
-    for sentence in words.guaranteed(found):
-        out.print(sentence)
-    if found.questions.wishes:
-        out.print(_price_table(found))
-    if found.questions.near is not None:
-        for sentence in near_words.near(found):
-            out.print(sentence)
-    if found.front:
-        out.print(_front_table(found))
+    out.print(_table(worth_table(found)))
+    guaranteed, prices, near, front, *_ = page.evidence(found)
+    sentences = [words.gain(found), *guaranteed.words]
+    tables = [*(prices.tables if found.questions.wishes else ()), *front.tables]
+    sentences += near.words[:3] if found.questions.near is not None else []
     if found.asked:
-        out.print(_asked_table(found))
-    for sentence in (*words.charges(found), words.proof(found), *words.stable(found)):
+        tables.append(page.asked_table(found))
+    for sentence in sentences:
+        out.print(sentence)
+    for table in tables:
+        out.print(_table(table))
+    charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
+    for sentence in (*charges, words.proof(found), *words.stable(found)):
         out.print(sentence)
 
 
-def _worth_table(found: Findings) -> Table:
-    """Return what the policy and all it may be compared with are worth; of many constants those that look best."""
-    from milpcb.logs.unit import Unit
-    from milpcb.logs.worth import worth
-
-    unit = Unit.of(found)
-    lines = [line.cells(unit) for line in worth(found)]
-    return _table(lines, "", unit.words, f"{found.questions.level:.0%} interval", "")
-
-
-def _price_table(found: Findings) -> Table:
-    from milpcb.logs.unit import Unit
-    from milpcb.logs.what_if import lines
-
-    columns = ("what if", f"price, {Unit.of(found).words}", f"{found.questions.level:.0%} interval")
-    return _table(lines(found.prices, Unit.of(found).amount), *columns, most=len(found.prices))
-
-
-def _front_table(found: Findings) -> Table:
-    from milpcb.logs import front_words
-    from milpcb.logs.unit import Unit
-
-    lines = [(f"rule {number}", *values) for number, *values in front_words.front_table(found)]
-    return _table(lines, "two outcomes", Unit.of(found).words, front_words.second_unit(found).words)
-
-
-def _asked_table(found: Findings) -> Table:
-    lines = [(kept.asked, kept.does, kept.verdict) for kept in found.asked]
-    return _table(lines, "asked for", "the rule", "", most=len(lines))
-
-
-def _table(lines: Iterable[Sequence[str]], *columns: str, most: int = SHOWN) -> Table:
+def _table(shown: PageTable) -> Table:
     """Return a table of the first lines; how many more there are stands on the last one."""
-    every, table = list(lines), Table(*columns)
-    for line in every[:most]:
+    table = Table(*shown.headings)
+    for line in shown.rows[: shown.most]:
         table.add_row(*line)
-    if len(every) > most:
-        table.add_row(f"and {len(every) - most:,} more: see the page", *[""] * (len(columns) - 1))
+    if len(shown.rows) > shown.most:
+        table.add_row(f"and {len(shown.rows) - shown.most:,} more: see the page", *[""] * (len(shown.headings) - 1))
     return table

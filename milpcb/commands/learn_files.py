@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -11,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
-from rich.table import Table
 
-from milpcb.commands.console import err, out
+from milpcb.commands.console import err
 from milpcb.commands.log_source import columns_of
 from milpcb.commands.steps import step
 from milpcb.errors import InputError
 
 if TYPE_CHECKING:
-    from milpcb.logs.one_pass.finding import OnePass
+    from milpcb.logs.findings import Findings
 
 NOT_HERE = (
     "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "near", "what_if", "budget", "draws",
@@ -39,14 +36,15 @@ def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
 
 def learn_files(
     ctx: click.Context, log: Path, folder: Path, given: dict[str, Any], make_estimator: Callable[..., Any]
-) -> None:
-    """Learn from the files of a log in one pass, print what was found, and write the folder.
+) -> Findings:
+    """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder.
 
     ``make_estimator`` is that of the command: by a sample of the log, what was given, further options, and own ones.
     """
+    from milpcb.logs.findings import Asked
     from milpcb.logs.one_pass.counting import open_backend
     from milpcb.logs.one_pass.files import log_files
-    from milpcb.logs.one_pass.learning import PassQuestions, learn_in_one_pass, sample_of, write_pass
+    from milpcb.logs.one_pass.learning import learn_in_one_pass, sample_of
 
     _check(ctx)
     showing = partial(step, err)
@@ -63,12 +61,9 @@ def learn_files(
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = make_estimator(source, given, arguments, own)
     backend = open_backend(given["backend"], given["workers"], given["scheduler"])
-    questions = PassQuestions(given["level"], given["holdout"], given["seed"], given["model_rows"], given["unit"])
-    found = learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
-    with showing("the page"):
-        path = write_pass(found, source, folder, shlex.join(["milpcb", *sys.argv[1:]]))
-    _print(found)
-    out.print(f"report: {path}")
+    asked = ("level", "holdout", "seed", "model_rows", "unit")
+    questions = Asked(**{name: given[name] for name in asked})
+    return learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
 
 
 def _check(ctx: click.Context) -> None:
@@ -79,23 +74,3 @@ def _check(ctx: click.Context) -> None:
                 f"--{name.replace('_', '-')} needs the rows themselves, and the log is added up in one pass: leave it "
                 "out, or hold the log, or a sample of it, in memory (--in-memory)"
             )
-
-
-def _print(found: OnePass) -> None:
-    from milpcb.logs.one_pass import words
-    from milpcb.offline import State
-
-    out.print(words.lead(found))
-    for warning in (*found.warnings, *found.learnt.diagnostics.words()):
-        err.print(f"warning: {warning}")
-    out.print()
-    rules = str(found.estimator.policy_)
-    out.print(rules if found.state == State.TARGET else f"What looked best:\n{rules}")
-    out.print()
-    unit = words.unit_of(found)
-    table = Table("", unit.words, f"{found.level:.0%} interval", "")
-    for line in words.worth(found):
-        table.add_row(*line.cells(unit))
-    out.print(table)
-    out.print(words.gain(found))
-    out.print(words.proof(found))

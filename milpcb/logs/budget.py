@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.surroundings import plain
 from milpcb.errors import InfeasibleError
 from milpcb.estimators import share_at_most
+from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing
+from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.experiments.results.report import picture
+from milpcb.logs.sections import PageSection, PageTable, labelled, panel
+from milpcb.logs.unit import Unit
 from milpcb.offline import IntervalEstimate, Scores, best_reference
 from milpcb.offline.cross_fitting import held_out
 from milpcb.oracles import open_oracle
@@ -20,6 +26,7 @@ from milpcb.rng import child
 
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))
 MOST_ROWS = 10_000  # that are gone through for each budget
+BAND = 0.18  # opacity
 
 
 @dataclass(frozen=True)
@@ -98,3 +105,67 @@ def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, sha
     value = scores.mean(scores.table[np.arange(len(played)), played], level)
     used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
     return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)
+
+
+def budget_section(
+    points: Sequence[BudgetValue],
+    action: str | None,
+    unit: Unit,
+    level: float,
+    limit: float | None,
+    *,
+    missing: str,
+    supported: bool,
+) -> PageSection:
+    """Return the curve as a picture and a table.
+
+    ``limit`` is the share of the action that was asked for, and ``supported`` whether some rule is shown to be better.
+    """
+    if not points:
+        return PageSection("Value against a budget", missing=missing)
+
+    def drawn() -> Any:
+        return picture(_drawing(points, action, unit, level, limit, supported=supported))
+
+    headings = ("at most", "used", unit.words, f"{level:.0%} band", "treating all alike")
+    table = PageTable("Table of budgets", headings, [_row(point, unit) for point in points])
+    folds = [PageSection("as a table", tables=[table])]
+    return PageSection(f"Value against the budget of '{action}'", picture=drawn, folds=folds)
+
+
+def _row(point: BudgetValue, unit: Unit) -> list[str]:
+    value = point.value
+    ends = unit.ends(value.lower, value.upper)
+    return [f"{point.share:.0%}", f"{point.used:.1%}", unit.value(value.value), ends, unit.value(point.alike)]
+
+
+@plain()
+def _drawing(
+    points: Sequence[BudgetValue], action: str | None, unit: Unit, level: float, limit: float | None, *, supported: bool
+) -> Drawing:
+    """Return the held-out value of learning against the share of rows that may get the action."""
+    figure, axes = panel()
+    shares, values = [point.share for point in points], [point.value for point in points]
+    line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
+    axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
+    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+    axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
+    if limit is not None:
+        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
+        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -10),
+                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+    axes.legend(fontsize=SMALL, frameon=False, loc="best")
+    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", lambda share: f"{share:.0%}")
+    labelled(axes.yaxis, unit.words, unit.tick)
+    first, last = points[0], points[-1]
+    chance = "" if supported else " No rule is shown to be better than treating all alike: what rises may be chance."
+    return Drawing(
+        "budget",
+        f"Value against the budget of '{action}'",
+        figure,
+        f"From {unit.value(first.value.value)} at {first.share:.0%} to {unit.value(last.value.value)} at "
+        f"{last.share:.0%}.",
+        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
+        f"is one for all budgets at once ({level:.0%}); dashed is the best way to treat all alike that keeps the "
+        f"budget.{chance}",
+    )

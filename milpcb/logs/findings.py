@@ -1,45 +1,41 @@
-"""The analysis of a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
+"""What was found in a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from milpcb.errors import InputError
-from milpcb.estimators.base import Problem
-from milpcb.logs.asked import Kept, what_is_kept
-from milpcb.logs.budget import BudgetValue, budget_values
-from milpcb.logs.front import Front, front, of_numbers
-from milpcb.logs.guaranteed import Guaranteed, guaranteed
-from milpcb.logs.limits import FEWEST, Limit
-from milpcb.logs.near import AsGood, as_good
-from milpcb.logs.origin import as_logged
-from milpcb.logs.source import Source, counted_as, numbered
-from milpcb.logs.what_if import Wisher, what_if
+from milpcb.estimators.row_models import MODEL_ROWS
+from milpcb.logs.asked import Kept
+from milpcb.logs.budget import BudgetValue
+from milpcb.logs.front import Front
+from milpcb.logs.guaranteed import Guaranteed
+from milpcb.logs.limits import Limit
+from milpcb.logs.near import AsGood
+from milpcb.logs.source import Source
+from milpcb.logs.unit import Unit
 from milpcb.offline import (
+    Claim,
+    Diagnostics,
     Evaluation,
     Inference,
+    IntervalEstimate,
     NoWorseThan,
     Reference,
     Scores,
     Stability,
     State,
-    best_reference,
-    evaluate,
-    inference,
-    kept_aside,
-    stability,
 )
-from milpcb.offline.arguing import Price, gain_band
-from milpcb.types import Ints
+from milpcb.offline.arguing import Price
+from milpcb.offline.standing import StandIn
+from milpcb.types import Floats, Ints
 
-WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
-MOST_PRICED = 200  # draws behind the intervals of prices
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
 
@@ -59,6 +55,7 @@ class Asked:
     front : a second outcome, and which way is better; "" for none
     near : how much less a rule may look worth to do as well as the best; None: it goes by the band
     unit : what outcomes are in, such as "$"; "" for no word
+    model_rows : of one pass, to how many rows of the sample the models of the method "dr" are fitted
     """
 
     level: float = 0.95
@@ -73,83 +70,175 @@ class Asked:
     front: str = ""
     near: float | None = None
     unit: str = ""
+    model_rows: int = MODEL_ROWS
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part."""
+    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part.
+
+    After one pass milpcb.offline.standing.StandIn has its place, with the same five properties.
+    """
 
     numbers: Ints
     frame: pl.DataFrame
     scores: Scores
 
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.numbers)
+
+    @property
+    def maximise(self) -> bool:
+        """Whether larger outcomes are better."""
+        return self.scores.maximise
+
+    @property
+    def counts(self) -> Floats:
+        """(K,) rows in which each action was done."""
+        return np.bincount(self.scores.log.action, minlength=len(self.scores.actions)).astype(float)
+
+    @property
+    def unseen(self) -> Floats:
+        """(K,) in how many rows the log has none of an action."""
+        found = self.scores.unseen
+        return np.zeros(len(self.scores.actions)) if found is None else found.sum(axis=0).astype(float)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """How far the scores can be trusted."""
+        return self.scores.diagnostics
+
 
 @dataclass(frozen=True, eq=False)
-class Findings:
-    """What came out.
+class Claims:
+    """What holds of the rule after the search, and of all rules of its class.
 
     Attributes
     ----------
-    source, questions : what was asked of what
+    value : of the rule, by what holds for all rules of the class at once
+    gain : over the reference, in the same way
+    most : no rule of the class gains more than this over the reference
+    small : the gain up to which differences are called small
+    state : the verdict by these claims alone
+    words : how they are made, a sentence each
+    enough : whether enough rows carry the noise for the claims to hold
+    band, learning : the claims on this rule, and on learning such rules; None after one pass, which has no p-values
+    log_size : the natural logarithm of the number of rules, by which claims of one pass hold
+
+    """
+
+    value: IntervalEstimate
+    gain: IntervalEstimate
+    most: float
+    small: float
+    state: State
+    words: tuple[str, ...] = ()
+    enough: bool = True
+    band: Claim | None = None
+    learning: Claim | None = None
+    log_size: float = nan
+
+    @classmethod
+    def of(cls, found: Inference, *, by_estimates: bool) -> Claims:
+        """Return the claims of rows in memory; not ``by_estimates``, those on other rules and on learning are left out.
+
+        These are of rules that are the best by the estimates.
+        """
+        gain = IntervalEstimate(found.gain, nan, found.lower, found.upper)
+        words = tuple(found.words()[1:] if by_estimates else found.words()[-2:])
+        learning = found.cross_fitted
+        claims = found.value, gain, found.most, found.small, found.state, words, found.enough, found.band, learning
+        return cls(*claims)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What came out; after one pass what needs the rows again is None, or ().
+
+    Attributes
+    ----------
+    source, questions : what was asked of what; of several files the source is a sample
     estimator : fitted
+    unit : of amounts
     learnt, aside : the rows that the policy was learnt from, and those kept aside, None for none
-    reference : the best allowed way to treat all alike; every gain is over this one
+    played : what the policy plays in the rows that it was learnt from, or in the contexts that stand for them
     evaluation : of the policy on the rows that it was learnt from, so its own values are too good
     held_out : of the policy on the rows kept aside; None where none were
-    inference : what can be claimed of it nevertheless; None where it was not asked
+    claims : what can be claimed of it nevertheless; None where it was not asked
+    files : how many were added up in one pass; 0 where the rows were in memory
     stability : None where it was not asked
     asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
     budget : the curve of values; () where it was not asked, or would claim what is not shown
+    guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
     prices : what it would cost to have the rule otherwise; () where it is not the best by the estimates
     near : the rules that do as well; None where it was not asked, or the rule is not the best by the estimates
     front : rules that are the best for some weighting of two outcomes; None where it was not asked
-    guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
 
     """
 
     source: Source
     questions: Asked
     estimator: Any
-    learnt: ScoredRows
-    aside: ScoredRows | None
-    reference: Reference
+    unit: Unit
+    learnt: ScoredRows | StandIn
+    aside: ScoredRows | StandIn | None
+    played: Ints
     evaluation: Evaluation
     held_out: Evaluation | None
-    inference: Inference | None
-    stability: Stability | None
-    asked: tuple[Kept, ...]
-    asked_aside: tuple[Kept, ...]
-    budget: tuple[BudgetValue, ...]
-    guaranteed: Guaranteed | None
-    prices: tuple[Price, ...]
-    near: AsGood | None
-    front: Front | None
+    claims: Claims | None
+    files: int = 0
+    stability: Stability | None = None
+    asked: tuple[Kept, ...] = ()
+    asked_aside: tuple[Kept, ...] = ()
+    budget: tuple[BudgetValue, ...] = ()
+    guaranteed: Guaranteed | None = None
+    prices: tuple[Price, ...] = ()
+    near: AsGood | None = None
+    front: Front | None = None
 
     @property
-    def scores(self) -> Scores:
-        """The scores of the rows that the policy was learnt from."""
-        return self.learnt.scores
+    def actions(self) -> tuple[str, ...]:
+        """The K names of the actions."""
+        return self.learnt.diagnostics.actions
+
+    @property
+    def reference(self) -> Reference:
+        """The best allowed way to treat all alike; every gain is over this one."""
+        return self.evaluation.reference
+
+    @property
+    def n(self) -> int:
+        """The number of rows of the log."""
+        return self.learnt.n + (0 if self.aside is None else self.aside.n)
 
     @property
     def state(self) -> State | None:
         """The state of the claims, see milpcb.offline.State; None where they were not asked.
 
-        Of a rule that is not the best by the estimates they go by the band alone. Where learning is shown to gain, this
-        very policy may be shown to by the rows kept aside as well as by the band.
+        Of a rule that is not the best by the estimates they go by the band alone. Where learning is shown to gain, or
+        nothing is known of learning, this very policy may be shown to by the rows kept aside as well.
         """
-        claims = self.inference
+        claims = self.claims
         if claims is None:
             return None
         sound = claims.enough and self.sound and self.kept_surely
         if self.own_way:
             return claims.state if claims.state == State.ALIKE else _BY_RULE[self.proved and sound]
-        learning = sound and claims.p_value <= 1 - claims.level
-        return State.TARGET if learning and self.shown_aside else claims.state
+        return State.TARGET if sound and self.learning_gains is not False and self.shown_aside else claims.state
+
+    @property
+    def learning_gains(self) -> bool | None:
+        """Whether learning such rules is shown to gain, by its p-value; None where there is none."""
+        if self.claims is None or self.claims.learning is None:
+            return None
+        return self.claims.enough and self.claims.learning.p_value <= 1 - self.questions.level
 
     @property
     def sound(self) -> bool:
         """Whether intervals hold: the propensities that were given fit the log, and so do those of other outcomes."""
-        return self.scores.diagnostics.fits
+        return self.learnt.diagnostics.fits
 
     @property
     def kept_surely(self) -> bool:
@@ -164,8 +253,7 @@ class Findings:
     @property
     def same(self) -> bool:
         """Whether the rule does what treating all alike does, in every row that it was learnt from."""
-        labels = np.asarray(self.estimator.policy_.predict(self.learnt.frame))
-        return self.reference.is_played(labels)
+        return self.reference.is_played(self.played)
 
     @property
     def own_way(self) -> bool:
@@ -180,192 +268,9 @@ class Findings:
     @property
     def proved(self) -> bool:
         """Whether the gain of this very policy is shown to be above 0, by the band or by the rows kept aside."""
-        return self.shown_aside or (self.inference is not None and self.inference.lower > 0)
+        return self.shown_aside or (self.claims is not None and self.claims.gain.lower > 0)
 
     @property
     def supported(self) -> bool:
         """Whether it is shown that treating people differently is better than treating all alike."""
         return self.state == State.TARGET
-
-
-def foreseen(what: str, option: str, searches: int) -> str:
-    """Return what is being done, how often, and the option that leaves it out; how long it takes is measured."""
-    return f"{what}, {searches:,} searches ({option} 0 leaves it out)"
-
-
-def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
-    """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
-    numbers, aside = _split(source, questions)
-    _by_estimates(estimator, questions)
-    learnt = _rows(source, estimator, numbers, step, "what each action would have given")
-    if questions.limits:
-        with step("what each action would have given of the other outcomes"):
-            estimator.constraints = [*estimator.constraints, *_guards(source, estimator, learnt, questions)]
-    with step("the best rule"):
-        estimator.fit_scores(learnt.frame, learnt.scores)
-        as_logged(estimator, source)
-        problem = estimator.problem(learnt.frame, learnt.scores.weight)
-    again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
-    claims = stable = None
-    if questions.draws:
-        with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
-            options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
-            options["policy"] = _Printed(np.asarray(estimator.policy_.predict(learnt.frame)))
-            claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples and _by_estimates(estimator, questions):
-        with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
-            options = {**again, "resamples": questions.resamples, "progress": tick}
-            options["policy"] = of_numbers(estimator.policy_)
-            stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
-            stable = _in_words(stable, estimator.policy_)
-    reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
-    policy, options = estimator.policy_, {"level": questions.level, "seed": questions.seed}
-    own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, **options)
-    other = held_out = None
-    if aside is not None:
-        other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
-        asked = estimator.problem(other.frame, other.scores.weight, guarded=False)
-        theirs = best_reference(other.scores, asked.constraints)
-        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
-    return Findings(
-        source,
-        questions,
-        estimator,
-        learnt,
-        other,
-        reference,
-        own,
-        held_out,
-        claims,
-        stable,
-        _kept(estimator, learnt),
-        () if other is None else _kept(estimator, other, guarded=False),
-        _budget(estimator, learnt, None if claims is None else claims.state, questions, step),
-        guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        *_otherwise(source, estimator, learnt, problem, reference, questions, step),
-        _front(source, estimator, learnt, problem, questions, step),
-    )
-
-
-def _by_estimates(estimator: Any, questions: Asked) -> bool:
-    """Return whether the rule is the best one of its class by the estimates; raises InputError if it has to be."""
-    own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.wishes or questions.front or questions.near is not None):
-        asked = "--what-if is" if questions.wishes else "--front is" if questions.front else "--near is"
-        raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
-    return not own_way
-
-
-def _front(
-    source: Source, estimator: Any, learnt: ScoredRows, problem: Problem, questions: Asked, step: Step
-) -> Front | None:
-    """Return the front of two outcomes; None where it was not asked."""
-    if not (questions.front and _by_estimates(estimator, questions)):
-        return None
-    with step("the front of two outcomes") as tick:
-        return front(questions.front, source, estimator, problem, learnt.scores, learnt.numbers, tick)
-
-
-def _otherwise(
-    source: Source,
-    estimator: Any,
-    learnt: ScoredRows,
-    problem: Problem,
-    reference: Reference,
-    questions: Asked,
-    step: Step,
-) -> tuple[tuple[Price, ...], AsGood | None]:
-    """Return the prices of the wishes, and the rules that do as well; both of a rule by the estimates alone."""
-    if not _by_estimates(estimator, questions):
-        return (), None
-    wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers], learnt.scores.weight)
-    with step("how sure prices are") as tick:
-        options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
-        options |= {"seed": questions.seed, "progress": tick}
-        band = gain_band(wisher.question, learnt.scores, reference, **options) if questions.draws else None
-    with step("what it would cost to have it otherwise") as tick:
-        found = what_if(wisher, learnt.scores, band, questions.wishes, tick)
-    with step("the rules that do as well"):
-        return found, as_good(wisher, estimator.policy_, learnt.scores, band, found, questions.near)
-
-
-def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:
-    options = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
-    return [limit.guard(source, estimator, learnt.scores, learnt.numbers, **options) for limit in questions.limits]
-
-
-@dataclass(frozen=True)
-class _Printed:
-    """The policy that is printed, on the rows it was learnt from: of several that are best, claims are of this one."""
-
-    played: Ints
-
-    def predict(self, contexts: Any) -> Ints:
-        """Return what is played in each row (n,)."""
-        del contexts
-        return self.played
-
-
-def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
-    """Return the numbers of the rows to learn from, and of those kept aside, None for none."""
-    if not questions.holdout:
-        return np.arange(len(source.log)), None
-    aside = kept_aside(source.log, questions.holdout, questions.seed)
-    return np.flatnonzero(~aside), np.flatnonzero(aside)
-
-
-def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> ScoredRows:
-    every = len(numbers) == len(source.log)
-    with step(what) as tick:
-        log = source.log if every else source.log.take(numbers)
-        frame = source.frame if every else source.frame[numbers]
-        counted = counted_as(source, estimator.treatment_cost, numbers)
-        scores = estimator.estimate_scores(numbered(log), progress=tick, **counted)
-        return ScoredRows(numbers, frame, replace(scores, log=log))  # the numbers are for models only
-
-
-def _kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:
-    """Return what is kept in some rows; limits on other outcomes know the rows learnt from, which are ``guarded``."""
-    asked = [rule for rule in estimator.constraints if guarded or not isinstance(rule, NoWorseThan)]
-    order = (
-        Kept(
-            f"'{column}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are"
-        )
-        for column, way in (estimator.monotone or {}).items()
-    )
-    return (*what_is_kept(asked, estimator.policy_, rows.frame, rows.scores.weight), *order)
-
-
-def _in_words(found: Stability, policy: Any) -> Stability:
-    """Return the same with tests as ``policy`` has them: what was searched again read the numbers made of columns."""
-    if not hasattr(policy, "graph"):
-        return found
-    rules: Any = (found.policy, policy)
-    nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
-    words_of = {searched: words for (_, searched), (_, words) in nodes}
-    tests = {words_of.get(test, test): share for test, share in found.tests.items()}
-    depths = tuple(replace(each, policy=_named(each.policy, policy)) for each in found.by_depth)
-    return replace(found, tests=tests, by_depth=depths)
-
-
-def _named(searched: Any, policy: Any) -> Any:
-    return replace(searched, names=policy.names)
-
-
-def _budget(
-    estimator: Any, learnt: ScoredRows, state: State | None, questions: Asked, step: Step
-) -> tuple[BudgetValue, ...]:
-    """Return the value of learning for each share of the rows that may get an action.
-
-    Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
-    """
-    if (
-        questions.budget is None
-        or questions.limits
-        or estimator.monotone
-        or not (state == State.TARGET or questions.curve)
-    ):
-        return ()
-    with step(f"the value against the budget of '{questions.budget}'") as tick:
-        options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
-        return budget_values(estimator, learnt.frame, learnt.scores, questions.budget, **options)

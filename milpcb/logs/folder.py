@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import RunError
-from milpcb.experiments.results.schemas import Learned, checked
+from milpcb.experiments.results.schemas import Counted, Learned, checked
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page, rule_pictures
 
-KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.learning; it checks it itself
+KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.counting
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE, CARD = "policy.json", "report.html", "card.html"
 NAMES = {
@@ -44,15 +45,33 @@ def check_folder(folder: Path) -> None:
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write everything, see ``write_files``, and return the page."""
-    return write_files(_files(found, command), folder)
-
-
-def write_files(files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write files by name, and remove what an earlier call wrote here and this one does not; return the page.
+    """Write policy and page into the folder, remove what a pass over files left there, and return the page.
 
     Raises RunError where a file there is not as an earlier call wrote it.
     """
+    kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
+    path = _write_files(policy_files(found.estimator, kept, page(found, command), rule_pictures(found)), folder)
+    if found.files:
+        check_sums(folder / KEPT)
+        remove(folder / KEPT)
+    return path
+
+
+def read_sums(path: Path) -> dict[str, Any] | None:
+    """Return what a pass left in a file; None where no pass wrote it."""
+    with suppress(OSError, ValueError):
+        return dict(checked(Counted, unsealed(contents(path))))
+    return None
+
+
+def check_sums(path: Path) -> None:
+    """Raise RunError where there is a file, or a link, that no pass wrote."""
+    if (path.is_symlink() or path.exists()) and read_sums(path) is None:
+        raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
+
+
+def _write_files(files: Mapping[str, bytes], folder: Path) -> Path:
+    """Write files by name, and remove what an earlier call wrote here and this one does not; return the page."""
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
     either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
@@ -75,12 +94,6 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
         if digest(contents(path)) in written.get(path.name, ()):
             return
     raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
-
-
-def _files(found: Findings, command: str) -> dict[str, bytes]:
-    """Return the content of each file by its name."""
-    kept = Origin.of(found.source, found.questions.unit)
-    return policy_files(found.estimator, kept, page(found, command), rule_pictures(found))
 
 
 def policy_files(estimator: Any, kept: Origin, html: str, pictures: Mapping[str, bytes]) -> dict[str, bytes]:

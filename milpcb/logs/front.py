@@ -7,12 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from milpcb.core.decimals import fixed
+from milpcb.core.surroundings import plain
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
+from milpcb.experiments.results.figures.drawing import SMALL, Drawing
+from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.experiments.results.report import picture
 from milpcb.logs.limits import second_scores
+from milpcb.logs.sections import PageSection, PageTable, PageText, labelled, panel, rule_text
 from milpcb.logs.source import Source
+from milpcb.logs.unit import Unit
 from milpcb.offline import Scores
 from milpcb.offline.arguing import Question, supported
 from milpcb.types import Ints
@@ -35,12 +40,10 @@ class Balance:
 class Front:
     """The rules that are the best for some weighting, the best by the first outcome first.
 
-    ``column`` is the second outcome, ``maximise`` whether more of it is better, ``binary`` whether it is 0 or 1.
+    ``unit`` is that of the second outcome.
     """
 
-    column: str
-    maximise: bool
-    binary: bool
+    unit: Unit
     points: tuple[Balance, ...]
 
 
@@ -76,8 +79,7 @@ def front(
         Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, estimator.policy_)))
         for point in found
     )
-    binary = set(np.unique(second.log.outcome).tolist()) <= {0.0, 1.0}
-    return Front(column, second.maximise, binary, points)
+    return Front(Unit.of_scores(column, second), points)
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -95,3 +97,55 @@ def in_words(policy: Any, printed: Any) -> Any:
 def of_numbers(printed: Any) -> Any:
     """Return the policy that is printed as one of numbers, as which it was searched for."""
     return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
+
+
+def front_section(front: Front | None, unit: Unit) -> PageSection:
+    """Return the front as sentences, a picture, a table, and its first rules."""
+    heading = "Two outcomes at once"
+    if front is None:
+        return PageSection(heading)
+    rows = [
+        (f"rule {n}", unit.value(each.first), front.unit.value(each.second)) for n, each in enumerate(front.points, 1)
+    ]
+    table = PageTable("Table of two outcomes", ("two outcomes", unit.words, front.unit.words), rows)
+    folds = [
+        PageSection(f"rule {n}", texts=[PageText(f"Rule {n}", rule_text(each.rules))])
+        for n, each in enumerate(front.points[: table.most], 1)
+    ]
+    return PageSection(
+        heading, _words(front, unit), lambda: picture(_drawing(front, unit)), tables=[table], folds=folds
+    )
+
+
+def _words(front: Front, unit: Unit) -> list[str]:
+    points, other = front.points, front.unit
+    ends = [f"{unit.of_value(point.first)} and {other.of_value(point.second)}" for point in (points[0], points[-1])]
+    if len(points) == 1:
+        return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
+    some = f"{fixed(len(points), 0)} rules are the best for some weighting of both outcomes, and there are no others"
+    between = (
+        "No rule of the class is better than the line through two neighbours; between them there may be rules that no "
+        "weighting makes the best. All are as they look in the rows that they were learnt from, which is too good."
+    )
+    return [f"{some}: from {ends[0]} to {ends[1]}.", between]
+
+
+@plain()
+def _drawing(front: Front, unit: Unit) -> Drawing:
+    figure, axes = panel()
+    other, points = front.unit, [(point.first, point.second) for point in front.points]
+    axes.plot(*zip(*points, strict=True), color=COLOURS[0], marker="o", markersize=5)
+    for number, place in enumerate(points, 1):
+        if number in (1, len(points)):
+            axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
+    labelled(axes.xaxis, unit.words, unit.tick)
+    labelled(axes.yaxis, other.words, other.tick)
+    better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
+    return Drawing(
+        "front",
+        "Two outcomes at once",
+        figure,
+        "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(points, 1)),
+        f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
+        f"'{unit.name}', the last one by '{other.name}'.",
+    )

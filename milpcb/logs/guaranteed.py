@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.logs.sections import PageSection, PageText, rule_text
+from milpcb.logs.unit import Unit
 from milpcb.types import Floats
 
 
@@ -34,3 +36,18 @@ def guaranteed(estimator: Any, frame: pl.DataFrame, level: float, draws: int) ->
     looks, lower = np.array(ends.of(labels, level, draws)).T
     differ = bool((labels[0] != labels[1]).any())
     return Guaranteed(str(estimator.by_value_), differ, looks, lower, ends.reference.name)
+
+
+def guaranteed_section(both: Guaranteed | None, unit: Unit, level: float) -> PageSection:
+    """Return what the rule by what is guaranteed is beside the one that looks best."""
+    heading = "What is guaranteed, and what looks best"
+    if both is None:
+        return PageSection(heading)
+    own, other = (unit.gain(end) for end in both.lower)
+    sure = f"{level:.0%} confidence"
+    chosen = f"The rule was chosen by what is guaranteed: it gains at least {own} over {both.other} ({sure})."
+    if not both.differ:
+        return PageSection(heading, [chosen, "It is the rule that looks best, too."])
+    looks = f"it looks better, {unit.gain(both.looks[1])} instead of {unit.gain(both.looks[0])}"
+    words = [chosen, f"Of the rule that looks best only {other} is guaranteed; {looks}."]
+    return PageSection(heading, words, texts=[PageText("The rule that looks best", rule_text(both.rules))])

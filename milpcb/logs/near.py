@@ -1,4 +1,4 @@
-"""The rules that do as well as the best: those that the log cannot distinguish from it, or that look nearly as good."""
+"""The Rashomon set: the rules that a log cannot distinguish from the best one, or that look nearly as good."""
 
 from __future__ import annotations
 
@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.decimals import fixed
+from milpcb.core.text import listed
 from milpcb.logs.front import in_words, of_numbers
+from milpcb.logs.sections import PageSection, PageText, rule_text
+from milpcb.logs.unit import Unit
 from milpcb.logs.what_if import Wisher
 from milpcb.offline import Scores
 from milpcb.offline.arguing import GainBand, Price, prices
@@ -109,3 +113,48 @@ def _beside(near: NearBest, printed: Any, scores: Scores, contexts: Floats, rows
         value = float(shares @ scores.table[every, rules[place].predict(contexts)])
         found.append(OneOfThem(value, str(in_words(rules[place], printed)) if place else str(printed)))
     return found
+
+
+def near_section(near: AsGood | None, unit: Unit, level: float, missing: str) -> PageSection:
+    """Return how many rules do as well, what they all read, where they differ, and some of them side by side."""
+    heading = "Other rules that do as well"
+    if near is None:
+        return PageSection(heading, missing=missing)
+    words = [_how_many(near, unit, level), _needed(near), _contested(near)]
+    if len(near.rules) < 2:
+        return PageSection(heading, words)
+    words.append("The rule that looks best, and those that differ most from it among the ones that look best:")
+    beside = [
+        PageText(f"Rule {number}", rule_text(each.rules), f"looks worth {unit.value(each.value)}")
+        for number, each in enumerate(near.rules, 1)
+    ]
+    return PageSection(heading, words, texts=beside)
+
+
+def _how_many(near: AsGood, unit: Unit, level: float) -> str:
+    if near.slack is None:
+        which = f"of this kind are not shown to be worse than the best of them ({level:.0%} confidence)"
+    else:
+        which = f"of this kind look worth at most {unit.gain(near.slack)} less than the best of them"
+    if near.count is None:
+        return f"How many rules {which} was not counted, as the log has too many different rows."
+    if near.exact and near.count == 1:
+        return f"No other rules {which}."
+    only = " These data do not distinguish them; which of them looks best may be chance." if near.slack is None else ""
+    return f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{only}"
+
+
+def _needed(near: AsGood) -> str:
+    if not near.needed:
+        return "No column is needed: whichever one is left out, some of these rules remain."
+    names = [f"'{name}'" for name in near.needed]
+    without = "it" if len(names) == 1 else "one of these"
+    return f"All of them read {listed(names)}: without {without} no rule does as well."
+
+
+def _contested(near: AsGood) -> str:
+    if not near.contested:
+        return f"They all do the same in all of the {fixed(near.looked_at, 0)} rows that were looked at."
+    share = f"{near.contested / near.looked_at:.1%}"
+    contested, seen = fixed(near.contested, 0), fixed(near.looked_at, 0)
+    return f"They do not all do the same in {contested} of the {seen} rows looked at ({share})."

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from milpcb.logs.findings import Findings
+from milpcb.logs.sections import PageSection, PageTable
 from milpcb.logs.unit import Unit
+from milpcb.offline import IntervalEstimate, State
 
 _AT_MOST = re.compile(r"(.+) <= (\S+)( \(or missing\)| \(not missing\))?")
 _IS = re.compile(r"(.+) = (.+)")
@@ -28,27 +30,46 @@ class DrawnPart:
         return [f"{part + 1}: {self.name}", f"{self.share:.0%} of rows", *self.note.split("\n")]
 
 
-def part_of(leaf: Any, note: str) -> DrawnPart:
-    """Return a part with the action and share of a leaf; each line of ``note`` is one of the drawing."""
-    return DrawnPart(leaf.name, leaf.share, note)
-
-
-def parts(found: Findings) -> list[DrawnPart]:
+def drawn_parts(found: Findings) -> list[DrawnPart]:
     """Return the parts of the rule, with what each is worth in rows kept aside.
 
     Without such rows there is no interval that holds for a part, and its value is marked as what it looks like.
     """
-    unit, seen = Unit.of(found), found.held_out or found.evaluation
-    known = {leaf.part: _note(unit, leaf.value, held_out=found.held_out is not None) for leaf in seen.leaves}
-    leaves = found.estimator.policy_.leaves(found.learnt.frame)
-    return [part_of(leaf, known.get(number, "")) for number, leaf in enumerate(leaves)]
+    seen = found.held_out or found.evaluation
+    shares = {leaf.part: leaf.share for leaf in found.evaluation.leaves}
+    notes = {leaf.part: _note(found.unit, leaf.value, held_out=found.held_out is not None) for leaf in seen.leaves}
+    return [
+        DrawnPart(found.actions[action], shares.get(number, 0.0), notes.get(number, ""))
+        for number, action in enumerate(found.estimator.policy_.leaf_actions)
+    ]
 
 
-def _note(unit: Unit, value: Any, *, held_out: bool) -> str:
+def _note(unit: Unit, value: IntervalEstimate, *, held_out: bool) -> str:
     of = " of 100" if unit.binary else ""
     if held_out:
         return f"{unit.value(value.value)}{of}\n{unit.ends(value.lower, value.upper)}"
     return f"looks like {unit.value(value.value)}{of}"
+
+
+def parts_section(found: Findings) -> PageSection:
+    """Return who gets what, part by part: in rows kept aside with intervals, else as it looks."""
+    unit, people, aside = found.unit, who(found.estimator.policy_), found.held_out is not None
+    seen, level = found.held_out or found.evaluation, f"{found.questions.level:.0%}"
+    headings = ["share of rows", "looks worth", "looks better than treating all alike by"]
+    if aside:
+        headings = ["share of rows kept aside", "value there", level, "gain there", level]
+    rows = []
+    for leaf in seen.leaves:
+        own, gain = leaf.value, leaf.gain
+        alike = not any((gain.value, gain.lower, gain.upper))
+        better = ("same action", "") if alike else (unit.amount(gain.value), unit.interval(gain))
+        cells = [str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, f"{leaf.share:.1%}", unit.value(own.value)]
+        rows.append([*cells, unit.ends(own.lower, own.upper), *better] if aside else [*cells, better[0]])
+    if not rows:
+        return PageSection("")
+    table = PageTable("Table of parts", ["part", "who", "action", *headings], rows, (0, 1, 2), "cards")
+    opened = found.state in (None, State.TARGET)
+    return PageSection("", folds=[PageSection("who gets what, part by part", tables=[table], open=opened)])
 
 
 def who(policy: Any) -> dict[int, str]:

@@ -8,7 +8,6 @@ from math import isnan, nan
 import numpy as np
 
 from milpcb.core.decimals import fixed, number, written
-from milpcb.logs.findings import Findings
 from milpcb.offline import Evaluation, IntervalEstimate, Scores
 
 THOUSAND = 1000
@@ -29,16 +28,10 @@ class Unit:
     sign: str = ""
 
     @classmethod
-    def of(cls, found: Findings) -> Unit:
-        """Return the unit of a log; what treatments cost makes shares of people something else."""
-        unit = cls.of_scores(found.source.columns.outcome, found.scores, found.questions.unit)
-        return replace(unit, error=found.evaluation.logged.standard_error)
-
-    @classmethod
-    def of_scores(cls, name: str, scores: Scores, sign: str = "") -> Unit:
-        """Return the unit of scores of the outcome ``name``."""
+    def of_scores(cls, name: str, scores: Scores, sign: str = "", error: float = nan) -> Unit:
+        """Return the unit of scores of the outcome ``name``; what treatments cost makes shares of people others."""
         binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
-        return cls(name, scores.maximise, binary, sign=sign)
+        return cls(name, scores.maximise, binary, error, sign)
 
     @property
     def words(self) -> str:
@@ -56,6 +49,7 @@ class Unit:
             found,
             value=_of_hundred(found.value),
             constants={name: _of_hundred(each) for name, each in found.constants.items()},
+            reference_value=_of_hundred(found.reference_value),
             gain_over={name: _of_hundred(each) for name, each in found.gain_over.items()},
             gain=_of_hundred(found.gain),
             logged=_of_hundred(found.logged),

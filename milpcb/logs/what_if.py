@@ -12,7 +12,7 @@ alike COLUMN within SHARE   the rates of every action in the groups of a column 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -27,6 +27,8 @@ from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.rising import joints_of
+from milpcb.logs.sections import PageSection, PageTable
+from milpcb.logs.unit import Unit
 from milpcb.offline import Scores
 from milpcb.offline.arguing import (
     First,
@@ -177,11 +179,23 @@ def what_if(
     return tuple(banded_prices(wisher.question, scores, band, wishes, progress))
 
 
-def lines(found: Sequence[Price], amount: Callable[[float], str]) -> Iterator[tuple[str, str, str]]:
-    """Yield a line of the table for each price: the wish, the price, the interval; ``amount`` writes one."""
+def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str) -> PageSection:
+    """Return the table of prices: of each wish the price, and its interval."""
+    heading = "What it would cost to have it otherwise"
+    if not found:
+        return PageSection(heading, missing=missing)
+    how = (
+        "How much less the best rule gives, in the rows that it was learnt from, if a wish is granted; each wish by "
+        f"itself. The intervals ({level:.0%}) hold for all of them at once."
+    )
+    headings = ("what if", f"price, {unit.words}", f"{level:.0%} interval")
+    return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, _lines(found, unit), most=99)])
+
+
+def _lines(found: Sequence[Price], unit: Unit) -> list[tuple[str, str, str]]:
+    lines = []
     for price in found:
-        if price.best is None:
-            yield price.name, "no such rule", ""
-        else:
-            known = price.lower == price.lower
-            yield price.name, amount(price.price), f"{amount(price.lower)} to {amount(price.upper)}" if known else ""
+        known = price.best is not None and price.lower == price.lower
+        ends = f"{unit.amount(price.lower)} to {unit.amount(price.upper)}" if known else ""
+        lines.append((price.name, "no such rule" if price.best is None else unit.amount(price.price), ends))
+    return lines

@@ -52,6 +52,7 @@ class Evaluation:
     constants : by name of action, the value of always playing it
     best_constant : the name of the constant that looks best, allowed or not, of those that are known if there are any
     reference : the best allowed way that does not look at people: the best constant where there are no constraints
+    reference_value : what it gives
     gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
         and for costs
     gain : how much better the policy is than the reference; its ends go over every lottery that may be the best, so
@@ -70,6 +71,7 @@ class Evaluation:
     constants: Mapping[str, IntervalEstimate]
     best_constant: str
     reference: Reference = field(compare=False)
+    reference_value: IntervalEstimate
     gain_over: Mapping[str, IntervalEstimate]
     gain: IntervalEstimate
     logged: IntervalEstimate
@@ -174,7 +176,8 @@ def evaluate(
         best_constant=scores.actions[scores.best_action],
         gain_over={name: found["over", k] for k, name in enumerate(scores.actions)},
         reference=other,
-        gain=_over_best(found["gain"], *both) if known.all() else UNKNOWN,
+        reference_value=found["reference"],
+        gain=over_best(found["gain"], *both) if known.all() else UNKNOWN,
         logged=found["logged"],
         gain_over_logged=found["over logged"],
         leaves=tuple(
@@ -287,7 +290,7 @@ def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools,
 def _answered(question: Any, scores: Scores, known: Bools, in_part: Bools, inside: Mapping[int, Bools]) -> bool:
     """Return whether the log has the answer to one of ``_questions``; the rows (n,) are those of ``_known``."""
     kind, number = question if isinstance(question, tuple) else (question, None)
-    if kind == "logged":
+    if kind in ("logged", "reference"):
         return True
     if "part" in kind:
         return bool(in_part[inside[number]].all())
@@ -327,6 +330,7 @@ def _questions(
     for part, here in inside.items():
         means["part", part] = Mean(own, weight * here, ranges.entry)
         means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference)
+    means["reference"] = Mean(other, weight, ranges.entry)
     means["gain"] = Mean(sign * (own - other), weight, ranges.difference)
     return means
 
@@ -339,7 +343,7 @@ def _rivals(scores: Scores, own: Floats, ranges: EntryRanges, reference: Referen
     return {number: Mean(sign * (own - other), scores.weight, ranges.difference) for number, other in enumerate(played)}
 
 
-def _over_best(
+def over_best(
     gain: IntervalEstimate, each: Mapping[Any, IntervalEstimate], at_once: Mapping[Any, IntervalEstimate]
 ) -> IntervalEstimate:
     """Return the gain over the reference, with ends for that over the lottery that is best in truth.

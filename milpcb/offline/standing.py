@@ -14,12 +14,15 @@ from itertools import combinations, product
 from math import prod
 
 import numpy as np
+from scipy.stats import norm
 
 from milpcb.constraints import LabelConstraint
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.intervals import IntervalEstimate
+from milpcb.offline.evaluate import Evaluation, LeafValue, over_best
+from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
 from milpcb.offline.moments import Grid
 from milpcb.offline.overlap import NAME
+from milpcb.offline.reference import Lotteries, Reference
 from milpcb.types import Bools, Floats, Ints
 
 Columns = tuple[int, ...]
@@ -127,9 +130,14 @@ class StandIn:
         return np.asarray(self.scores.sum(axis=0) / self.n)
 
     @property
+    def unseen(self) -> Floats:
+        """(K,) in how many rows the log has none of an action."""
+        return np.asarray(self.barred.sum(axis=0))
+
+    @property
     def known(self) -> Bools:
         """(K,) whether the log has rows of an action everywhere, so that it is known what playing it always gives."""
-        return np.asarray(self.barred.sum(axis=0) <= 0)
+        return np.asarray(self.unseen <= 0)
 
     @property
     def support(self) -> list[LabelConstraint]:
@@ -141,6 +149,16 @@ class StandIn:
         """The action that is best where it is always played, of those with rows everywhere if there are any."""
         values = self.constants if self.maximise else -self.constants
         return int(np.where(self.known | ~self.known.any(), values, -np.inf).argmax())
+
+    @property
+    def reference(self) -> Reference:
+        """The best constant; not allowed where no action has rows everywhere."""
+        best, actions = self.best_action, self.diagnostics.actions
+        one, no_rows = np.eye(len(actions))[[best]], np.zeros((0, 1, len(actions)))
+        allowed = bool(self.known.any())
+        playable = self.known[None] if allowed else one > 0
+        ways = Lotteries(np.zeros(len(self.sizes), dtype=np.int64), playable, no_rows, np.zeros(0), allowed)
+        return Reference(actions, ways, one, float(self.constants[best]), {actions[best]: 1.0}, None, 0.0)
 
     def always(self, action: int) -> Ints:
         """Return an action (m,) for every context."""
@@ -172,3 +190,50 @@ def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0
     value, error = estimate
     reach = quantile * error + beyond
     return IntervalEstimate(value, error, value - reach, value + reach)
+
+
+def evaluate_sums(found: StandIn, played: Ints, part: Ints, level: float, *, in_sample: bool = False) -> Evaluation:
+    """Return the value of a policy as milpcb.offline.evaluate does, without the gain over what was done.
+
+    ``played`` and ``part`` (m,) are its action and the number of its part in every context.
+    """
+    names, K = found.diagnostics.actions, len(found.counts)
+    once, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, K))
+    known, best = np.flatnonzero(found.known).tolist(), found.best_action
+    gains = {k: found.gain(played, k) for k in known}
+    over, together = ({k: at_level(gain, far) for k, gain in gains.items()} for far in (once, at_once))
+    constants = {k: at_level(found.value(found.always(k)), once) for k in known}
+    return Evaluation(
+        value=at_level(found.value(played), once),
+        constants={name: constants.get(k, UNKNOWN) for k, name in enumerate(names)},
+        best_constant=names[best],
+        reference=found.reference,
+        reference_value=constants.get(best, UNKNOWN),
+        gain_over={name: over.get(k, UNKNOWN) for k, name in enumerate(names)},
+        gain=over_best(over[best], over, together) if known else UNKNOWN,
+        logged=at_level((found.outcome[0], found.outcome[1] / found.n**0.5), once),
+        gain_over_logged=UNKNOWN,
+        leaves=tuple(
+            _leaf(found, number, int(played[part == number][0]), part == number, once)
+            for number in np.unique(part).tolist()
+            if found.sizes[part == number].sum() > 0.5
+        ),
+        interval="normal",
+        level=level,
+        maximise=found.maximise,
+        in_sample=in_sample,
+    )
+
+
+def _leaf(found: StandIn, number: int, action: int, here: Bools, quantile: float) -> LeafValue:
+    """Return what a part of a policy is worth, the contexts ``here`` (m,)."""
+    size, other, sign = found.sizes[here].sum(), found.best_action, 1.0 if found.maximise else -1.0
+    own, alike = found.scores[here, action].sum(), found.scores[here, other].sum()
+
+    def mean(total: float, squares: float) -> IntervalEstimate:
+        spread = max(0.0, squares - total**2 / size) / max(1, found.n - 1)
+        return at_level((float(total / size), float(np.sqrt(spread * found.n) / size)), quantile)
+
+    value = mean(own, found.products[here, action, action].sum())
+    gain = mean(sign * (own - alike), found.squares(other)[here, action].sum())
+    return LeafValue(number, action, found.diagnostics.actions[action], float(size / found.n), value, gain)

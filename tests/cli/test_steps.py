@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import steps
-from milpcb.logs.findings import foreseen
+from milpcb.logs.in_memory import foreseen
 
 
 @pytest.fixture

@@ -18,15 +18,15 @@ from milpcb.errors import InputError, MilpcbError, RunError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends.serial import Serial
+from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.one_pass import counting, files
-from milpcb.logs.one_pass.counting import Counter, count
+from milpcb.logs.one_pass.counting import Counter, KeptSums, count
 from milpcb.logs.one_pass.files import LogFiles, is_files, log_files
-from milpcb.logs.one_pass.finding import OnePass, aside_of, claims_of
-from milpcb.logs.one_pass.learning import KeptSums, PassQuestions, learn_in_one_pass, sample_of
+from milpcb.logs.one_pass.learning import claims_of, held_out_of, learn_in_one_pass, sample_of
 from milpcb.logs.one_pass.learning import counter_of as of_files
-from milpcb.logs.one_pass.words import sentences
 from milpcb.logs.source import Columns
-from milpcb.offline import evaluate
+from milpcb.logs.words import sentences
+from milpcb.offline import IntervalEstimate, evaluate
 from milpcb.offline.by_place import folds_of
 from milpcb.offline.intervals import bernstein
 
@@ -64,17 +64,22 @@ def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> Counter:
     """Return what is counted of files."""
     sample = sample_of(found, COLUMNS, lambda *_: None)
     layout: Layout = learner().layout(sample.source.frame, sample.source.log.actions)
-    return of_files(found, sample, layout, learner(), PassQuestions(holdout=aside, seed=seed))
+    return of_files(found, sample, layout, learner(), Asked(holdout=aside, seed=seed))
 
 
-def learnt(folder: Path, out: Path, backend: Any = None, by: Any = None, **asked: Any) -> OnePass:
+def learnt(folder: Path, out: Path, backend: Any = None, by: Any = None, **asked: Any) -> Findings:
     """Learn from a folder."""
     found = log_files(folder)
     sample = sample_of(found, COLUMNS, lambda *_: None)
     backend = backend or Serial()
     return learn_in_one_pass(
-        found, sample, by or learner(), PassQuestions(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
+        found, sample, by or learner(), Asked(**asked), backend, out, lambda _: nullcontext(lambda *_: None)
     )
+
+
+def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
+    """Two estimates, their errors and their ends are equal."""
+    assert vars(one) == pytest.approx(vars(other), abs=1e-12)
 
 
 def command(log: Path, out: Path, *options: str) -> str:
@@ -126,7 +131,7 @@ def test_one_pass_finds_what_memory_finds(logs: Path, tmp_path: Path) -> None:
     assert (found.estimator.predict(X) == in_memory.predict(X)).all()
     assert found.claims.value.value == pytest.approx(seen.value, abs=1e-12)
     assert found.claims.value.standard_error == pytest.approx(seen.standard_error)
-    assert [part.share for part in found.parts] == pytest.approx(
+    assert [part.share for part in found.evaluation.leaves] == pytest.approx(
         [leaf.share for leaf in found.estimator.policy_.leaves(X)]
     )
 
@@ -152,15 +157,24 @@ def test_small_is_a_tenth_of_the_outcome_s_deviation(logs: Path, tmp_path: Path)
 
 
 def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> None:
-    """Value and gain over the best constant, with their ends, are those of an evaluation of the rows."""
+    """Values and gains, of all constants and in each part too, have the ends that an evaluation of the rows has."""
     found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
     X = whole.select("x", "z", "place")
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
     layout = counter_of(log_files(logs)).rows.layout
-    value, gain = aside_of(found.estimator, layout, found.learnt, 0.95)
-    assert (value.lower, value.upper) == pytest.approx((seen.value.lower, seen.value.upper))
-    assert (gain.value, gain.lower, gain.upper) == pytest.approx((seen.gain.value, seen.gain.lower, seen.gain.upper))
+    summed = held_out_of(found.estimator, layout, found.learnt, 0.95)
+    assert_alike(summed.value, seen.value)
+    assert_alike(summed.gain, seen.gain)
+    assert_alike(summed.logged, seen.logged)
+    assert_alike(summed.reference_value, seen.reference_value)
+    for name, value in seen.constants.items():
+        assert_alike(summed.constants[name], value)
+        assert_alike(summed.gain_over[name], seen.gain_over[name])
+    for one, other in zip(summed.leaves, seen.leaves, strict=True):
+        assert (one.part, one.name, one.share) == (other.part, other.name, pytest.approx(other.share))
+        assert_alike(one.value, other.value)
+        assert_alike(one.gain, other.gain)
 
 
 def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> None:
@@ -226,7 +240,9 @@ def test_an_interrupted_pass_goes_on_after_the_last_whole_file(logs: Path, tmp_p
     assert backend.names == [f"part{number}.parquet" for number in range(after, 7)]
     assert np.array_equal(found.learnt.products, whole.learnt.products)
     assert str(found.estimator.policy_) == str(whole.estimator.policy_)
-    assert found.value_aside == whole.value_aside
+    assert found.held_out is not None
+    assert whole.held_out is not None
+    assert found.held_out.value == whole.held_out.value
 
 
 @pytest.mark.parametrize("changed", ["rows", "time", "a new file", "seed", "one byte"])

@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 from milpcb.core.decimals import THIN
-from milpcb.logs.bars import bars
-from milpcb.logs.parts import in_words, part_of, who
+from milpcb.logs.parts import DrawnPart, in_words, who
+from milpcb.logs.sections import rule_text
 from milpcb.logs.unit import Unit
-from milpcb.logs.words import chance, rules
-from milpcb.logs.worth import Worth, first
-from policies.leaves import LeafSummary
+from milpcb.logs.words import chance
+from milpcb.logs.worth import Worth, bars, first
 from policies.names import Names
 from policies.thresholds.rule import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split
@@ -64,7 +63,7 @@ def test_parts_are_numbered_as_in_the_drawing():
         1: "age above 45, member up to 0.5",
         2: "age above 45, member above 0.5",
     }
-    summary = part_of(LeafSummary(1, "write", 0.456), "56.1 of 100\n48.0 to 63.0")
+    summary = DrawnPart("write", 0.456, "56.1 of 100\n48.0 to 63.0")
     drawn = TREE.graph([summary, summary, summary])
     labels = [label for _, label in drawn.nodes(data="label")]
     assert "1: write\n46% of rows\n56.1 of 100\n48.0 to 63.0" in labels
@@ -85,10 +84,10 @@ def test_the_way_to_a_part_names_no_bound_that_a_later_one_implies():
 
 def test_a_leaf_of_a_printed_rule_is_its_action():
     """Trees and lists print the action alone, whatever it is called; other rules are left as they are."""
-    assert rules(TREE).splitlines()[1] == "    write"
-    assert rules(TREE).splitlines()[-1].strip() == "play cards"
-    assert rules("score = +1*age\nplay call if score >= 3, else play write").endswith("else play write")
-    assert rules("play call") == "call"
+    assert rule_text(TREE).splitlines()[1] == "    write"
+    assert rule_text(TREE).splitlines()[-1].strip() == "play cards"
+    assert rule_text("score = +1*age\nplay call if score >= 3, else play write").endswith("else play write")
+    assert rule_text("play call") == "call"
 
 
 def test_three_lines_come_first():
@@ -138,12 +137,6 @@ def test_a_small_p_value_is_not_written_out():
 def test_the_unit_of_what_treatments_cost():
     """Outcomes of 0 and 1 are shares of people, unless what treatments cost is taken off them."""
     scores = SimpleNamespace(log=SimpleNamespace(outcome=np.array([0.0, 1.0])), maximise=True, charge=np.zeros(2))
-    found = SimpleNamespace(
-        scores=scores,
-        evaluation=SimpleNamespace(logged=SimpleNamespace(standard_error=0.02)),
-        source=SimpleNamespace(columns=SimpleNamespace(outcome="bought")),
-        questions=SimpleNamespace(unit=""),
-    )
-    assert Unit.of(found).binary
+    assert Unit.of_scores("bought", scores).binary
     scores.charge = np.array([0.1, 0.0])
-    assert not Unit.of(found).binary
+    assert not Unit.of_scores("bought", scores).binary

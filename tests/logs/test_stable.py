@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.logs.findings import Asked, find
+from milpcb.logs.findings import Asked
+from milpcb.logs.in_memory import find
 from milpcb.logs.source import Columns, make_source
 
 

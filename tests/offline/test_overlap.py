@@ -16,9 +16,10 @@ from scipy.stats import norm
 from milpcb.errors import InputError, LogWarning
 from milpcb.estimators import LoggedPolicyTree, never
 from milpcb.logs import words
-from milpcb.logs.findings import Asked, find
+from milpcb.logs.findings import Asked
+from milpcb.logs.in_memory import find
 from milpcb.logs.source import Columns, make_source
-from milpcb.logs.worth import first, worth
+from milpcb.logs.worth import first, worth_lines
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
 from milpcb.offline.by_place import row_order
 from milpcb.offline.cross_fitting import _other_splits
@@ -342,7 +343,7 @@ def test_bars_are_of_the_same_rows():
     asked = Asked(draws=20, resamples=0, holdout=0.5)
     tree = LoggedPolicyTree(max_depth=1, method="snips")
     found = find(source, tree, asked, lambda _what: nullcontext(lambda *_: None))
-    rule, alike, logged = first(worth(found))
+    rule, alike, logged = first(worth_lines(found))
     assert all(line.name.endswith(", rows kept aside") for line in (rule, alike, logged))
     assert rule.value == found.held_out.value.value
     assert alike.value == pytest.approx(found.held_out.reference.value)

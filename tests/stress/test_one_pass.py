@@ -25,9 +25,10 @@ import pytest
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedThresholdRule
 from milpcb.experiments.run.backends.dask import Dask
 from milpcb.experiments.run.backends.serial import Serial
+from milpcb.logs.findings import Asked
 from milpcb.logs.one_pass.counting import Parts, count
 from milpcb.logs.one_pass.files import log_files
-from milpcb.logs.one_pass.learning import PassQuestions, counter_of, sample_of
+from milpcb.logs.one_pass.learning import counter_of, sample_of
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
 
@@ -84,7 +85,7 @@ def sums(folder: Path, backend: object, keep: Callable[[int, object], None] = la
     files = log_files(folder)
     sample, learner = sample_of(files, COLUMNS, lambda *_: None), LoggedPolicyTree(method="ips", thresholds=9)
     layout = learner.layout(sample.source.frame, sample.source.log.actions)
-    counter = counter_of(files, sample, layout, learner, PassQuestions(holdout=0.3))
+    counter = counter_of(files, sample, layout, learner, Asked(holdout=0.3))
     return count(counter, files, backend, [], keep, lambda *_: None)  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
 """Logs that do not fit memory: one pass over files adds up what a policy class asks of their rows.
 
-Read ``files``, ``counting``, ``finding``, ``words``, ``page``.
+Read ``files``, ``counting``, ``learning``.
 """

@@ -6,8 +6,9 @@ and each file by itself is added up from its first row to its last: the sums are
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,16 +16,18 @@ from typing import Any, cast
 
 import numpy as np
 
+from milpcb.core.files import digest, sealed, write_file
 from milpcb.data.tables import parquet_pieces
 from milpcb.errors import InputError
 from milpcb.estimators.row_counter import RowCounter
 from milpcb.experiments.run.backends import Backend
+from milpcb.logs.folder import KEPT, check_sums, read_sums
 from milpcb.logs.kinds import cleaned
 from milpcb.logs.one_pass.files import PIECE, LogFiles, Tick, placed
 from milpcb.offline.by_place import uniforms
 from milpcb.offline.moments import Moments
 from milpcb.plugins import registry
-from milpcb.types import Bools, Ints
+from milpcb.types import Bools, Floats, Ints
 
 Parts = tuple[Moments, Moments | None]  # of the rows to learn from, and of those kept aside
 Block = tuple[int, Parts]  # the sums of 2^level files
@@ -137,3 +140,50 @@ def _push(blocks: list[Block], block: Block) -> None:
 def _added(one: Parts, other: Parts) -> Parts:
     aside = None if one[1] is None or other[1] is None else one[1] + other[1]
     return one[0] + other[0], aside
+
+
+class KeptSums:
+    """The sums of the first files of a log, in a folder."""
+
+    def __init__(self, folder: Path, counter: Counter, files: LogFiles) -> None:
+        self._path, self._counter = folder / KEPT, counter
+        self._of = digest(repr((files.stamps(), counter)).encode())
+
+    def blocks(self) -> list[Block]:
+        """Return what was counted of these very files in this very way; [] where nothing was."""
+        kept = read_sums(self._path)
+        if kept is None or kept["of"] != self._of:
+            return []
+        with suppress(ValueError):
+            blocks = [(block["level"], self._parts(block["parts"])) for block in kept["blocks"]]
+            levels = [level for level, _ in blocks]
+            if levels == sorted(set(levels), reverse=True):
+                return blocks
+        return []
+
+    def keep(self, blocks: list[Block]) -> None:
+        """Write what is counted so far; raises RunError where a file of that name is not such a file."""
+        check_sums(self._path)
+        plain = [{"level": level, "parts": [_plain(sums) for sums in parts if sums]} for level, parts in blocks]
+        write_file(self._path, sealed({"of": self._of, "blocks": plain}))
+
+    def _parts(self, plain: list[str]) -> Parts:
+        """Return sums; raises ValueError where they are not as many as there should be."""
+        if len(plain) != 1 + bool(self._counter.aside):
+            raise ValueError(len(plain))
+        learnt, *aside = (self._moments(text) for text in plain)
+        return learnt, aside[0] if aside else None
+
+    def _moments(self, text: str) -> Moments:
+        found = self._counter.rows.layout.empty()
+        arrays = (found.cells, found.outcomes, found.ends, found.barred)
+        numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
+        pieces = np.split(numbers, np.cumsum([array.size for array in arrays])[:-1])
+        for array, piece in zip(arrays, pieces, strict=True):
+            array[...] = piece.reshape(array.shape)
+        return found
+
+
+def _plain(sums: Moments) -> str:
+    numbers: Floats = np.concatenate([sums.cells.ravel(), sums.outcomes.ravel(), sums.ends, sums.barred.ravel()])
+    return b64encode(numbers.astype("<f8").tobytes()).decode()
