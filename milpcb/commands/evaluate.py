@@ -47,8 +47,8 @@ def evaluate(
     compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
     policy that was fixed without these rows.
     """
+    from milpcb.logs.amounts import Unit
     from milpcb.logs.source import numbered
-    from milpcb.logs.unit import Unit
     from milpcb.logs.words import charges_of
     from milpcb.offline import evaluate as value_of
     from milpcb.offline import scores

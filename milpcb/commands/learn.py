@@ -159,11 +159,11 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
 
 def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
-    from milpcb.logs import front
+    from milpcb.logs import pareto
     from milpcb.logs.limits import column_of, limit_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
-    aside |= {front.column_of(given["front"]): None} if given["front"] else {}
+    aside |= {pareto.column_of(given["front"]): None} if given["front"] else {}
     given = {**given, "leave_out": (*given["leave_out"], *aside)}
     source = source_of(log, columns_of(log, given), given, tick)
     return source, tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
@@ -288,7 +288,7 @@ def _budget(source: Source, given: dict[str, Any]) -> str | None:
 def _print(found: Findings) -> None:
     from milpcb.logs import page, words
     from milpcb.logs.sections import rule_text
-    from milpcb.logs.worth import worth_table
+    from milpcb.logs.values import worth_table
 
     out.print(words.lead(found))
     for warning in words.checks(found):

@@ -8,19 +8,17 @@ with needs("learn", "milpcb.estimators"):
 
 from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
 from milpcb.estimators.budget import BudgetPoint, budget_curve
-from milpcb.estimators.costs import (
-    OptimalPolicy,
-    OptimalPolicyTree,
-    OptimalRuleList,
-    OptimalScoringRule,
-    OptimalThresholdRule,
-)
-from milpcb.estimators.logged import (
+from milpcb.estimators.classes import (
     LoggedPolicy,
     LoggedPolicyTree,
     LoggedRuleList,
     LoggedScoringRule,
     LoggedThresholdRule,
+    OptimalPolicy,
+    OptimalPolicyTree,
+    OptimalRuleList,
+    OptimalScoringRule,
+    OptimalThresholdRule,
 )
 from milpcb.estimators.saved import from_json
 

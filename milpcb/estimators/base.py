@@ -23,12 +23,10 @@ from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
 from milpcb.estimators.cuts import as_tests, explicit_cuts
-from milpcb.estimators.described import called, joined
-from milpcb.estimators.documents import to_json
-from milpcb.estimators.inputs import Features, checked
-from milpcb.estimators.rising import joints_of
-from milpcb.estimators.shown import html
-from milpcb.estimators.targets import read_weights
+from milpcb.estimators.docstrings import called, joined
+from milpcb.estimators.documents import notebook_html, to_json
+from milpcb.estimators.inputs import Features, checked, read_weights
+from milpcb.estimators.monotone import joints_of
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.offline.arguing.in_order import Ask, best_in_order
 from milpcb.offline.arguing.monotone import check_orderable
@@ -319,7 +317,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _html_repr(self) -> str:
         """Return what notebooks show: the policy once it is fitted, before that scikit-learn's own."""
-        return html(self) if hasattr(self, "policy_") else cast("str", super()._html_repr())
+        return notebook_html(self) if hasattr(self, "policy_") else cast("str", super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,21 +16,19 @@ from milpcb.core.checks import choice, real
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.coded_parts import CodedPart, coded_parts
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import Features, checked, read_features
-from milpcb.estimators.layout import Layout
-from milpcb.estimators.row_counter import RowCounter
-from milpcb.estimators.row_models import MODEL_ROWS, fit_row_models
+from milpcb.estimators.layout import CodedPart, Layout, coded_parts
+from milpcb.estimators.row_counter import MODEL_ROWS, RowCounter, fit_row_models
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
+from milpcb.offline.compressed import CompressedLog
+from milpcb.offline.compressing import compress
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED, read_log
-from milpcb.offline.moments import Moments
 from milpcb.offline.overlap import KINDS as OVERLAPS
 from milpcb.offline.scores import treatment_costs
-from milpcb.offline.standing import StandIn
-from milpcb.offline.summed import stand_in
+from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.types import Bools, Floats
 
 METHODS = ("dr", "ips", "snips")
@@ -65,8 +63,8 @@ class FromBatches(PolicyEstimator):
         """Find the policy with the best estimated value, in two passes over batches of rows and constant memory.
 
         The first pass takes a sample, of at most a million rows, for cut points and categories; the second adds up. The
-        policy is that of ``fit`` to all rows with the same cut points. ``scores_`` is None; ``stand_in_``, a
-        milpcb.offline.standing.StandIn, knows values with their standard errors, that of the policy for ``played_``.
+        policy is that of ``fit`` to all rows with the same cut points. ``scores_`` is None; ``compressed_``, a
+        milpcb.offline.compressed.CompressedLog, knows values with their standard errors: the policy's for ``played_``.
 
         Parameters
         ----------
@@ -92,12 +90,12 @@ class FromBatches(PolicyEstimator):
         columns = columns.by(layout.actions, listed=actions is not None)
         counter = self.row_counter(layout, sample, columns, model_rows)
         layout, start = counter.layout, 0
-        moments = layout.empty()
+        sums = layout.empty()
         for frame in batches_of(batches):
-            counter.add(moments, *counter.read(frame, start))
+            counter.add(sums, *counter.read(frame, start))
             start += len(frame)
-        self.fit_moments(layout, moments, maximise=cost is None, randomised=columns.randomised)
-        warn_of(self.stand_in_.diagnostics)
+        self.fit_statistics(layout, sums, maximise=cost is None, randomised=columns.randomised)
+        warn_of(self.compressed_.diagnostics)
         return self
 
     def row_counter(
@@ -162,29 +160,29 @@ class FromBatches(PolicyEstimator):
             )
         return layout
 
-    def fit_moments(self, layout: Layout, moments: Moments, *, maximise: bool, randomised: bool) -> Self:
+    def fit_statistics(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> Self:
         """Find the best policy by the sums over the rows; see ``layout``.
 
         ``maximise`` is whether larger outcomes are better, ``randomised`` whether the shares of the actions are their
         propensities: those in the sums are 1 then.
         """
-        found = self.stand_in(layout, moments, maximise=maximise, randomised=randomised)
+        found = self.compress(layout, sums, maximise=maximise, randomised=randomised)
         actions = np.array(layout.actions)
         contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
         rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts, rows)
-        self.scores_, self.stand_in_ = None, found
+        self.scores_, self.compressed_ = None, found
         costs = sign * found.scores
         answer = self._search(policies, rows, costs, rules, layout.schema, layout.columns, actions, sign)
         self.found_: Any = answer.policy
         self.played_ = np.asarray(self.found_.predict(contexts))
         return self
 
-    def stand_in(self, layout: Layout, moments: Moments, *, maximise: bool, randomised: bool) -> StandIn:
+    def compress(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> CompressedLog:
         """Return the contexts that stand for rows with these sums."""
-        return stand_in(
-            moments,
+        return compress(
+            sums,
             tuple(map(str, layout.actions)),
             self.method,
             self._charges(layout.actions, maximise=maximise),

@@ -14,7 +14,7 @@ from milpcb.core.checks import instance, several
 from milpcb.data.actions import action_name, place
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.targets import read_weights
+from milpcb.estimators.inputs import read_weights
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The policy classes as estimators: their parameters, in scikit-learn's words where it has some."""
+"""The estimators, and their policy classes: parameters in scikit-learn's words where it has some."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.described import called
+from milpcb.estimators.costs import FromCosts
+from milpcb.estimators.docstrings import called
+from milpcb.estimators.logged import FromLog
 from milpcb.estimators.totals import Rows
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
@@ -232,3 +234,53 @@ def _total(answer: Answer, rows: Rows, costs: Floats) -> float:
 def _made(words: Mapping[str, str], name: str, **options: Any) -> PolicyClass:
     with called(words):
         return cast("PolicyClass", registry.load("policies", name)(**options))
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalPolicy(FromCosts, AnySettings):
+    """The optimal policy of any policy class."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalPolicyTree(FromCosts, TreeSettings):
+    """The optimal decision tree: of all trees up to a depth, the one with the best mean value."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalThresholdRule(FromCosts, ThresholdSettings):
+    """The optimal threshold rule: one number is cut into pieces, with an action for each."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalRuleList(FromCosts, RuleListSettings):
+    """The optimal list of rules: if, else if, ..., else, with one test each."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class OptimalScoringRule(FromCosts, ScoringSettings):
+    """The optimal scoring system: small whole weights, and cut points on their sum."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedPolicy(FromLog, AnySettings):
+    """The best policy of any policy class, by a log."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedPolicyTree(FromLog, TreeSettings):
+    """The best decision tree, by a log."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedThresholdRule(FromLog, ThresholdSettings):
+    """The best threshold rule, by a log."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedRuleList(FromLog, RuleListSettings):
+    """The best list of rules, by a log."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class LoggedScoringRule(FromLog, ScoringSettings):
+    """The best scoring system, by a log."""

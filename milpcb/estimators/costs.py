@@ -10,9 +10,7 @@ import numpy as np
 from milpcb.core.checks import flag
 from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
-from milpcb.estimators.inputs import checked, read_features
-from milpcb.estimators.targets import read_targets, read_weights
+from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -61,28 +59,3 @@ class FromCosts(PolicyEstimator):
         targets, _ = read_targets(y, len(labels), maximise=self.maximise, actions=self.actions_)
         mean = np.average(targets[np.arange(len(labels)), labels], weights=read_weights(sample_weight, len(labels)))
         return float(mean if self.maximise else -mean)
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalPolicy(FromCosts, AnySettings):
-    """The optimal policy of any policy class."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalPolicyTree(FromCosts, TreeSettings):
-    """The optimal decision tree: of all trees up to a depth, the one with the best mean value."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalThresholdRule(FromCosts, ThresholdSettings):
-    """The optimal threshold rule: one number is cut into pieces, with an action for each."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalRuleList(FromCosts, RuleListSettings):
-    """The optimal list of rules: if, else if, ..., else, with one test each."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class OptimalScoringRule(FromCosts, ScoringSettings):
-    """The optimal scoring system: small whole weights, and cut points on their sum."""

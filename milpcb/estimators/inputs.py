@@ -1,18 +1,22 @@
-"""Feature tables that estimators are given: validated as scikit-learn does, then read column by column."""
+"""What estimators are given: features, validated as scikit-learn does; tables of costs, labels, and weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import validate_data
 
+from milpcb.core.checks import LARGEST, number_array
+from milpcb.data.actions import action_name, is_missing, place, places
 from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import as_array, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.types import Bools, Floats
 
 
@@ -65,3 +69,112 @@ def read_features(estimator: Any, X: Any) -> Features:
     given = getattr(estimator, "feature_names_in_", [f"x{i}" for i in range(estimator.n_features_in_)])
     schema = Schema.infer(X, list(given))
     return Features(schema.read(X), schema)
+
+
+def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, log: bool = False) -> tuple[Floats, Any]:
+    """Return the table (n, K) of what each action costs or earns, and the names of the actions (K,).
+
+    Parameters
+    ----------
+    y : (n, K) numbers, K >= 2; the columns of a data frame name the actions, else they are 0..K-1. Or labels, (n,) or
+        (n, 1): then the actions are the distinct labels, and each costs 1 where it is not the label, or earns 1 where
+        it is. Numbers that are not whole are labels only of a ``log``: else they are effects, and are refused
+    actions : (K,) where they are known already; a data frame may have its columns in any order then
+
+    """
+    names = _names(y)
+    if len({action_name(name) for name in names}) < len(names):
+        raise InputError(f"two columns of costs are for the same action: {shown(names)}; give each its own name")
+    array = _as_array(y)
+    if array.ndim == 0 or len(array) != n_rows:
+        raise InputError(
+            f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {_size(array)}"
+        )
+    if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
+        return _of_labels(array.ravel(), maximise=maximise, actions=actions, log=log)
+    if names and actions is not None:
+        columns = [action_name(name) for name in names]
+        array = array[:, [place("action among the columns of costs: missing", each, columns) for each in actions]]
+    table = number_array("costs", array)
+    if table.ndim != 2 or (actions is not None and table.shape[1] != len(actions)):
+        wanted = "a column for each action" if actions is None else f"one column for each of the {len(actions)} actions"
+        raise InputError(f"costs have shape {table.shape}; give a table with one row for each row of X and {wanted}")
+    if not (np.abs(table) <= LARGEST).all():
+        row, column = np.argwhere(~(np.abs(table) <= LARGEST))[0]
+        number = table[row, column]
+        fix = f"give them in a larger unit: the most is {LARGEST:g}"
+        if not np.isfinite(number):
+            fix = "leave out the row, or fill it in: Input y contains NaN or infinity"
+        raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {fix}")
+    if actions is not None:
+        return table, actions
+    texts = all(isinstance(name, str) for name in names)
+    return table, np.array(names, dtype=object if texts else None) if names else np.arange(table.shape[1])
+
+
+def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple[Floats, Any]:
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("Input y contains NaN or infinity; give a label for each row, or a table of costs")
+    if any(map(is_missing, labels.tolist())):
+        raise InputError("a label is missing; give one for each row, or a table of costs by action")
+    if not log:
+        _check_no_effects(labels.tolist())
+    known = _distinct(labels) if actions is None else actions
+    if len(known) < 2:
+        raise InputError(
+            f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
+        )
+    names = [action_name(action) for action in known.tolist()]
+    right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
+    return (right if maximise else ~right).astype(float), known
+
+
+def _check_no_effects(labels: Sequence[Any]) -> None:
+    """Raise InputError where a column holds numbers that are not whole, so effects or costs, and no labels."""
+    numbers = [label for label in labels if isinstance(label, (float, Decimal)) and label % 1]
+    if numbers:
+        raise InputError(
+            f"y is one column of numbers such as {numbers[0]:.6g}, which are no labels of actions; give a table with a "
+            "column for each action. Of effects of a treatment that is (nothing, treatment): "
+            "np.column_stack([0 * effect, effect]) with maximise=True, or -effect as costs"
+        )
+
+
+def _names(table: Any) -> list[Any]:
+    """Return what the columns of a table are called; [] where it has none, or they are only numbered 0, 1, ..."""
+    names = list(getattr(table, "columns", ()))
+    return [] if names == list(range(len(names))) else names
+
+
+def _as_array(y: Any) -> Any:
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise InputError("costs must be a rectangular table: its rows differ in length") from error
+
+
+def _distinct(labels: Any) -> Any:
+    try:
+        return np.unique(labels)
+    except TypeError as error:  # strings beside numbers
+        raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
+
+
+def _size(array: Any) -> str:
+    return f"{len(array)} of y" if array.ndim else "one value as y"
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> Floats:
+    """Return the weights of rows (n,), 1 for None; raises InputError, as for weights that are all 0."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weight = number_array("sample_weight", sample_weight)
+    if weight.ndim == 0:
+        weight = np.full(n_rows, float(weight))
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight.shape == {weight.shape}, expected {(n_rows,)}: one number for each row")
+    if not (np.isfinite(weight).all() and (weight >= 0).all()):
+        raise InputError("sample_weight must be finite and not negative")
+    if not weight.any():
+        raise InputError("Sample weights must contain at least one non-zero number")
+    return weight

@@ -1,8 +1,8 @@
-"""How the rows of a log become cells, for a pass over more rows than fit memory: see milpcb.offline.moments."""
+"""How the rows of a log become the cells of its sufficient statistics, for more rows than fit memory."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,10 +10,9 @@ import numpy as np
 
 from milpcb.data.columns import Column, Values
 from milpcb.data.schema import Schema
-from milpcb.estimators.coded_parts import CodedPart
-from milpcb.offline.moments import Codes, Grid, Moments
-from milpcb.offline.moments_scored import ScoredMoments
-from milpcb.types import Floats, Ints
+from milpcb.offline.overlap import compared, completed, expected_of, parts_without
+from milpcb.offline.sufficient_statistics import Codes, Grid, ScoredStatistics, Statistics
+from milpcb.types import Bools, Floats, Ints
 
 FEW = 48  # cut points: up to so many, comparing with each is quicker than bisection
 Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct values and their place in each row, or values
@@ -49,9 +48,9 @@ class Layout:
         """The cells."""
         return Grid(tuple(len(cuts) + 1 for cuts in self.cuts), self.order)
 
-    def empty(self) -> Moments:
+    def empty(self) -> Statistics:
         """Return the sums over no rows."""
-        return (ScoredMoments if self.scored else Moments).empty(self.grid, len(self.actions))
+        return (ScoredStatistics if self.scored else Statistics).empty(self.grid, len(self.actions))
 
     def codes(self, values: Read) -> Codes:
         """Return the bins (d, n): the number of cut points below each number; raises InputError."""
@@ -81,3 +80,64 @@ def bins(cuts: Floats, numbers: Floats) -> Codes:
     for cut in cuts.tolist():
         found += (numbers > cut).view(np.uint8)
     return found.astype(np.int32)
+
+
+@dataclass(frozen=True)
+class CodedPart:
+    """A part in which an action was never done, or nearly so.
+
+    ``tests`` are column, whether its bin is up to a number or above, and that number; ``words`` name who is in it.
+    """
+
+    action: int
+    tests: tuple[tuple[int, bool, int], ...]
+    words: str
+
+    def within(self, codes: Codes) -> Bools:
+        """Return which rows, by their bins (d, n), are in it."""
+        found = np.ones(codes.shape[1], dtype=bool)
+        for column, up, cut in self.tests:
+            found &= (codes[column] <= cut) == up
+        return found
+
+
+def coded_parts(
+    columns: Sequence[Column],
+    cuts: Sequence[tuple[float, ...]],
+    codes: Codes,
+    action: Ints,
+    propensity: Floats,
+    least: float,
+) -> tuple[CodedPart, ...]:
+    """Return the parts of a sample with these bins (d, n); ``propensity`` is (n, K), see ``expected_of``."""
+    tests = [
+        compared(str(f), codes[f].astype(float), float(cut), up=up)
+        for f, own in enumerate(cuts)
+        for cut in range(len(own))
+        for up in (True, False)
+    ]
+    each = np.ones(len(action))
+    expected = expected_of(action, propensity, each)
+    found = []
+    for part in parts_without(tests, action, each, expected, least):
+        coded = tuple((int(test.name), test.up, int(np.floor(test.cut))) for test in part.tests)
+        words = " and ".join(_in_words(columns[f], cuts[f], up, cut) for f, up, cut in coded)
+        found.append(CodedPart(part.action, coded, words))
+    return tuple(found)
+
+
+def _in_words(column: Column, cuts: tuple[float, ...], up: bool, cut: int) -> str:
+    return column.test("<=" if up else ">", cuts[cut], binary=cuts == (0.5,))
+
+
+def barred(parts: Sequence[CodedPart] | None, codes: Codes, chances: Floats) -> Bools | None:
+    """Return the cells (n, K) of rows in which no rows of the log stand; None for none, and where ``parts`` is None.
+
+    ``chances`` (n, K) are propensities, NaN where they are not known.
+    """
+    if parts is None:
+        return None
+    cells = completed(chances) == 0
+    for part in parts:
+        cells[part.within(codes), part.action] = True
+    return cells if cells.any() else None

@@ -15,10 +15,8 @@ from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
-from milpcb.estimators.classes import AnySettings, RuleListSettings, ScoringSettings, ThresholdSettings, TreeSettings
-from milpcb.estimators.guards import best_under, check_table_free, guards_of, spread, summed, without_counts
-from milpcb.estimators.inputs import Features, checked, read_features
-from milpcb.estimators.targets import read_targets, read_weights
+from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
+from milpcb.estimators.safety import best_under, check_table_free, guards_of, spread, summed, without_counts
 from milpcb.estimators.totals import Rows
 from milpcb.offline import (
     Evaluation,
@@ -271,7 +269,7 @@ class FromLog(FromBatches):
         if self.overlap == "ignore" or (self.scores_ is None and rows.done is not None):
             return search([])  # the policy may play anything, or learns what was done
         if self.scores_ is None or rows.done is None:
-            found = self.stand_in_
+            found = self.compressed_
             expected = np.multiply.outer(found.sizes, found.counts / found.n / FALL)
             return seen_everywhere(search, rows.contexts, found.done, expected, None)
         log, kept = self.scores_.log, self.scores_.weight > 0
@@ -339,28 +337,3 @@ def _charged(treatment_cost: Any, columns: Mapping[str, Any]) -> Any:
         if isinstance(name, str) and name not in columns:
             raise UnknownNameError("column of treatment_cost", name, columns)
     return {action: columns[price] if isinstance(price, str) else price for action, price in treatment_cost.items()}
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LoggedPolicy(FromLog, AnySettings):
-    """The best policy of any policy class, by a log."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LoggedPolicyTree(FromLog, TreeSettings):
-    """The best decision tree, by a log."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LoggedThresholdRule(FromLog, ThresholdSettings):
-    """The best threshold rule, by a log."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LoggedRuleList(FromLog, RuleListSettings):
-    """The best list of rules, by a log."""
-
-
-@dataclass(eq=False, repr=False, kw_only=True)
-class LoggedScoringRule(FromLog, ScoringSettings):
-    """The best scoring system, by a log."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from milpcb.core import gate
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators import costs, logged
+from milpcb.estimators import classes
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.documents import FORMAT, restored
 
@@ -25,7 +25,7 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of an estimator: {error}") from error
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
-    known = {name: cls for module in (costs, logged) for name, cls in vars(module).items() if _is_estimator(cls)}
+    known = {name: cls for name, cls in vars(classes).items() if _is_estimator(cls)}
     if not isinstance(document.get("class"), str) or document["class"] not in known:
         raise UnknownNameError("estimator", document.get("class"), known)
     try:

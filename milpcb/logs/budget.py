@@ -17,8 +17,8 @@ from milpcb.estimators import share_at_most
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.report import picture
+from milpcb.logs.amounts import Unit
 from milpcb.logs.sections import PageSection, PageTable, labelled, panel
-from milpcb.logs.unit import Unit
 from milpcb.offline import IntervalEstimate, Scores, best_reference
 from milpcb.offline.cross_fitting import held_out
 from milpcb.oracles import open_oracle

@@ -8,33 +8,28 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-import numpy as np
-import polars as pl
-
-from milpcb.estimators.row_models import MODEL_ROWS
-from milpcb.logs.asked import Kept
+from milpcb.estimators.row_counter import MODEL_ROWS
+from milpcb.logs.amounts import Unit
 from milpcb.logs.budget import BudgetValue
-from milpcb.logs.front import Front
 from milpcb.logs.guaranteed import Guaranteed
-from milpcb.logs.limits import Limit
-from milpcb.logs.near import AsGood
+from milpcb.logs.limits import Kept, Limit
+from milpcb.logs.pareto import Front
+from milpcb.logs.rashomon import AsGood
+from milpcb.logs.rows import ScoredRows
 from milpcb.logs.source import Source
-from milpcb.logs.unit import Unit
 from milpcb.offline import (
     Claim,
-    Diagnostics,
     Evaluation,
     Inference,
     IntervalEstimate,
     NoWorseThan,
     Reference,
-    Scores,
     Stability,
     State,
 )
 from milpcb.offline.arguing import Price
-from milpcb.offline.standing import StandIn
-from milpcb.types import Floats, Ints
+from milpcb.offline.compressed import CompressedLog
+from milpcb.types import Ints
 
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
 Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # what is done; yields tick(done, total)
@@ -71,44 +66,6 @@ class Asked:
     near: float | None = None
     unit: str = ""
     model_rows: int = MODEL_ROWS
-
-
-@dataclass(frozen=True, eq=False)
-class ScoredRows:
-    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part.
-
-    After one pass milpcb.offline.standing.StandIn has its place, with the same five properties.
-    """
-
-    numbers: Ints
-    frame: pl.DataFrame
-    scores: Scores
-
-    @property
-    def n(self) -> int:
-        """How many rows there are."""
-        return len(self.numbers)
-
-    @property
-    def maximise(self) -> bool:
-        """Whether larger outcomes are better."""
-        return self.scores.maximise
-
-    @property
-    def counts(self) -> Floats:
-        """(K,) rows in which each action was done."""
-        return np.bincount(self.scores.log.action, minlength=len(self.scores.actions)).astype(float)
-
-    @property
-    def unseen(self) -> Floats:
-        """(K,) in how many rows the log has none of an action."""
-        found = self.scores.unseen
-        return np.zeros(len(self.scores.actions)) if found is None else found.sum(axis=0).astype(float)
-
-    @property
-    def diagnostics(self) -> Diagnostics:
-        """How far the scores can be trusted."""
-        return self.scores.diagnostics
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,8 +139,8 @@ class Findings:
     questions: Asked
     estimator: Any
     unit: Unit
-    learnt: ScoredRows | StandIn
-    aside: ScoredRows | StandIn | None
+    learnt: ScoredRows | CompressedLog
+    aside: ScoredRows | CompressedLog | None
     played: Ints
     evaluation: Evaluation
     held_out: Evaluation | None

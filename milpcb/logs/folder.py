@@ -14,7 +14,8 @@ from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import Counted, Learned, checked
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
-from milpcb.logs.page import page, rule_pictures
+from milpcb.logs.page import page
+from milpcb.logs.rule import rule_pictures
 
 KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.counting
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed

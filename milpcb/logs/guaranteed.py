@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.logs.amounts import Unit
 from milpcb.logs.sections import PageSection, PageText, rule_text
-from milpcb.logs.unit import Unit
 from milpcb.types import Floats
 
 

@@ -9,16 +9,16 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
-from milpcb.logs.asked import Kept, what_is_kept
+from milpcb.logs.amounts import Unit
 from milpcb.logs.budget import BudgetValue, budget_values
-from milpcb.logs.findings import Asked, Claims, Findings, ScoredRows, Step
-from milpcb.logs.front import Front, front, of_numbers
+from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.guaranteed import guaranteed
-from milpcb.logs.limits import FEWEST
-from milpcb.logs.near import AsGood, as_good
+from milpcb.logs.limits import FEWEST, Kept, what_is_kept
 from milpcb.logs.origin import as_logged
-from milpcb.logs.source import Source, counted_as, numbered
-from milpcb.logs.unit import Unit
+from milpcb.logs.pareto import front, of_numbers
+from milpcb.logs.rashomon import as_good
+from milpcb.logs.rows import ScoredRows
+from milpcb.logs.source import Source
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import (
     NoWorseThan,
@@ -31,7 +31,7 @@ from milpcb.offline import (
     kept_aside,
     stability,
 )
-from milpcb.offline.arguing import Price, gain_band
+from milpcb.offline.arguing import gain_band
 from milpcb.types import Ints
 
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
@@ -47,10 +47,13 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
     _by_estimates(estimator, questions)
-    learnt = _rows(source, estimator, numbers, step, "what each action would have given")
+    with step("what each action would have given") as tick:
+        learnt = ScoredRows.of(source, estimator, numbers, tick)
     if questions.limits:
         with step("what each action would have given of the other outcomes"):
-            estimator.constraints = [*estimator.constraints, *_guards(source, estimator, learnt, questions)]
+            how = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
+            limits = [limit.guard(learnt, **how) for limit in questions.limits]
+            estimator.constraints = [*estimator.constraints, *limits]
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)
         as_logged(estimator, source)
@@ -74,12 +77,12 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, **options)
     other = held_out = None
     if aside is not None:
-        other = _rows(source, estimator, aside, step, "what each action would have given in the rows kept aside")
+        with step("what each action would have given in the rows kept aside") as tick:
+            other = ScoredRows.of(source, estimator, aside, tick)
         asked = estimator.problem(other.frame, other.scores.weight, guarded=False)
         theirs = best_reference(other.scores, asked.constraints)
         held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
     unit = Unit.of_scores(source.columns.outcome, learnt.scores, questions.unit, own.logged.standard_error)
-    prices, near = _otherwise(source, estimator, learnt, problem, reference, questions, step)
     return Findings(
         source,
         questions,
@@ -96,9 +99,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         asked_aside=() if other is None else _kept(estimator, other, guarded=False),
         budget=_budget(estimator, learnt, None if claims is None else claims.state, questions, step),
         guaranteed=guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        prices=prices,
-        near=near,
-        front=_front(source, estimator, learnt, problem, questions, step),
+        **_otherwise(learnt, problem, reference, questions, step),
     )
 
 
@@ -111,42 +112,26 @@ def _by_estimates(estimator: Any, questions: Asked) -> bool:
     return not own_way
 
 
-def _front(
-    source: Source, estimator: Any, learnt: ScoredRows, problem: Problem, questions: Asked, step: Step
-) -> Front | None:
-    """Return the front of two outcomes; None where it was not asked."""
-    if not (questions.front and _by_estimates(estimator, questions)):
-        return None
-    with step("the front of two outcomes") as tick:
-        return front(questions.front, source, estimator, problem, learnt.scores, learnt.numbers, tick)
-
-
 def _otherwise(
-    source: Source,
-    estimator: Any,
-    learnt: ScoredRows,
-    problem: Problem,
-    reference: Reference,
-    questions: Asked,
-    step: Step,
-) -> tuple[tuple[Price, ...], AsGood | None]:
-    """Return the prices of the wishes, and the rules that do as well; both of a rule by the estimates alone."""
-    if not _by_estimates(estimator, questions):
-        return (), None
-    wisher = Wisher(estimator, learnt.frame, problem, source.table[learnt.numbers], learnt.scores.weight)
+    rows: ScoredRows, problem: Problem, reference: Reference, questions: Asked, step: Step
+) -> dict[str, Any]:
+    """Return the prices, the rules that do as well, and the front: all of a rule by the estimates alone."""
+    if not _by_estimates(rows.estimator, questions):
+        return {}
+    wisher = Wisher(rows.estimator, rows.frame, problem, rows.source.table[rows.numbers], rows.scores.weight)
     with step("how sure prices are") as tick:
         options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
         options |= {"seed": questions.seed, "progress": tick}
-        band = gain_band(wisher.question, learnt.scores, reference, **options) if questions.draws else None
+        band = gain_band(wisher.question, rows.scores, reference, **options) if questions.draws else None
     with step("what it would cost to have it otherwise") as tick:
-        found = what_if(wisher, learnt.scores, band, questions.wishes, tick)
+        found: dict[str, Any] = {"prices": what_if(wisher, rows.scores, band, questions.wishes, tick)}
     with step("the rules that do as well"):
-        return found, as_good(wisher, estimator.policy_, learnt.scores, band, found, questions.near)
-
-
-def _guards(source: Source, estimator: Any, learnt: ScoredRows, questions: Asked) -> list[NoWorseThan]:
-    options = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
-    return [limit.guard(source, estimator, learnt.scores, learnt.numbers, **options) for limit in questions.limits]
+        policy = rows.estimator.policy_
+        found["near"] = as_good(wisher, policy, rows.scores, band, found["prices"], questions.near)
+    if questions.front:
+        with step("the front of two outcomes") as tick:
+            found["front"] = front(questions.front, rows, wisher.question, tick)
+    return found
 
 
 @dataclass(frozen=True)
@@ -167,16 +152,6 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
         return np.arange(len(source.log)), None
     aside = kept_aside(source.log, questions.holdout, questions.seed)
     return np.flatnonzero(~aside), np.flatnonzero(aside)
-
-
-def _rows(source: Source, estimator: Any, numbers: Ints, step: Step, what: str) -> ScoredRows:
-    every = len(numbers) == len(source.log)
-    with step(what) as tick:
-        log = source.log if every else source.log.take(numbers)
-        frame = source.frame if every else source.frame[numbers]
-        counted = counted_as(source, estimator.treatment_cost, numbers)
-        scores = estimator.estimate_scores(numbered(log), progress=tick, **counted)
-        return ScoredRows(numbers, frame, replace(scores, log=log))  # the numbers are for models only
 
 
 def _kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:

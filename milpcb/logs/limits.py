@@ -1,19 +1,27 @@
-"""Limits on a second outcome: from the text of ``milpcb learn --no-worse`` to a constraint of estimators."""
+"""Limits on a policy: from the text of ``--no-worse`` to a constraint, and what of all limits a policy keeps."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
-from milpcb.data.columns import as_number
+import numpy as np
+import polars as pl
+
+from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
+from milpcb.core.decimals import fixed, number
+from milpcb.data.actions import places
+from milpcb.data.columns import Values, as_number
+from milpcb.data.conditions import holds
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.logs.source import Source, numbered, numbers_of
-from milpcb.offline import NoWorseThan, Scores, no_worse_than
-from milpcb.types import Ints
+from milpcb.logs.rows import ScoredRows
+from milpcb.offline import NoWorseThan, no_worse_than
+from milpcb.types import Bools, Floats
 
 TODAY = "today"  # what was done
 FEWEST = 200  # draws, where no claims are asked for
@@ -32,23 +40,10 @@ class Limit:
     than: float | str | None
     margin: float = 0.0
 
-    def guard(self, source: Source, estimator: Any, scores: Scores, rows: Ints, **options: Any) -> NoWorseThan:
-        """Return the limit on the ``rows`` of a log, whose scores for the first outcome are ``scores``.
-
-        ``options`` are ``confidence``, ``draws`` and ``seed``.
-        """
-        second = second_scores(source, estimator, scores, rows, self.column, maximise=self.maximise)
+    def guard(self, rows: ScoredRows, **options: Any) -> NoWorseThan:
+        """Return the limit on some rows of a log; ``options`` are ``confidence``, ``draws`` and ``seed``."""
+        second = rows.by_outcome(self.column, maximise=self.maximise)
         return no_worse_than(self.than, outcome=second, margin=self.margin, what=f"'{self.column}'", **options)
-
-
-def second_scores(source: Source, estimator: Any, scores: Scores, rows: Ints, column: str, *, maximise: bool) -> Scores:
-    """Return the scores of another outcome on the ``rows`` of a log, whose scores for the first are ``scores``."""
-    values = numbers_of(source, column)[rows]
-    other = copy(estimator)
-    other.treatment_cost = None  # it is in the unit of the first outcome
-    log = replace(scores.log, outcome=values, maximise=maximise)
-    found: Scores = other.estimate_scores(numbered(log), sample_weight=scores.weight)
-    return replace(found, log=log)
 
 
 def column_of(text: str) -> str:
@@ -93,3 +88,114 @@ def _number(number: str, text: str) -> float:
     if not math.isfinite(found):
         raise InputError(f"cannot read --no-worse '{text}': '{number}' is not finite; {FORM}")
     return found
+
+
+CLOSE = 1e-9  # shares that differ by less are equal
+TOO_FEW = "too few events of this outcome in the log for any confidence"
+USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One thing that was asked, what the policy does, whether that keeps it, None for not known, and how closely."""
+
+    asked: str
+    does: str
+    kept: bool | None
+    closely: str
+
+    @property
+    def verdict(self) -> str:
+        """Whether it is kept, and how closely."""
+        words = "not known" if self.kept is None else "kept" if self.kept else "not kept"
+        return f"{words}; {self.closely}"
+
+
+@dataclass(frozen=True)
+class _Played:
+    """What is played in some rows: names (n,), the columns of the rows, and their weight (n,)."""
+
+    names: Values
+    values: Mapping[str, Values]
+    weight: Floats
+
+    def rate(self, action: Any, where: Bools | None = None) -> float:
+        """Return the share of the rows (or of those ``where``) that get an action; NaN where there are none."""
+        here = np.ones(len(self.names), dtype=bool) if where is None else where
+        whole = self.weight[here].sum()
+        return float(self.weight[here & (self.names == action)].sum() / whole) if whole else float("nan")
+
+
+def what_is_kept(constraints: Any, policy: Any, frame: pl.DataFrame, weight: Floats) -> list[Kept]:
+    """Return for each of the named constraints what a policy does in the rows of ``frame``, with their ``weight``."""
+    names = np.asarray(policy.predict_names(frame), dtype=object)
+    played = _Played(names, read_columns(frame, frame.columns, frame.columns), weight)
+    return [KINDS[type(constraint)](constraint, played) for constraint in constraints]
+
+
+def _share(asked: ShareAtMost, played: _Played) -> Kept:
+    rate = played.rate(asked.action)
+    return Kept(
+        f"'{asked.action}' for at most {100 * asked.share:.4g} % of the rows",
+        f"gives it to {rate:.1%}",
+        rate <= asked.share + CLOSE,
+        _spare(asked.share - rate, "the limit"),
+    )
+
+
+def _parity(asked: RateParity, played: _Played) -> Kept:
+    every = {
+        value: played.rate(asked.action, where) for value, where in groups(played.values[str(asked.group)]).items()
+    }
+    rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
+    apart = max(rates.values()) - min(rates.values())
+    each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items())
+    return Kept(
+        f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
+        f"{each}: {100 * apart:.1f} points apart",
+        apart <= asked.delta + CLOSE,
+        _spare(asked.delta - apart, "the limit"),
+    )
+
+
+def _never(asked: Never, played: _Played) -> Kept:
+    where = holds(str(asked.where), played.values)
+    right = (played.names == asked.action) == asked.other
+    broken, rows = int((where & ~right & (played.weight > 0)).sum()), int(where.sum())
+    others = "others" if asked.other else "it"
+    return Kept(
+        f"'{asked.action}' {'always' if asked.other else 'never'} where {asked.where}",
+        f"gives {others} in {fixed(broken, 0)} of the {fixed(rows, 0)} rows there" if rows else "there is no such row",
+        not broken,
+        "in every row" if not broken else f"broken in {fixed(broken, 0)} rows",
+    )
+
+
+def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
+    labels = places("action of the policy", played.names, asked.outcome.actions)
+    own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=played.weight))
+    error = float(asked.outcome.table.std() / np.sqrt(len(labels)))
+    sign = 1.0 if asked.outcome.maximise else -1.0
+    other = sign * float(np.average(asked.base(None), weights=played.weight))
+    return Kept(
+        asked.name,
+        f"gives {number(own, error)} by the log, beside {number(other, error)}",
+        True if asked.enough_events else None,
+        f"among all such people, with {100 * asked.confidence:.10g} % confidence" if asked.enough_events else TOO_FEW,
+    )
+
+
+def _spare(left: float, limit: str) -> str:
+    points = 100 * abs(left)
+    if left < -CLOSE:
+        return f"{points:.1f} points beyond {limit}"
+    return f"{limit} is used up" if left < USED_UP else f"{points:.1f} points to spare"
+
+
+KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
+    ShareAtMost: _share,
+    RateParity: _parity,
+    Never: _never,
+    Always: _never,
+    NoWorseThan: _no_worse,
+}

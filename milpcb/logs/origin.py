@@ -14,9 +14,9 @@ from milpcb.data.columns import Values
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema, read_columns
 from milpcb.errors import InputError
-from milpcb.logs.kinds import EMPTY
+from milpcb.logs.read import EMPTY
 from milpcb.logs.source import Columns, Source, actions_in
-from milpcb.offline.by_place import Words, mixed
+from milpcb.offline.hashing import Words, mixed
 
 ACTION, OUTCOME = "\0action", "\0outcome"  # whatever these two columns are called
 

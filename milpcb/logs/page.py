@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from milpcb.core.decimals import fixed
-from milpcb.experiments.results.figures.drawing import Drawing, finish, render
-from milpcb.experiments.results.report import fill, picture
+from milpcb.experiments.results.report import fill
 from milpcb.logs import words
 from milpcb.logs.budget import budget_limit, budget_section
 from milpcb.logs.findings import Findings
-from milpcb.logs.front import front_section
 from milpcb.logs.guaranteed import guaranteed_section
-from milpcb.logs.near import near_section
-from milpcb.logs.parts import drawn_parts, parts_section, who
+from milpcb.logs.pareto import front_section
+from milpcb.logs.rashomon import near_section
+from milpcb.logs.rule import parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text, there
+from milpcb.logs.values import bars, first, worth_lines, worth_table
 from milpcb.logs.what_if import price_section
-from milpcb.logs.worth import bars, first, worth_lines, worth_table
 from milpcb.offline import State
 
 NAMED = 8  # actions in the subtitle
@@ -46,7 +43,7 @@ SURE = (
 def page(found: Findings, command: str) -> str:
     """Return the HTML page, which needs no network; ``command`` makes it again."""
     shown = found.state in (None, State.TARGET)
-    rule = the_rule(found, "The rule" if shown else "What looked best, not supported")
+    rule = rule_section(found, "The rule" if shown else "What looked best, not supported")
     worth, parts, asked = value_section(found), parts_section(found), asked_section(found)
     others = evidence(found)
     missing = [section for section in others if section.missing]
@@ -91,27 +88,6 @@ def evidence(found: Findings) -> list[PageSection]:
         ),
         stability_section(found),
     ]  # fmt: skip
-
-
-def the_rule(found: Findings, heading: str) -> PageSection:
-    """Return the rule as a drawing where it has one, and as text."""
-
-    def drawn() -> Any:
-        people = who(found.estimator.policy_)
-        listed = "; ".join(f"{people.get(n, n + 1)}: {part.name}" for n, part in enumerate(drawn_parts(found)))
-        return picture(Drawing("policy", "The rule", _figure(found), f"The rule as a drawing: {listed}", ""))
-
-    texts = [PageText("Rules", rule_text(found.estimator.policy_))]
-    return PageSection(heading, picture=drawn if hasattr(found.estimator.policy_, "figure") else None, texts=texts)
-
-
-def rule_pictures(found: Findings) -> dict[str, bytes]:
-    """Return the drawing of the rule by the ending of its file; none where it has no drawing."""
-    return render(_figure(found)) if hasattr(found.estimator.policy_, "figure") else {}
-
-
-def _figure(found: Findings) -> Any:
-    return finish(found.estimator.policy_.figure(drawn_parts(found)))
 
 
 def value_section(found: Findings) -> PageSection:

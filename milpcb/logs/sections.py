@@ -49,7 +49,7 @@ class PageSection:
     heading : "" for none
     words : sentences
     picture : makes what milpcb.experiments.results.report.picture returns; None for none
-    bars : values with their intervals, see milpcb.logs.worth.bars; None for none
+    bars : values with their intervals, see milpcb.logs.values.bars; None for none
     tables, texts : see PageTable and PageText
     notes : sentences in small print
     folds : parts that are folded away, and whether they are ``open`` at first

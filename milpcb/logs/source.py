@@ -15,10 +15,8 @@ from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.logs.doubts import doubts, leaks, missing_words
-from milpcb.logs.features import chances, usable, words
-from milpcb.logs.kinds import EMPTY, Counts, cleaned
-from milpcb.logs.read import read_file
+from milpcb.logs.features import chances, doubts, leaks, missing_words, usable, words
+from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
 from milpcb.offline import Log, read_log
 from milpcb.types import Floats, Ints
 
@@ -41,7 +39,7 @@ class Columns:
         independent. It is no feature unless it is named as one
     weight : name of the column of how much each row counts; "" where each counts once
     actions : names of the actions in order; () for those of the log, sorted
-    missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.kinds
+    missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
 
     """
 

@@ -26,9 +26,9 @@ from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.base import Problem
-from milpcb.estimators.rising import joints_of
+from milpcb.estimators.monotone import joints_of
+from milpcb.logs.amounts import Unit
 from milpcb.logs.sections import PageSection, PageTable
-from milpcb.logs.unit import Unit
 from milpcb.offline import Scores
 from milpcb.offline.arguing import (
     First,

@@ -5,16 +5,14 @@ from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
 from milpcb.offline.for_each import no_worse_for_each
 from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_than
-from milpcb.offline.inference import Inference, inference
+from milpcb.offline.inference import Inference, State, inference
 from milpcb.offline.intervals import IntervalEstimate
-from milpcb.offline.kept_aside import kept_aside
-from milpcb.offline.log import Log, read_log
+from milpcb.offline.log import Log, kept_aside, read_log
 from milpcb.offline.reference import Reference, best_reference
 from milpcb.offline.replay import LoggedRounds
 from milpcb.offline.scores import Scores, scores
 from milpcb.offline.settled import Settled, settled
 from milpcb.offline.stability import DepthValue, Stability, stability
-from milpcb.offline.state import State
 
 __all__ = [
     "Claim",

@@ -31,8 +31,8 @@ from scipy.stats import norm
 
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.offline.band import Claim, Progress
-from milpcb.offline.by_place import row_order
 from milpcb.offline.evaluate import held_out_actions
+from milpcb.offline.hashing import row_order
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.sampling import Sampled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from math import ceil
 from typing import Any
@@ -14,17 +15,15 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
-from milpcb.offline.band import Claim, InTwo, Progress, band, check_same_rows
+from milpcb.offline.band import Bounds, Claim, InTwo, Progress, band, check_same_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
 from milpcb.offline.evaluate import Evaluation, evaluate
 from milpcb.offline.intervals import IntervalEstimate
-from milpcb.offline.kept_aside import kept_aside
-from milpcb.offline.log import take_rows
+from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
-from milpcb.offline.state import State, state_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
@@ -274,3 +273,45 @@ def _on_rows(
     here = take_rows(contexts, rows)
     played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in policy.predict(here).tolist()]
     return evaluate(scores.take(rows), played, contexts=here, level=level, reference=reference.on(rows))
+
+
+SAME_WAY = 0.5  # the greatest gain of the class is above the median of its noise
+
+
+class State(StrEnum):
+    """What follows from a log for treating people differently.
+
+    ``TARGET``: that some policy gives more than the best allowed way that does not look at people is shown by policies
+    learnt on other rows (their p-value is at most 1 - level), *and* the band over all policies points the same way
+    (its p-value is at most ``SAME_WAY``). As both must hold, it is false no more often than the first alone, which is
+    calibrated by itself; to ask for 1 - level twice would only cost power.
+    ``ALIKE``: it is not shown by policies learnt on other rows (their p-value is above 1 - level), *and* the band shows
+    that no policy of the class gains more than a stated small amount.
+    ``EARLY``: neither is shown; or a few rows decide, or the two claims do not agree.
+    """
+
+    TARGET = "target"
+    ALIKE = "alike"
+    EARLY = "early"
+
+
+def state_of(
+    cross_fitted: Claim, bounds: Bounds, reference: Reference, *, level: float, small: float, enough: bool
+) -> State:
+    """Return the state in which both claims agree.
+
+    Parameters
+    ----------
+    cross_fitted : the claim on the gain of learning
+    bounds : what holds for all policies at once
+    reference : what gains are over; where treating all alike breaks the constraints it is never advised
+    level : how often each claim holds
+    small : the gain up to which it is not worth treating people differently
+    enough : whether enough rows carry the noise for either claim to hold
+
+    """
+    if not enough:
+        return State.EARLY
+    if cross_fitted.p_value <= 1 - level:
+        return State.TARGET if bounds.claim.p_value <= SAME_WAY else State.EARLY
+    return State.ALIKE if bounds.most <= small and reference.allowed else State.EARLY

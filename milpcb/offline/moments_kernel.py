@@ -1,4 +1,4 @@
-"""The compiled loop that adds rows of a log to the sums of milpcb/offline/moments.py."""
+"""The compiled loop that adds rows of a log to the sums of milpcb/offline/sufficient_statistics.py."""
 
 from __future__ import annotations
 

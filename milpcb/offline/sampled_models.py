@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.offline.by_place import folds_of
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log, take_rows
 from milpcb.offline.nuisances import OutcomeFit, fit_outcomes
 from milpcb.types import Floats, Ints

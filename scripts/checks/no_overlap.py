@@ -165,7 +165,7 @@ def in_one_pass(number: int, method: str, given: str) -> list[str]:
     tree.fit_batches([frame[:700], frame[700:]], action="done", reward="y", propensity=every)
     wrong = {
         "the rule of one pass plays it": _played(log, np.asarray(tree.policy_.predict(log.frame)), BETWEEN),
-        "a constant of one pass is known": bool(tree.stand_in_.known[1]),
+        "a constant of one pass is known": bool(tree.compressed_.known[1]),
     }
     return [what for what, is_so in wrong.items() if is_so]
 

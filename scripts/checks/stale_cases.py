@@ -85,12 +85,12 @@ def further() -> Iterator[Query]:
 
 def log_sums(codes: Any, outcomes: Any) -> Any:
     """Return the sums over a log of the columns ``codes`` (d, n), by pairs of these."""
-    from milpcb.offline.moments import Grid, Known, Moments  # as slow as all other imports
+    from milpcb.offline.sufficient_statistics import Grid, Known, Statistics  # as slow as all other imports
 
-    moments = Moments.empty(Grid((2, 2, 2), 2), 2)
+    statistics = Statistics.empty(Grid((2, 2, 2), 2), 2)
     rows = Known(codes[0].copy(), outcomes, np.full(len(outcomes), 0.5))
-    moments.add_rows(codes.astype(np.int32), rows, 0.01)
-    return moments.cells.tolist()
+    statistics.add_rows(codes.astype(np.int32), rows, 0.01)
+    return statistics.cells.tolist()
 
 
 def answer(query: Query) -> str:

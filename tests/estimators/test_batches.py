@@ -22,9 +22,9 @@ from milpcb.estimators import (
 from milpcb.estimators import sample as samples
 from milpcb.estimators.sample import LoggedColumns, Sample
 from milpcb.offline import evaluate
-from milpcb.offline.moments import Grid
+from milpcb.offline.compressed import compressed_contexts
 from milpcb.offline.ranges import EntryRanges
-from milpcb.offline.standing import standing
+from milpcb.offline.sufficient_statistics import Grid
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
 MANY = {name: range(200) for name in ("x0", "x1", "age")}
@@ -99,7 +99,7 @@ def test_standard_errors_add_up(learner: Any, propensity: str) -> None:
     """Value, gain over each action, outcome and diagnostics by sums are those by rows."""
     frame = log()
     in_memory, by_batches = both(learner, frame, propensity)
-    rows, found = in_memory.scores_, by_batches.stand_in_
+    rows, found = in_memory.scores_, by_batches.compressed_
     seen = evaluate(rows, in_memory.policy_, contexts=features(frame))
     assert found.value(by_batches.played_) == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
     for k, name in enumerate(found.diagnostics.actions):
@@ -128,11 +128,11 @@ def test_propensities_of_all_actions_say_how_small_they_are(method: str) -> None
     in_memory = LoggedPolicyTree(max_depth=1, method=method)
     in_memory.fit(rows, frame["action"], reward=frame["y"], propensity=frame.select(names).to_numpy())
     tree.fit_batches(batches(frame), action="action", reward="y", propensity=names, features=rows.columns)
-    for known in (tree.stand_in_.diagnostics, in_memory.scores_.diagnostics):
+    for known in (tree.compressed_.diagnostics, in_memory.scores_.diagnostics):
         assert known.least_propensity.tolist() == [0.05] * 3
     if method == "snips":
         ranges = EntryRanges.of(in_memory.scores_)
-        assert tree.stand_in_.reach == pytest.approx((ranges.entry, ranges.difference))
+        assert tree.compressed_.reach == pytest.approx((ranges.entry, ranges.difference))
 
 
 def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
@@ -150,7 +150,7 @@ def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None
     with pytest.raises(InputError, match="subtract a number near them from all"):
         TREE.fit_batches([log(90).with_columns(pl.col("y") + far)], action="action", reward="y", propensity="p")
     _, near = both(TREE, log(300).with_columns(pl.col("y") + 1e5))
-    one, other = near.stand_in_.gain(near.played_, 0), both(TREE, log(300))[1].stand_in_.gain(near.played_, 0)
+    one, other = near.compressed_.gain(near.played_, 0), both(TREE, log(300))[1].compressed_.gain(near.played_, 0)
     assert one == pytest.approx(other, rel=1e-4)
 
 
@@ -171,7 +171,7 @@ def test_raised_propensities_are_counted() -> None:
     frame = log().with_columns(p=pl.when(pl.col("x0") > 25).then(0.001).otherwise(pl.col("p")))
     in_memory, by_batches = both(TREE, frame)
     assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, rel=1e-9)
-    assert by_batches.stand_in_.diagnostics.clipped == in_memory.scores_.diagnostics.clipped > 0
+    assert by_batches.compressed_.diagnostics.clipped == in_memory.scores_.diagnostics.clipped > 0
 
 
 @pytest.mark.parametrize("size", [7, 100, 299])
@@ -186,7 +186,7 @@ def test_whole_scores_give_the_same_bits_in_any_pieces(size: int) -> None:
         )
         for pieces in (size, len(frame))
     ]
-    assert np.array_equal(found[0].stand_in_.products, found[1].stand_in_.products)
+    assert np.array_equal(found[0].compressed_.products, found[1].compressed_.products)
     assert str(found[0].policy_) == str(found[1].policy_)
 
 
@@ -203,7 +203,7 @@ def test_few_contexts_stand_for_the_rows(bins: tuple[int, ...], order: int) -> N
     for columns, start in zip(grid.sets, grid.starts, strict=False):
         place = np.ravel_multi_index(codes[:, list(columns)].T, [bins[f] for f in columns])
         np.add.at(cells, start + place, np.column_stack([np.ones(200), numbers]))
-    contexts, sums = standing(grid, cells)
+    contexts, sums = compressed_contexts(grid, cells)
     assert set(map(tuple, contexts)) <= set(product(*(np.unique(column).tolist() for column in codes.T)))
     for columns in grid.sets:
         for wanted in product(*(range(bins[f]) for f in columns)):

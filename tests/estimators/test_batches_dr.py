@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import evaluate, read_log
-from milpcb.offline.by_place import folds_of
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.sampled_models import fit_to_sample
 
@@ -57,7 +57,7 @@ def both(propensity: Any, outcome: str = "reward", **options: Any) -> tuple[Any,
 def test_batches_find_what_memory_finds_with_the_same_folds(propensity: str, outcome: str) -> None:
     """Policy, value, standard error, gain, ranges and diagnostics are those of scores of all rows."""
     in_memory, by_batches = both(propensity, outcome)
-    rows, found = in_memory.scores_, by_batches.stand_in_
+    rows, found = in_memory.scores_, by_batches.compressed_
     seen = evaluate(rows, in_memory.policy_, contexts=log()[NAMES])
     assert (in_memory.predict(log()[NAMES]).astype(str) == by_batches.predict(log()[NAMES])).all()
     value = found.value(by_batches.played_)
@@ -119,7 +119,7 @@ def test_few_model_rows_change_the_models_alone() -> None:
     asked: dict[str, Any] = {"action": "action", "reward": "y", "propensity": "p", "features": NAMES}
     many = LoggedPolicyTree(thresholds=4).fit_batches(batches, **asked)
     few = LoggedPolicyTree(thresholds=4).fit_batches(batches, **asked, model_rows=400)
-    assert few.stand_in_.n == many.stand_in_.n
+    assert few.compressed_.n == many.compressed_.n
     assert few.policy_value_ != many.policy_value_
     assert few.policy_value_ == pytest.approx(many.policy_value_, abs=0.3)
     with pytest.raises(InputError, match="in one fold; give more model_rows"):

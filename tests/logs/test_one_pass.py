@@ -27,7 +27,7 @@ from milpcb.logs.one_pass.learning import counter_of as of_files
 from milpcb.logs.source import Columns
 from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate
-from milpcb.offline.by_place import folds_of
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.intervals import bernstein
 
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))

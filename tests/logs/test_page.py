@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from milpcb.core.decimals import THIN
-from milpcb.logs.parts import DrawnPart, in_words, who
+from milpcb.logs.amounts import Unit
+from milpcb.logs.rule import DrawnPart, in_words, who
 from milpcb.logs.sections import rule_text
-from milpcb.logs.unit import Unit
+from milpcb.logs.values import Worth, bars, first
 from milpcb.logs.words import chance
-from milpcb.logs.worth import Worth, bars, first
 from policies.names import Names
 from policies.thresholds.rule import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split

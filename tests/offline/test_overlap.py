@@ -19,10 +19,10 @@ from milpcb.logs import words
 from milpcb.logs.findings import Asked
 from milpcb.logs.in_memory import find
 from milpcb.logs.source import Columns, make_source
-from milpcb.logs.worth import first, worth_lines
+from milpcb.logs.values import first, worth_lines
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
-from milpcb.offline.by_place import row_order
 from milpcb.offline.cross_fitting import _other_splits
+from milpcb.offline.hashing import row_order
 from milpcb.offline.overlap import column_tests, completed, counted, expected_rows, in_parts, parts_without
 from milpcb.offline.reference import _lottery
 
@@ -119,11 +119,11 @@ def test_one_pass_keeps_to_the_rows_that_are_there_too(method, given):
     with pytest.warns(LogWarning, match="'treat' was not done"):
         tree.fit_batches([table[:500], table[500:]], **columns)
     assert (tree.predict(frame) == np.where(frame["region"] == "north", "treat", "wait")).all()
-    assert tree.stand_in_.known.tolist() == [False, True]
-    assert tree.stand_in_.best_action == 1
+    assert tree.compressed_.known.tolist() == [False, True]
+    assert tree.compressed_.best_action == 1
     tree.set_params(overlap="ignore")
     tree.fit_batches([table], **columns)
-    assert tree.stand_in_.known.all()
+    assert tree.compressed_.known.all()
 
 
 def test_a_part_ends_where_the_rows_of_the_action_begin():

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.offline import Claim, State
 from milpcb.offline.band import Bounds
-from milpcb.offline.state import state_of
+from milpcb.offline.inference import state_of
 
 
 @dataclass

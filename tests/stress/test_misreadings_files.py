@@ -24,7 +24,7 @@ import polars as pl
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.logs import features, kinds, read
+from milpcb.logs import features, read
 from milpcb.logs.one_pass.files import log_files
 from milpcb.logs.one_pass.learning import sample_of
 from milpcb.logs.source import Columns, Source, read_source
@@ -188,17 +188,20 @@ def _verdict(source: Source, column: Drawn, named: tuple[str, ...], notes: str) 
 def _marks_are_strings() -> Iterator[None]:
     """Know few marks, let every number be a category, and say nothing."""
     with (
-        patch.object(kinds, "MARKS", {"na", "nan", "null", "none"}),
+        patch.object(read, "MARKS", {"na", "nan", "null", "none"}),
         patch.object(features, "_nearly_numbers", lambda _: ""),
         patch("milpcb.logs.source.doubts", lambda _: ()),
     ):
         yield
 
 
-def _with_missing_strings(column: pl.Series, named: Any = ()) -> kinds.ReadColumn:
+TYPED = read.typed  # as it is when nothing is patched
+
+
+def _with_missing_strings(column: pl.Series, named: Any = ()) -> read.ReadColumn:
     """Read marks among strings as missing, and say nothing."""
-    found = kinds.typed(column, {*named, "NA", "None", "N/A", "-"})
-    return kinds.ReadColumn(found.column, {})
+    found = TYPED(column, {*named, "NA", "None", "N/A", "-"})
+    return read.ReadColumn(found.column, {})
 
 
 FAULTS: dict[str, Callable[[], Any]] = {
@@ -207,7 +210,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
         features, "_called_identifier", lambda name: bool(re.search(r"(^|[\W_])id$|[a-z]id$", name, re.IGNORECASE))
     ),
     "row numbers": lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), _grows=lambda _: False),
-    "64 bits": lambda: patch.object(kinds, "MOST", 2**80),
+    "64 bits": lambda: patch.object(read, "MOST", 2**80),
     "missing strings": lambda: patch.object(read, "typed", _with_missing_strings),
     "other strings among numbers": lambda: patch.object(features, "_nearly_numbers", lambda _: ""),
 }

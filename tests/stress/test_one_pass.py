@@ -73,7 +73,7 @@ def test_one_pass_finds_what_a_fit_in_memory_finds(numbers: range) -> None:
         size = int(rng.integers(20, 2000))
         batches = [frame[start : start + size] for start in range(0, len(frame), size)]
         learner.fit_batches(batches, action="done", reward="y", propensity="p", features=X.columns)
-        value, error = learner.stand_in_.value(learner.played_)
+        value, error = learner.compressed_.value(learner.played_)
         assert abs(value - seen.value) <= CLOSE * np.ptp(scores.table), number
         if (learner.predict(X) == labels).all():
             assert abs(error - seen.standard_error) <= CLOSE * np.ptp(scores.table), number

@@ -22,14 +22,14 @@ from milpcb.errors import InputError
 from milpcb.estimators.row_counter import RowCounter
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.folder import KEPT, check_sums, read_sums
-from milpcb.logs.kinds import cleaned
 from milpcb.logs.one_pass.files import PIECE, LogFiles, Tick, placed
-from milpcb.offline.by_place import uniforms
-from milpcb.offline.moments import Moments
+from milpcb.logs.read import cleaned
+from milpcb.offline.hashing import uniforms
+from milpcb.offline.sufficient_statistics import Statistics
 from milpcb.plugins import registry
 from milpcb.types import Bools, Floats, Ints
 
-Parts = tuple[Moments, Moments | None]  # of the rows to learn from, and of those kept aside
+Parts = tuple[Statistics, Statistics | None]  # of the rows to learn from, and of those kept aside
 Block = tuple[int, Parts]  # the sums of 2^level files
 
 
@@ -171,10 +171,10 @@ class KeptSums:
         """Return sums; raises ValueError where they are not as many as there should be."""
         if len(plain) != 1 + bool(self._counter.aside):
             raise ValueError(len(plain))
-        learnt, *aside = (self._moments(text) for text in plain)
+        learnt, *aside = (self._statistics(text) for text in plain)
         return learnt, aside[0] if aside else None
 
-    def _moments(self, text: str) -> Moments:
+    def _statistics(self, text: str) -> Statistics:
         found = self._counter.rows.layout.empty()
         arrays = (found.cells, found.outcomes, found.ends, found.barred)
         numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
@@ -184,6 +184,6 @@ class KeptSums:
         return found
 
 
-def _plain(sums: Moments) -> str:
+def _plain(sums: Statistics) -> str:
     numbers: Floats = np.concatenate([sums.cells.ravel(), sums.outcomes.ravel(), sums.ends, sums.barred.ravel()])
     return b64encode(numbers.astype("<f8").tobytes()).decode()

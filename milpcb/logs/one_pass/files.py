@@ -15,7 +15,7 @@ from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
 from milpcb.experiments.results.layout import INDEX
-from milpcb.logs.kinds import Counts, cleaned
+from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Columns
 
 Tick = Callable[[int, int], None]

@@ -24,17 +24,17 @@ from milpcb.estimators.layout import Layout
 from milpcb.estimators.row_counter import RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
+from milpcb.logs.amounts import Unit
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.one_pass.counting import Block, Counter, KeptSums, Parts, count
 from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.origin import as_logged
 from milpcb.logs.source import Columns, Source, make_source
-from milpcb.logs.unit import Unit
 from milpcb.offline import Evaluation, State
+from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluate import over_best
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN
-from milpcb.offline.standing import StandIn, at_level, evaluate_sums
 from milpcb.oracles import open_oracle
 from milpcb.protocols import open_class
 from milpcb.types import Floats
@@ -104,9 +104,9 @@ def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: An
 def _found(files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Parts) -> Findings:
     columns, (learnt, other) = source.columns, parts
     how = {"maximise": columns.maximise, "randomised": columns.randomised}
-    estimator.fit_moments(layout, learnt, **how)
+    estimator.fit_statistics(layout, learnt, **how)
     as_logged(estimator, source)
-    rows, aside = estimator.stand_in_, None if other is None else estimator.stand_in(layout, other, **how)
+    rows, aside = estimator.compressed_, None if other is None else estimator.compress(layout, other, **how)
     contexts = layout.contexts(rows.codes)
     part = np.asarray(estimator.found_.apply(contexts))
     own = evaluate_sums(rows, estimator.played_, part, questions.level, in_sample=True)
@@ -129,7 +129,7 @@ def _found(files: LogFiles, source: Source, estimator: Any, questions: Asked, la
     )
 
 
-def held_out_of(estimator: Any, layout: Layout, aside: StandIn, level: float) -> Evaluation:
+def held_out_of(estimator: Any, layout: Layout, aside: CompressedLog, level: float) -> Evaluation:
     """Return the value of the policy of a fitted estimator in the rows kept aside."""
     contexts = layout.contexts(aside.codes)
     played, part = (np.asarray(ask(contexts)) for ask in (estimator.found_.predict, estimator.found_.apply))
@@ -138,7 +138,7 @@ def held_out_of(estimator: Any, layout: Layout, aside: StandIn, level: float) ->
 
 def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, claims: Claims) -> tuple[str, ...]:
     """Return how it was found and what the claims rest on, for a statistician."""
-    rows: StandIn = estimator.stand_in_
+    rows: CompressedLog = estimator.compressed_
     scores = f"Scores by {estimator.method}, with the propensities given; nothing was fitted to rows (--method dr is)."
     if estimator.method == "dr":
         scores = (
@@ -164,7 +164,7 @@ def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, cl
 
 def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
     """Return what holds of the policy of a fitted estimator, and of all of its class, on the ``contexts`` (m, d)."""
-    found: StandIn = estimator.stand_in_
+    found: CompressedLog = estimator.compressed_
     log_size = float(open_class(estimator.policies_, contexts).log_size)
     each = np.log(4 / (1 - level)) + log_size + np.log(len(found.constants))
     quantile, beyond = np.sqrt(2 * each), 7 * each / (3 * (found.n - 1))

@@ -11,9 +11,9 @@ import numpy as np
 from milpcb.constraints.by_names import ShareAtMost
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed
+from milpcb.logs.amounts import Unit
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageTable
-from milpcb.logs.unit import Unit
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate
 

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
+from milpcb.offline.compressed import CompressedLog, compressed_contexts
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.moments import Moments
-from milpcb.offline.moments_scored import ScoredMoments
 from milpcb.offline.overlap import sentence
 from milpcb.offline.ranges import entry_range
-from milpcb.offline.standing import StandIn, standing
+from milpcb.offline.sufficient_statistics import ScoredStatistics, Statistics
 from milpcb.types import Floats
 
 CLOSE = 1e-12  # of the squares: a variance below is rounding
@@ -52,8 +51,8 @@ class _Summed:
     r2: Floats
 
 
-def stand_in(
-    moments: Moments,
+def compress(
+    stats: Statistics,
     actions: tuple[str, ...],
     method: str,
     charge: Floats,
@@ -62,12 +61,12 @@ def stand_in(
     randomised: bool,
     min_propensity: float,
     parts: Sequence[tuple[int, str]] = (),
-) -> StandIn:
+) -> CompressedLog:
     """Return the contexts that stand for the rows of a log, with their scores.
 
     Parameters
     ----------
-    moments : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
+    stats : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
     actions : K names
     method : "ips", "snips" or "dr"
     charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
@@ -81,19 +80,19 @@ def stand_in(
     InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
 
     """
-    _check_spread(*moments.outcome_range)
-    n, K = len(moments), moments.n_actions
-    for name, count in zip(actions, moments.totals[:, 0].tolist(), strict=True):
+    _check_spread(*stats.outcome_range)
+    n, K = len(stats), stats.n_actions
+    for name, count in zip(actions, stats.totals[:, 0].tolist(), strict=True):
         if not count:
             raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
-    found = _scored(moments) if isinstance(moments, ScoredMoments) else _weighted(moments, method, randomised)
-    codes, sums = standing(moments.grid, np.hstack([found.cells, moments.done, moments.barred[:, 0]]))
+    found = _scored(stats) if isinstance(stats, ScoredStatistics) else _weighted(stats, method, randomised)
+    codes, sums = compressed_contexts(stats.grid, np.hstack([found.cells, stats.done, stats.barred[:, 0]]))
     sums, done, barred = sums[:, : -2 * K], sums[:, -2 * K : -K], sums[:, -K:]
     sizes, residual, squared = sums[:, 0], sums[:, 1 : K + 1], sums[:, K + 1 :].reshape(-1, K, K)
     base = found.centre + charge
     products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
-    return StandIn(
+    return CompressedLog(
         codes,
         sizes,
         sizes[:, None] * base + residual,
@@ -102,9 +101,9 @@ def stand_in(
         done,
         barred,
         found.counts,
-        _outcome(moments, found.counts, charge),
-        _outcome(moments, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
-        _reach(moments, found, charge, min_propensity, randomised=randomised),
+        _outcome(stats, found.counts, charge),
+        _outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
+        _reach(stats, found, charge, min_propensity, randomised=randomised),
         maximise,
         _diagnostics(
             found,
@@ -114,7 +113,7 @@ def stand_in(
             charge,
             barred.sum(axis=0),
             parts,
-            clipped=0 if randomised else int(moments.outcomes[:, 2].sum()),
+            clipped=0 if randomised else int(stats.outcomes[:, 2].sum()),
             least=min_propensity,
             given=True,
         ),
@@ -130,11 +129,11 @@ def _check_spread(least: float, most: float) -> None:
         )
 
 
-def _weighted(moments: Moments, method: str, randomised: bool) -> _Summed:
+def _weighted(stats: Statistics, method: str, randomised: bool) -> _Summed:
     """Return what follows from sums by what was done, for "ips" and "snips"."""
-    totals, cells, n = moments.totals, moments.cells, len(moments)
+    totals, cells, n = stats.totals, stats.cells, len(stats)
     counts = totals[:, 0]
-    least = counts / n if randomised else -moments.ends[: len(totals)]
+    least = counts / n if randomised else -stats.ends[: len(totals)]
     if randomised:
         scale = np.stack([(n / counts) ** power for power in (0, 1, 1, 2, 2, 2)], axis=1)
         cells, totals = cells * scale, totals * scale
@@ -148,19 +147,19 @@ def _weighted(moments: Moments, method: str, randomised: bool) -> _Summed:
     return _Summed(np.hstack(known), centre, centre, ends, counts, totals[:, 1], totals[:, 3], least, nothing)
 
 
-def _scored(moments: ScoredMoments) -> _Summed:
+def _scored(stats: ScoredStatistics) -> _Summed:
     """Return what follows from sums of scores, for "dr"."""
-    K, cells, (one, other) = moments.n_actions, moments.cells[:, 0], moments.pairs
+    K, cells, (one, other) = stats.n_actions, stats.cells[:, 0], stats.pairs
     squared = np.empty((len(cells), K, K))
     squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 : -K]
-    y, yy, _, counts, inverse, squares, missed, modelled = moments.outcomes.T
+    y, yy, _, counts, inverse, squares, missed, modelled = stats.outcomes.T
     spread = yy - y**2 / counts
     varied = spread > CLOSE * yy
-    ends = moments.ends
+    ends = stats.ends
     return _Summed(
         np.hstack([cells[:, : K + 1], squared.reshape(len(cells), -1)]),
         np.zeros(K),
-        modelled / len(moments),
+        modelled / len(stats),
         np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]]),
         counts,
         inverse,
@@ -176,16 +175,16 @@ def _residuals(terms: Floats, centre: Floats) -> tuple[Floats, Floats]:
     return uy - centre * u, uuyy - 2 * centre * uuy + centre**2 * uu
 
 
-def _outcome(moments: Moments, counts: Floats, charge: Floats) -> tuple[float, float]:
-    n, (y, yy) = len(moments), moments.outcomes.T[:2]
+def _outcome(stats: Statistics, counts: Floats, charge: Floats) -> tuple[float, float]:
+    n, (y, yy) = len(stats), stats.outcomes.T[:2]
     total = float((y + counts * charge).sum())
     squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
     return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))
 
 
-def _reach(moments: Moments, found: _Summed, charge: Floats, least: float, *, randomised: bool) -> tuple[float, float]:
-    """Return the lengths of the ranges of scores and of their differences, as milpcb.offline.ranges does."""
-    y0, y1 = np.add(moments.outcome_range, (charge.min(), charge.max()))
+def _reach(stats: Statistics, found: _Summed, charge: Floats, least: float, *, randomised: bool) -> tuple[float, float]:
+    """Return the lengths of the ranges of scores and of their differences, as milpcb.offline.intervals does."""
+    y0, y1 = np.add(stats.outcome_range, (charge.min(), charge.max()))
     smallest = float(found.least.min())
     e = smallest if randomised else max(least, smallest)
     m0, m1 = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())

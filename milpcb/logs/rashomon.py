@@ -11,9 +11,9 @@ import numpy as np
 
 from milpcb.core.decimals import fixed
 from milpcb.core.text import listed
-from milpcb.logs.front import in_words, of_numbers
+from milpcb.logs.amounts import Unit
+from milpcb.logs.pareto import in_words, of_numbers
 from milpcb.logs.sections import PageSection, PageText, rule_text
-from milpcb.logs.unit import Unit
 from milpcb.logs.what_if import Wisher
 from milpcb.offline import Scores
 from milpcb.offline.arguing import GainBand, Price, prices

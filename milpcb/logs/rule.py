@@ -1,4 +1,4 @@
-"""The parts of a rule for people: who is in each, in words, and what stands in the drawing."""
+"""The rule on the page: its drawing, and its parts: who is in each, in words, and what each is worth."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from milpcb.experiments.results.figures.drawing import Drawing, finish, render
+from milpcb.experiments.results.report import picture
+from milpcb.logs.amounts import Unit
 from milpcb.logs.findings import Findings
-from milpcb.logs.sections import PageSection, PageTable
-from milpcb.logs.unit import Unit
+from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
 from milpcb.offline import IntervalEstimate, State
 
 _AT_MOST = re.compile(r"(.+) <= (\S+)( \(or missing\)| \(not missing\))?")
@@ -28,6 +30,27 @@ class DrawnPart:
     def lines(self, part: int) -> list[str]:
         """Return what stands in a drawing of part number ``part``, a line each."""
         return [f"{part + 1}: {self.name}", f"{self.share:.0%} of rows", *self.note.split("\n")]
+
+
+def rule_section(found: Findings, heading: str) -> PageSection:
+    """Return the rule as a drawing where it has one, and as text."""
+
+    def drawn() -> Any:
+        people = who(found.estimator.policy_)
+        listed = "; ".join(f"{people.get(n, n + 1)}: {part.name}" for n, part in enumerate(drawn_parts(found)))
+        return picture(Drawing("policy", "The rule", _figure(found), f"The rule as a drawing: {listed}", ""))
+
+    texts = [PageText("Rules", rule_text(found.estimator.policy_))]
+    return PageSection(heading, picture=drawn if hasattr(found.estimator.policy_, "figure") else None, texts=texts)
+
+
+def rule_pictures(found: Findings) -> dict[str, bytes]:
+    """Return the drawing of the rule by the ending of its file; none where it has no drawing."""
+    return render(_figure(found)) if hasattr(found.estimator.policy_, "figure") else {}
+
+
+def _figure(found: Findings) -> Any:
+    return finish(found.estimator.policy_.figure(drawn_parts(found)))
 
 
 def drawn_parts(found: Findings) -> list[DrawnPart]:

@@ -10,17 +10,13 @@ from typing import Any
 from milpcb.core.decimals import fixed
 from milpcb.core.surroundings import plain
 from milpcb.errors import InputError
-from milpcb.estimators.base import Problem
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.report import picture
-from milpcb.logs.limits import second_scores
+from milpcb.logs.amounts import Unit
+from milpcb.logs.rows import ScoredRows
 from milpcb.logs.sections import PageSection, PageTable, PageText, labelled, panel, rule_text
-from milpcb.logs.source import Source
-from milpcb.logs.unit import Unit
-from milpcb.offline import Scores
 from milpcb.offline.arguing import Question, supported
-from milpcb.types import Ints
 
 MOST_POINTS = 100
 FORM = "write COLUMN less or COLUMN more, as less or more of it is better"
@@ -52,22 +48,13 @@ def column_of(text: str) -> str:
     return _parts(text)[0]
 
 
-def front(
-    text: str,
-    source: Source,
-    estimator: Any,
-    problem: Problem,
-    scores: Scores,
-    rows: Ints,
-    progress: Callable[[int, int], None],
-) -> Front:
-    """Return the front of the first outcome, whose scores on the ``rows`` are given, and the one that a text names.
+def front(text: str, rows: ScoredRows, question: Question, progress: Callable[[int, int], None]) -> Front:
+    """Return the front of the first outcome, whose scores the ``rows`` have, and the one that a text names.
 
     Raises InputError where there are more than 100 rules on it.
     """
     column, way = _parts(text)
-    second = second_scores(source, estimator, scores, rows, column, maximise=way == "more")
-    question = Question(problem.policies, problem.contexts, problem.constraints, problem.kind)
+    scores, second = rows.scores, rows.by_outcome(column, maximise=way == "more")
     weight = scores.weight.sum()
     tables = scores.costs / weight, second.costs / weight
     try:
@@ -76,7 +63,7 @@ def front(
         raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
     signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]
     points = tuple(
-        Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, estimator.policy_)))
+        Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, rows.estimator.policy_)))
         for point in found
     )
     return Front(Unit.of_scores(column, second), points)

@@ -1,10 +1,11 @@
-"""Few contexts that stand for the rows of a log, however many these are.
+"""Compressed data: few contexts with the sufficient statistics of a log, however many rows it has.
 
-Policies of tests of at most ``order`` columns at a time do not differ on two logs whose sums by cell are equal (see
-milpcb.offline.moments). So they are searched on a log of few contexts with the same sums: every bin of up to ``order``
-columns, the others being in their first bin. For d columns of b bins and pairs these are d (d - 1) / 2 (b - 1)^2 +
-d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. What a context counts follows from the sums by inclusion and
-exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its rows.
+Policies of tests of at most ``order`` columns at a time have equal values on two logs whose sums by cell are equal (see
+milpcb.offline.sufficient_statistics). So they are searched on a log of few contexts with the same sums: every bin of up
+to ``order`` columns, the others being in their first bin. For d columns of b bins and pairs these are d (d - 1) / 2
+(b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows from the sums by
+inclusion and exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its
+rows.
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ from milpcb.constraints import LabelConstraint
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
-from milpcb.offline.moments import Grid
 from milpcb.offline.overlap import NAME
 from milpcb.offline.reference import Lotteries, Reference
+from milpcb.offline.sufficient_statistics import Grid
 from milpcb.types import Bools, Floats, Ints
 
 Columns = tuple[int, ...]
 
 
-def standing(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
+def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
     """Return the bins (m, d) of the contexts that stand for rows with these sums by cell, and what each counts.
 
     Parameters
@@ -90,7 +91,7 @@ def _codes(columns: Columns, others: list[Ints], there: list[Ints]) -> Ints:
 
 
 @dataclass(frozen=True, eq=False)
-class StandIn:
+class CompressedLog:
     """Few contexts with the scores of a log of any size: sums over them are those over the rows.
 
     Attributes
@@ -192,7 +193,9 @@ def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0
     return IntervalEstimate(value, error, value - reach, value + reach)
 
 
-def evaluate_sums(found: StandIn, played: Ints, part: Ints, level: float, *, in_sample: bool = False) -> Evaluation:
+def evaluate_sums(
+    found: CompressedLog, played: Ints, part: Ints, level: float, *, in_sample: bool = False
+) -> Evaluation:
     """Return the value of a policy as milpcb.offline.evaluate does, without the gain over what was done.
 
     ``played`` and ``part`` (m,) are its action and the number of its part in every context.
@@ -225,7 +228,7 @@ def evaluate_sums(found: StandIn, played: Ints, part: Ints, level: float, *, in_
     )
 
 
-def _leaf(found: StandIn, number: int, action: int, here: Bools, quantile: float) -> LeafValue:
+def _leaf(found: CompressedLog, number: int, action: int, here: Bools, quantile: float) -> LeafValue:
     """Return what a part of a policy is worth, the contexts ``here`` (m,)."""
     size, other, sign = found.sizes[here].sum(), found.best_action, 1.0 if found.maximise else -1.0
     own, alike = found.scores[here, action].sum(), found.scores[here, other].sum()
