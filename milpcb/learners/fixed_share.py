@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from math import exp, log, log1p, sqrt
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
-from milpcb.core.checks import whole
+from milpcb.core.checks import check_confidence, choice, whole
 from milpcb.learners.base import Learner
 from milpcb.learners.exp4 import WeighingOracle, path_gap
 from milpcb.learners.needs import require
+from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats, Ints
 
@@ -47,8 +48,9 @@ class FixedShare(Learner):
     Parameters
     ----------
     oracle : the policy class; kinds "search" and "audited" (for most classes) and "enumeration" have action weights
-    horizon : number of rounds T, which only makes ``guarantee()`` a number; without one there is no end
+    horizon : number of rounds T, or None for no end; it plans the blocks, and makes ``guarantee()`` a number
     seed : not used
+    estimates : "unbiased", c / q; or "optimistic" (see Exp4), which explores more and can be surer of more
 
     """
 
@@ -58,10 +60,18 @@ class FixedShare(Learner):
     share: ClassVar[float] = 0.002  # alpha, what a new start gets of all weight
     ahead: ClassVar[float] = 12.0  # C, in units of what a change costs at the rate 1: more of it follows faster
     first: ClassVar[float] = 0.08  # the rate of the first round
+    bolder: ClassVar[float] = 1.5  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
     oracle: WeighingOracle
     kept = ("block", "_gaps", "_unsure", "rate", "_starts", "_logs", "_tables")
 
-    def __init__(self, oracle: WeighingOracle, *, horizon: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        oracle: WeighingOracle,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        estimates: Estimates = "unbiased",
+    ) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("fixed_share", oracle, "action_weights")
         self._log_count = max(0.0, oracle.log_derivations)
@@ -75,6 +85,10 @@ class FixedShare(Learner):
         self._gaps = 0.0  # Delta, the sum of the d
         self._unsure = 0.0  # estimates of rounds that were learnt in another block than they were played in
         self.rate = self.first
+        self._optimism: Optimism | None = None
+        if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
+            self._optimism = Optimism(self._log_count, self.n_actions, horizon, self.bolder)
+            self.ledger.bet(*self._optimism.stakes)
         self._asked: tuple[int, Floats] | None = None  # a row and what each table plays there (J, K)
 
     def _act(self, row: int) -> Floats:
@@ -94,6 +108,8 @@ class FixedShare(Learner):
         """Charge policies and starts, and make the rate and the starts of the next round."""
         if cost:
             estimate = cost / probability
+            if self._optimism is not None:
+                estimate = self._optimism.estimate(cost, estimate, self.played + 1)
             played = self._played(row)
             mass = float(self._mixed(played)[action]) if self.late else probability
             self._gaps += path_gap(cost, mass, estimate, self.rate)
@@ -147,11 +163,12 @@ class FixedShare(Learner):
         return int(self._ends[self.block - 1]) if self.block else 0
 
     def guarantee(self, *, changes: int = 0) -> float:
-        """Return the bound on expected regret after T rounds to the best policies in turn; infinite without a horizon.
+        """Return the bound on expected regret after T rounds to the best policies in turn.
 
-        It is price + (price / C + 1) (1/2 + sqrt(1/4 + 1.05 C K T)), with the price of ``bound`` after T rounds.
+        It is infinite without a horizon, and for optimistic estimates, of which nothing is claimed beforehand; else
+        price / 0.08 + (price / C + 1) (1/2 + sqrt(1/4 + 1.05 C K T)), with the price of ``bound`` after T rounds.
         """
-        if self.horizon is None:
+        if self.horizon is None or self._optimism is not None:
             return np.inf
         if self._log_count == 0:
             return 0.0
@@ -162,13 +179,21 @@ class FixedShare(Learner):
     def bound(self, confidence: float | None = None, *, changes: int = 0) -> float:
         """Return what ``certificate(changes=changes)`` never exceeds (class's docstring); 0 before round 1.
 
-        With a ``confidence`` nothing is known: NaN.
+        With a ``confidence``, what ``certificate(confidence=..., changes=changes)`` never exceeds: NaN where there is
+        no horizon, or estimates are not optimistic.
         """
-        if confidence is not None:
-            return np.nan
-        if not self.played or self._log_count == 0:
+        if not self.played:
             return 0.0
-        return self._price(changes, self.block + 1) / self.rate + self._gaps + self._unsure
+        price = self._price(changes, self.block + 1) if self._log_count else 0.0
+        bound = price / self.rate + self._gaps + self._unsure
+        return bound if confidence is None else bound + self._sure(check_confidence(confidence), changes)
+
+    def _sure(self, confidence: float, changes: int) -> float:
+        """Return the price, in the ledger, of the largest stake that is at most every stake of the run."""
+        if self._optimism is None or self.horizon is None:
+            return np.nan
+        stake = max(stake for stake in self.ledger.stakes if stake <= self._optimism.stake(self.played))
+        return self.ledger.price(stake, self.ledger.blocks.log_union(changes + 1, self.oracle.log_union), confidence)
 
     def _price(self, changes: int, n: int) -> float:
         """Return the price of policies in turn in ``n`` blocks, at the rate 1."""

@@ -25,7 +25,7 @@ import numpy as np
 
 from milpcb import open_oracle
 from milpcb.blocks import Changes, least_in_turn
-from milpcb.learners import EpsilonGreedy, Exp4, Uniform
+from milpcb.learners import EpsilonGreedy, Exp4, FixedShare, Uniform
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
 
@@ -36,6 +36,8 @@ LEARNERS: dict[str, Callable[[Any, int], Any]] = {
     "exp4": lambda oracle, T: Exp4(oracle, horizon=T, rate="certified"),
     "exp4, optimistic": lambda oracle, T: Exp4(oracle, horizon=T, rate="certified", estimates="optimistic"),
     "exp4, no horizon": lambda oracle, _T: Exp4(oracle),
+    "fixed share": lambda oracle, T: FixedShare(oracle, horizon=T),
+    "fixed share, optimistic": lambda oracle, T: FixedShare(oracle, horizon=T, estimates="optimistic"),
     "epsilon-greedy": lambda oracle, T: EpsilonGreedy(oracle, horizon=T),
     "uniform": lambda _oracle, T: Uniform(K, horizon=T),
 }
@@ -133,7 +135,7 @@ def main() -> int:
         parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
     delta, failed = 1 - arguments.confidence, False
     most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
-    print(f"{'learner':18s} {'world':13s} {'above':>6s} {'proved':>7s} {'wrong':>6s}   certificates, 0, 1, ... changes")
+    print(f"{'learner':23s} {'world':13s} {'above':>6s} {'proved':>7s} {'wrong':>6s}   certificates, 0, 1, ... changes")
     with ProcessPoolExecutor(arguments.workers) as pool:
         for name in arguments.learners or LEARNERS:
             for kind in arguments.world or CHANGES:
@@ -143,7 +145,7 @@ def main() -> int:
                 bad = bool(max(above, wrong) > most * arguments.runs)
                 failed |= bad
                 means = " ".join(f"{mean:7.0f}" for mean in np.mean([each.certificates for each in found], axis=0))
-                line = f"{name:18s} {kind:13s} {above:6d} {proved:7d} {wrong:6d}   {means}"
+                line = f"{name:23s} {kind:13s} {above:6d} {proved:7d} {wrong:6d}   {means}"
                 print(line + "   TOO OFTEN" * bad, flush=True)
     return int(failed)
 

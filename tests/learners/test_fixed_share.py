@@ -132,6 +132,17 @@ def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) ->
     assert FixedShare(listed()).guarantee() == np.inf
 
 
+def test_what_is_certain_is_bounded_where_estimates_are_optimistic() -> None:
+    """On every path, at any confidence; nothing is known beforehand, or where estimates are unbiased."""
+    learner = FixedShare(listed(), horizon=120, estimates="optimistic")
+    play(learner, 120)
+    for changes in (0, 2):
+        assert learner.bound(changes=changes) >= learner.certificate(changes=changes)
+        for sure in (0.6, 0.95):
+            assert learner.bound(sure, changes=changes) >= learner.certificate(confidence=sure, changes=changes)
+    assert learner.guarantee() == np.inf
+
+
 def test_the_rate_falls_with_what_rounds_add_to_the_bound_and_never_rises() -> None:
     """It is C / Delta, up to the step."""
     learner, rates = Hurried(listed(), horizon=400), []
