@@ -195,7 +195,7 @@ def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:
             costs.append(float(decision.action != (context[0] if t < 2000 else 1 - context[0])))
             bandit.learn(decision, cost=costs[-1])
         paid[name] = sum(costs[2000:])
-    assert paid["fixed_share"] < 0.6 * paid["exp4"]
+    assert paid["fixed_share"] < 0.75 * paid["exp4"]
 
 
 @pytest.mark.parametrize("followed", FOLLOWED, ids=lambda one: one.name)
