@@ -13,7 +13,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import timedelta
 from time import time
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -219,9 +219,11 @@ class Book:
 
     def override(self, known: Open, override: Override) -> None:
         """Enter that a person overrode a decision; it is open until its cost is known, or given up."""
-        self.overridden[known.decision.id] = override
-        if self.open.setdefault(known.decision.id, known) is known and known.made == 0.0:
-            self._strangers.add(known.decision.id)
+        name = known.decision.id
+        self.overridden[name] = override
+        if name not in self.open:  # it was made after this book was saved, nobody knows when
+            self._strangers.add(name)
+            self.open[name] = replace(known, made=override.made)
 
     def awaited(self) -> str | None:
         """Return the id of a decision that is open and was not overridden, None for none."""
