@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import tomllib
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,9 @@ from milpcb.commands.console import err, out
 from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
+from milpcb.core.files import contents
 from milpcb.core.text import listed
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, shown
 
 if TYPE_CHECKING:
     from milpcb.logs.findings import Findings
@@ -37,6 +39,7 @@ HERE = (
 
 
 SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
+THIN = 7  # cut points of each number where several limits are kept, of which trees are compared one by one
 TABLES = 10  # of rows times features and actions, which are in memory at once at most
 NOTED = 1e9  # bytes
 
@@ -98,6 +101,10 @@ NOTED = 1e9  # bytes
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
+@click.option("--sensitive", multiple=True, metavar="COLUMN", help="Say first whether the rule reads it; repeatable.")
+@click.option(
+    "--labels", type=click.Path(path_type=Path), help="TOML file: what a score card calls columns and actions."
+)
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
 @click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
@@ -151,8 +158,15 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         err.print(f"note: {note}")
     own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
     estimator = _estimator(source, given, ctx.args, own)
+    if limits and given["at_most"] and _thins(estimator):
+        err.print(
+            f"note: with --no-worse beside --at-most trees cut each number at {THIN} quantiles, and not at "
+            f"{estimator.thresholds}; --thresholds sets another number"
+        )
+        estimator.thresholds = THIN
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
-    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
+    asked |= {"sensitive": given["sensitive"], "labels": _labels(given["labels"], source)}
+    asked |= {"limits": limits, "restrictions": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     return find(source, estimator, questions, partial(step, err))
 
@@ -163,10 +177,38 @@ def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[An
     from milpcb.logs.limits import column_of, limit_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
+    aside.pop(given["reward"] or given["cost"], None)  # which is no feature anyway
     aside |= {pareto.column_of(given["front"]): None} if given["front"] else {}
     given = {**given, "leave_out": (*given["leave_out"], *aside)}
     source = source_of(log, columns_of(log, given), given, tick)
-    return source, tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
+    limits = tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
+    for option, names in (("--sensitive", given["sensitive"]), ("--no-worse", [x.each for x in limits if x.each])):
+        for name in names:
+            if name not in source.table.columns:
+                raise UnknownNameError(f"column of {option}", name, source.table.columns)
+    return source, limits
+
+
+def _thins(estimator: Any) -> bool:
+    """Return whether trees of several limits would be too many to compare, as nobody set their cut points."""
+    return getattr(estimator, "max_depth", 1) > 1 and estimator.thresholds == type(estimator)().thresholds > THIN
+
+
+def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
+    """Return what a score card calls columns and actions, by a TOML file of names and labels."""
+    if path is None:
+        return ()
+    try:
+        found = tomllib.loads(contents(path).decode())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(f'cannot read --labels {path}: {error}; write lines such as age = "Age in years"') from error
+    known = [*source.table.columns, *source.log.actions]
+    for name, label in found.items():
+        if name not in known:
+            raise UnknownNameError(f"column or action in {path}", name, known)
+        if not isinstance(label, str) or not label.strip():
+            raise InputError(f"{path}: the label of '{name}' must be a string, got {shown(label)}")
+    return tuple(found.items())
 
 
 def _memory(source: Source) -> Iterator[str]:

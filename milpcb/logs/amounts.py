@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isnan, nan
+from typing import Any
 
 import numpy as np
 
@@ -92,8 +93,8 @@ class Unit:
         """Return a range of gains."""
         return f"between {self.amount(lower)} and {self.gain(upper)}"
 
-    def interval(self, estimate: IntervalEstimate) -> str:
-        """Return the ends of an interval."""
+    def interval(self, estimate: Any) -> str:
+        """Return the ends of an interval of a difference, ``lower`` and ``upper``."""
         return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
 
 

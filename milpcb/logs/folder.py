@@ -10,20 +10,22 @@ from pathlib import Path
 from typing import Any
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
-from milpcb.errors import RunError
+from milpcb.errors import InputError, RunError
 from milpcb.experiments.results.schemas import Counted, Learned, checked
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page
 from milpcb.logs.rule import rule_pictures
+from milpcb.logs.sheet import card_of
 
 KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.counting
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
-POLICY, PAGE, CARD = "policy.json", "report.html", "card.html"
+POLICY, PAGE, CARD, CARD_PDF = "policy.json", "report.html", "card.html", "card.pdf"
 NAMES = {
     POLICY,
     PAGE,
     CARD,
+    CARD_PDF,
     *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py")),
 }  # whatever an index names
 
@@ -51,7 +53,7 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     Raises RunError where a file there is not as an earlier call wrote it.
     """
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
-    path = _write_files(policy_files(found.estimator, kept, page(found, command), rule_pictures(found)), folder)
+    path = _write_files(policy_files(found, kept, page(found, command, kept.digest)), folder)
     if found.files:
         check_sums(folder / KEPT)
         remove(folder / KEPT)
@@ -97,18 +99,23 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
     raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
 
 
-def policy_files(estimator: Any, kept: Origin, html: str, pictures: Mapping[str, bytes]) -> dict[str, bytes]:
+def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
     """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log."""
+    estimator = found.estimator
     files = {
         POLICY: _policy(estimator, kept).encode(),
         "policy.txt": f"{estimator.policy_}\n".encode(),
         PAGE: html.encode(),
     }
-    files |= {f"policy.{suffix}": content for suffix, content in pictures.items()}
+    files |= {f"policy.{suffix}": content for suffix, content in rule_pictures(found).items()}
     if getattr(estimator.policy_, "decision", lambda: None)() is not None:
         files |= {"policy.sql": f"{estimator.to_sql()}\n".encode(), "policy.py": estimator.to_python().encode()}
-    if hasattr(estimator.policy_, "card") and estimator.policy_.decision() not in estimator.policy_.leaf_actions:
-        files |= {CARD: estimator.policy_.card().html(note=f"{estimator.policy_}").encode()}
+    card = card_of(found)
+    if card is not None:
+        note = f"{estimator.policy_}"
+        files[CARD] = card.html(note=note).encode()
+        with suppress(InputError):  # letters that the PDF has not: the page is printed from a browser
+            files[CARD_PDF] = card.pdf(note=note)
     return files
 
 

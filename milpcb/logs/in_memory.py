@@ -52,7 +52,7 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
     if questions.limits:
         with step("what each action would have given of the other outcomes"):
             how = {"confidence": questions.level, "draws": questions.draws or FEWEST, "seed": questions.seed}
-            limits = [limit.guard(learnt, **how) for limit in questions.limits]
+            limits = [guard for limit in questions.limits for guard in limit.guards(learnt, **how)]
             estimator.constraints = [*estimator.constraints, *limits]
     with step("the best rule"):
         estimator.fit_scores(learnt.frame, learnt.scores)

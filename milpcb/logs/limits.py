@@ -20,30 +20,46 @@ from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.logs.rows import ScoredRows
-from milpcb.offline import NoWorseThan, no_worse_than
+from milpcb.offline import NoWorseThan, no_worse_for_each, no_worse_than
 from milpcb.types import Bools, Floats
 
 TODAY = "today"  # what was done
 FEWEST = 200  # draws, where no claims are asked for
-FORM = "write COLUMN at most WHAT, or COLUMN at least WHAT; WHAT is a number, an action or today, perhaps + a margin"
-_SIDE = re.compile(r"\s+at (most|least)\s+")
+SIDES = {"<=": "most", ">=": "least"}
+FORM = (
+    "write COLUMN at most WHAT, or COLUMN at least WHAT; WHAT is a number, an action or today, perhaps + a margin, and "
+    "perhaps for each COLUMN"
+)
+_SIDE = re.compile(r"\s+at (most|least)\s+|\s*(<=|>=)\s*")
+_EACH = re.compile(r"^(.+?)\s+for each\s+(.+)$")
 _MARGIN = re.compile(r"^(.+?)\s+([+-])\s+([\d.eE+-]+)$")
 
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on a column: ``than`` and ``margin`` are those of milpcb.offline.no_worse_than."""
+    """A limit on a column: ``than`` and ``margin`` are those of milpcb.offline.no_worse_than.
+
+    Where ``each`` names a column, the limit is to be kept in each of its groups.
+    """
 
     text: str
     column: str
     maximise: bool
     than: float | str | None
     margin: float = 0.0
+    each: str = ""
 
-    def guard(self, rows: ScoredRows, **options: Any) -> NoWorseThan:
-        """Return the limit on some rows of a log; ``options`` are ``confidence``, ``draws`` and ``seed``."""
+    def guards(self, rows: ScoredRows, **options: Any) -> list[NoWorseThan]:
+        """Return the limit on some rows of a log, one for each group where it is by groups.
+
+        ``options`` are ``confidence``, ``draws`` and ``seed``.
+        """
         second = rows.by_outcome(self.column, maximise=self.maximise)
-        return no_worse_than(self.than, outcome=second, margin=self.margin, what=f"'{self.column}'", **options)
+        asked = {"outcome": second, "margin": self.margin, "what": f"'{self.column}'", **options}
+        if not self.each:
+            return [no_worse_than(self.than, **asked)]
+        groups = rows.source.table[self.each][rows.numbers].to_list()
+        return no_worse_for_each(self.than, groups, by=self.each, **asked)
 
 
 def column_of(text: str) -> str:
@@ -55,19 +71,22 @@ def limit_of(text: str, actions: Sequence[str]) -> Limit:
     """Return the limit that a string describes; raises InputError, UnknownNameError."""
     column, side, what = _parts(text)
     maximise = side == "least"
-    margin = 0.0
+    margin, each = 0.0, ""
+    if what not in actions and (by := _EACH.match(what)):
+        what, each = by.groups()
     found = None if what in actions else _MARGIN.match(what)
     if found:
         what, sign, amount = found.groups()
         margin = _number(amount, text) * (1 if (sign == "+") != maximise else -1)
-    return Limit(text, column, maximise, _than(what, actions, text), margin)
+    return Limit(text, column, maximise, _than(what, actions, text), margin, each)
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    parts = _SIDE.split(text.strip())
-    if len(parts) != 3 or not (parts[0] and parts[2]):
+    sides = list(_SIDE.finditer(text.strip()))
+    column, what = (text.strip()[: sides[0].start()], text.strip()[sides[0].end() :]) if sides else ("", "")
+    if len(sides) != 1 or not (column and what):
         raise InputError(f"cannot read --no-worse '{text}': {FORM}")
-    return parts[0], parts[1], parts[2]
+    return column, sides[0][1] or SIDES[sides[0][2]], what
 
 
 def _than(what: str, actions: Sequence[str], text: str) -> float | str | None:
@@ -173,10 +192,11 @@ def _never(asked: Never, played: _Played) -> Kept:
 
 def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
     labels = places("action of the policy", played.names, asked.outcome.actions)
-    own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=played.weight))
-    error = float(asked.outcome.table.std() / np.sqrt(len(labels)))
+    weight = asked.outcome.weight  # 0 outside a group
+    own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=weight))
+    error = float(asked.outcome.table.std() / np.sqrt((weight > 0).sum()))
     sign = 1.0 if asked.outcome.maximise else -1.0
-    other = sign * float(np.average(asked.base(None), weights=played.weight))
+    other = sign * float(np.average(asked.base(None), weights=weight))
     return Kept(
         asked.name,
         f"gives {number(own, error)} by the log, beside {number(other, error)}",

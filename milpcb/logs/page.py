@@ -14,6 +14,7 @@ from milpcb.logs.pareto import front_section
 from milpcb.logs.rashomon import near_section
 from milpcb.logs.rule import parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text, there
+from milpcb.logs.sheet import card_section, colophon, columns_on_sheet
 from milpcb.logs.values import bars, first, worth_lines, worth_table
 from milpcb.logs.what_if import price_section
 from milpcb.offline import State
@@ -40,10 +41,11 @@ SURE = (
 )
 
 
-def page(found: Findings, command: str) -> str:
-    """Return the HTML page, which needs no network; ``command`` makes it again."""
+def page(found: Findings, command: str, digest: str | None = None) -> str:
+    """Return the HTML page, which needs no network; ``command`` makes it again, ``digest`` is that of the log."""
     shown = found.state in (None, State.TARGET)
-    rule = rule_section(found, "The rule" if shown else "What looked best, not supported")
+    heading = "The rule" if shown else "What looked best, not supported"
+    rule = card_section(found, heading) or rule_section(found, heading)
     worth, parts, asked = value_section(found), parts_section(found), asked_section(found)
     others = evidence(found)
     missing = [section for section in others if section.missing]
@@ -61,7 +63,9 @@ def page(found: Findings, command: str) -> str:
         checks=words.checks(found),
         notes=found.source.notes,
         first=[rule, worth] if shown else [worth],
-        rest=there([parts, asked, *last] if shown else [asked, rule, parts, *last]),
+        sheet=[asked, columns_on_sheet(found), *([] if shown else [rule])],
+        colophon=colophon(found, command, digest),
+        rest=there([parts, *last]),
     )
 
 

@@ -1,0 +1,153 @@
+"""The first sheet of the page on a log: what is on it, that it is one page of A4, the card, and limits by group."""
+
+from __future__ import annotations
+
+import html
+import re
+import shutil
+import subprocess
+from datetime import UTC, datetime
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from milpcb.commands.learn import learn
+from milpcb.errors import InputError, UnknownNameError
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+QUICK = ("--action", "message", "--reward", "bought", "--randomised", "--draws", "40", "--resamples", "0")
+LIMITS = ("--at-most", "call=40%", "--never", "call: age > 75", "--parity", "call: region=0.9")
+RULES = {
+    "tree": ("--depth", "2", "--thresholds", "4"),
+    "deep tree": ("--depth", "3", "--thresholds", "2"),
+    "list": ("--policies", "rule_lists", "--max-rules", "3", "--thresholds", "3"),
+    "score": ("--policies", "linear_rules", "--thresholds", "3", "--features", "age", "--features", "region"),
+}
+
+
+def people(effect):
+    """Return a log of 500: calls help the young, by ``effect``; nobody knows why the old buy."""
+    rng, n = np.random.default_rng(0), 500
+    age, calls = rng.integers(18, 81, n), rng.random(n) < 0.5
+    bought = rng.random(n) < np.where(calls == (age <= 45), 0.5 + effect, 0.5 - effect)
+    columns = {"age": age, "visits": rng.integers(0, 9, n), "region": rng.choice(["north", "south"], n)}
+    done = np.where(calls, "call", "letter")
+    return pl.DataFrame({**columns, "message": done, "bought": bought.astype(int), "angry": rng.integers(0, 2, n)})
+
+
+@pytest.fixture
+def learnt(tmp_path, monkeypatch):
+    """Return ``learnt(*options, effect=...)``: the page of a log."""
+    monkeypatch.chdir(tmp_path)
+
+    def ask(*options, effect=0.4):
+        people(effect).write_csv("log.csv")
+        command = ["log.csv", *QUICK, "--leave-out", "angry", "--out", "found", *options]
+        done = CliRunner().invoke(learn, command, catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return (tmp_path / "found/report.html").read_text()
+
+    return ask
+
+
+def sheet_of(page):
+    """Return the words of the first sheet."""
+    body = re.sub(r"<(style|script).*?</\1>", " ", page[: page.index("<main>")], flags=re.DOTALL)
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_sheet_has_all_that_a_board_asks_for(learnt):
+    """Verdict, rule, values, limits, columns with their prices, sensitive ones first, date, digest and command."""
+    found = sheet_of(learnt("--depth", "2", *LIMITS, "--sensitive", "region", "--sensitive", "age"))
+    order = [
+        "Treat people differently",
+        "Recommended",
+        "The rule",
+        "What it is worth",
+        "What you asked for",
+        "'call' for at most 40 % of the rows",
+        "What the rule reads",
+        "It does not read region.",
+        "age sensitive",
+        datetime.now(tz=UTC).strftime("%Y-%m-%d"),
+        "digest",
+    ]
+    places = [*(found.index(words) for words in order), found.rindex("milpcb")]
+    assert places == sorted(places)
+    assert re.search(r"age sensitive [\d.]+ [\d.]+ to [\d.]+", found)
+    assert re.search(r"log of 500 rows, digest [0-9a-f]{32}\.", found)
+
+
+def test_what_is_not_supported_is_on_the_sheet_too(learnt):
+    """Under another verdict the rule stands last, as what looked best."""
+    found = sheet_of(learnt("--depth", "1", effect=0.0))
+    assert "The rule that looked best stands below" in found
+    assert found.index("What the rule reads") < found.index("What looked best, not supported")
+
+
+@pytest.mark.parametrize("limits", [(), LIMITS], ids=["free", "limits"])
+@pytest.mark.parametrize("effect", [0.4, 0.0], ids=["supported", "early"])
+@pytest.mark.parametrize("rule", RULES)
+def test_the_sheet_is_one_page_of_print(learnt, tmp_path, rule, effect, limits):
+    """The annex begins a page of its own: without it there is exactly one."""
+    if CHROMIUM is None:
+        pytest.skip("no chromium is installed (apt install chromium)")
+    page = learnt(*RULES[rule], *limits, "--sensitive", "region", effect=effect)
+    for name, text in (("sheet", re.sub(r"<main>.*</main>", "", page, flags=re.DOTALL)), ("whole", page)):
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+        command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+        command += [f"--print-to-pdf={tmp_path / name}.pdf", (tmp_path / f"{name}.html").as_uri()]
+        subprocess.run(command, capture_output=True, timeout=600, check=True)
+    pages = {
+        name: len(re.findall(rb"/Type /Page\b", (tmp_path / f"{name}.pdf").read_bytes())) for name in ("sheet", "whole")
+    }
+    assert pages["sheet"] == 1
+    assert pages["whole"] > 1
+
+
+def test_a_scoring_rule_is_a_card_with_labels(learnt, tmp_path):
+    """On the page, as a page and as a PDF of its own; whole numbers stay whole."""
+    (tmp_path / "labels.toml").write_text('age = "Age in years"\ncall = "Visit at home"\nregion = "Where"\n')
+    page = learnt(*RULES["score"], "--labels", "labels.toml")
+    card = (tmp_path / "found/card.html").read_text()
+    assert (tmp_path / "found/card.pdf").read_bytes().startswith(b"%PDF")
+    for text in (page, card):
+        assert re.search(r"Age in years: \d+ or less", text)
+        assert "Visit at home" in text
+        assert not re.search(r"Age in years: [^<]*\.", text)
+    assert "score = " not in sheet_of(page)
+    learnt(*RULES["tree"])
+    assert not (tmp_path / "found/card.pdf").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        (("--sensitive", "sex"), UnknownNameError, "column of --sensitive 'sex'"),
+        (("--no-worse", "angry at most today for each sex"), UnknownNameError, "column of --no-worse 'sex'"),
+        (("--no-worse", "angry <= today for each age"), InputError, "more than 20 groups"),
+        (("--no-worse", "angry today"), InputError, "perhaps for each COLUMN"),
+        (("--labels", "none.toml"), InputError, "cannot read --labels none.toml"),
+        (("--labels", "wrong.toml"), UnknownNameError, "'agee' in wrong.toml"),
+        (("--labels", "number.toml"), InputError, "the label of 'age' must be a string, got 3"),
+    ],
+)
+def test_what_names_nothing_is_refused(learnt, tmp_path, options, error, words):
+    """One line names it."""
+    (tmp_path / "wrong.toml").write_text('agee = "Age"\n')
+    (tmp_path / "number.toml").write_text("age = 3\n")
+    with pytest.raises(error) as caught:
+        learnt(*options)
+    assert words.split("'")[0] in str(caught.value)
+
+
+def test_no_group_is_worse_off_beside_a_budget(learnt):
+    """Each group has its line, with a confidence that all of them share, and a number for it alone."""
+    limit = "angry <= today + 0.3 for each region"
+    found = sheet_of(learnt("--depth", "1", "--no-worse", limit, "--at-most", "call=70%"))
+    for name in ("north", "south"):
+        words = f"'angry' where region = {name} no worse than what was done, by more than 0.3, with 97.5 % confidence"
+        assert words in found
+    assert found.count("kept; among all such people, with 97.5 % confidence") == 2
