@@ -101,7 +101,9 @@ NOTED = 1e9  # bytes
 @click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
-@click.option("--sensitive", multiple=True, metavar="COLUMN", help="Say first whether the rule reads it; repeatable.")
+@click.option(
+    "--sensitive", multiple=True, metavar="COLUMN", help="Report first whether the rule reads it; repeatable."
+)
 @click.option(
     "--labels", type=click.Path(path_type=Path), help="TOML file: what a score card calls columns and actions."
 )
@@ -166,7 +168,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         estimator.thresholds = THIN
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
     asked |= {"sensitive": given["sensitive"], "labels": _labels(given["labels"], source)}
-    asked |= {"limits": limits, "restrictions": given["what_if"], "front": given["front"], "near": given["near"]}
+    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     return find(source, estimator, questions, partial(step, err))
 
