@@ -22,7 +22,7 @@ LEAST = 1e-300  # of what is left of a weight
 class FixedShare(Learner):
     """Exponential weights over policies and the time from which they are judged.
 
-    Setting: nothing is assumed, costs are oblivious. Rounds are divided into blocks, ten in each block of the
+    Setting: nothing is assumed, costs are oblivious. Rounds are divided into blocks, five in each block of the
     certificates (milpcb/theory/changes.md). At the start of block k a new *start* receives the share alpha of all
     weight: Exp4 on the costs from then on. Start 0 lives for ever, start k for 4 lowbit(k) blocks, lowbit(k) the
     largest power of 2 that divides k; so some 2 log2(n) are awake, and whenever the world changed, one of about the
@@ -56,7 +56,7 @@ class FixedShare(Learner):
 
     delayed = True
     plays_policies = True
-    parts: ClassVar[int] = 10  # of each block of the certificates
+    parts: ClassVar[int] = 5  # of each block of the certificates
     share: ClassVar[float] = 0.002  # alpha, what a new start gets of all weight
     ahead: ClassVar[float] = 12.0  # C, in units of what a change costs at the rate 1: more of it follows faster
     first: ClassVar[float] = 0.08  # the rate of the first round
