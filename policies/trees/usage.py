@@ -240,12 +240,20 @@ def _nodes(
 
 def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
     """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
-    keys = np.vstack([state, np.rint(weights / GRID)])  # integers below 2^53
-    order = np.lexsort(keys[::-1])
-    new = (np.diff(keys[:, order], axis=1, prepend=-np.inf) != 0.0).any(axis=0)
-    number_of = np.empty(len(state), dtype=np.int64)
-    number_of[order] = np.cumsum(new) - 1
-    return number_of, order[new]
+    number_of, place = state, np.zeros(0, dtype=np.int64)
+    for row in weights:
+        number_of, place = _ranks(number_of * len(row) + _ranks(np.rint(row / GRID))[0])
+    return number_of, place
+
+
+def _ranks(keys: Ints | Floats) -> tuple[Ints, Ints]:
+    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
+    order = np.argsort(keys)
+    new = np.ones(len(keys), bool)
+    new[1:] = np.diff(keys[order]) != 0
+    ranks = np.empty(len(keys), dtype=np.int64)
+    ranks[order] = np.cumsum(new) - 1
+    return ranks, order[new]
 
 
 def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:
