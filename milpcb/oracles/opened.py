@@ -50,27 +50,22 @@ class _Avoiding(Recursion[Place]):
     _forbidden: Bools | None
 
     def value(self, totals: Floats) -> float:
-        """Return the least total, infinite where no policy is left."""
         priced, most = self._priced(totals)
         value = self._asked.value(priced)
         return value if value <= most else np.inf
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
-        """Return the least total and a policy that attains it."""
         return self._minimum(self._asked, totals)
 
     def profile(self, totals: Floats, place: Place) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
         return np.asarray(self.profiles(totals, [place])[0])
 
     def profiles(self, totals: Floats, places: Sequence[Place]) -> Floats:
-        """Return (n, K): the profiles at some places."""
         priced, most = self._priced(totals)
         profiles = self._asked.profiles(priced, places)
         return np.where(profiles <= most, profiles, np.inf)
 
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         if self._forbidden is None:
             return self._asked.log_weights(totals, place, rate)
         scaled = rate * totals

@@ -45,22 +45,18 @@ class _TreesUnder(Recursion[Place]):
         """Return which states hold the context of a place."""
 
     def value(self, totals: Floats) -> float:
-        """Return the least total, infinite where no tree is left."""
         leaf, everywhere = self._leaves(totals)
         return float(self._ask(None, leaf, None)[0]) + everywhere
 
     def profile(self, totals: Floats, place: Place) -> Floats:
-        """Return (K,): the least total of the trees by the action at ``place``."""
         leaf, everywhere = self._leaves(totals)
         return self._ask(None, leaf, self._here(place)) + everywhere
 
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the trees by the action at ``place``."""
         leaf, everywhere = self._leaves(totals)
         return -(self._ask(rate, leaf, self._here(place)) + rate * everywhere)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
         leaf, everywhere = self._leaves(totals)
         least = float(self._ask(None, leaf, None)[0])
         if least == np.inf:
