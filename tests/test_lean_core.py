@@ -140,7 +140,7 @@ def test_a_service_loads_nothing_of_the_extra() -> None:
         f"sys.exit(str({extras.MODULES['studies']} & set(sys.modules)))"
     )
     (done,) = one_by_one("", code)
-    assert done.stderr == "set()\n"
+    assert done.stderr.splitlines()[-1] == "set()"  # a slow machine gets a line of progress before it
 
 
 def test_what_needs_an_extra_says_so(without: dict[str, Ended]) -> None:
