@@ -25,37 +25,20 @@ total is at most the bound succeeds without a query, else the one that the oracl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 
 from milpcb.core.checks import index
 from milpcb.oracles.query import LARGEST_WHOLE
-from milpcb.types import Answer, Floats, FoundPolicy, Ints, Policy
+from milpcb.protocols import ValueOracle
+from milpcb.types import Floats, FoundPolicy, Ints, Policy
 
 MOST_KEPT = 24  # policies whose totals are kept
 FARTHEST = 2**40  # how far ahead a query may look
 NEAREST = 64
 
 Foreseen = Callable[[Ints, int], Floats]
-
-
-class MinimisingOracle(Protocol):
-    """What is asked of an oracle."""
-
-    @property
-    def n_contexts(self) -> int:
-        """Return the number of rows."""
-        ...
-
-    @property
-    def contexts(self) -> Floats:
-        """Return the contexts (m, d)."""
-        ...
-
-    def minimise(self, costs: Floats) -> Answer:
-        """Return bounds on the least total cost and a policy; ``costs`` is (m, K)."""
-        ...
 
 
 class KeptMinimiser:
@@ -81,7 +64,7 @@ class KeptMinimiser:
     """
 
     def __init__(
-        self, oracle: MinimisingOracle, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
+        self, oracle: ValueOracle, costs: Floats, order: Callable[[int], Floats] | None, *, unproved: bool = False
     ) -> None:
         self._oracle, self._order, self._unproved = oracle, order, unproved
         self.number = self.queries = self.ties = self.harms = 0
