@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -79,7 +80,9 @@ class Learner(Certified, ABC):
             check_oracle(oracle)
         self.oracle = oracle
         self.n_actions = whole("n_actions", oracle.n_actions if n_actions is None else n_actions, 2)
-        self.horizon = None if horizon is None else whole("horizon", horizon, 1)
+        asked = inspect.signature(type(self).__init__).parameters.get("horizon")
+        may_be_none = asked is None or asked.default is None
+        self.horizon = None if horizon is None and may_be_none else whole("horizon", horizon, 1)
         self.seed = check_seed(seed)
         self.ledger = Ledger()
         self.ledger.blocks.plan(self.horizon)
