@@ -102,7 +102,10 @@ NOTED = 1e9  # bytes
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
 @click.option(
-    "--sensitive", multiple=True, metavar="COLUMN", help="Report first whether the rule reads it; repeatable."
+    "--sensitive",
+    multiple=True,
+    metavar="COLUMN",
+    help="State on the first sheet whether the rule reads it; repeatable.",
 )
 @click.option(
     "--labels", type=click.Path(path_type=Path), help="TOML file: what a score card calls columns and actions."

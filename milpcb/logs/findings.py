@@ -50,7 +50,7 @@ class Asked:
     front : a second outcome, and which way is better; "" for none
     near : how much less a rule may look worth to do as well as the best; None: it goes by the band
     unit : what outcomes are in, such as "$"; "" for no word
-    sensitive : columns that the first sheet names where the rule reads them
+    sensitive : columns that the first sheet names, read by the rule or not
     labels : what a score card calls columns and actions, pairs of their names and these words
     model_rows : of one pass, to how many rows of the sample the models of the method "dr" are fitted
     """

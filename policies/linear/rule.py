@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.core.decimals import written
-from milpcb.data.columns import Number
+from milpcb.data.columns import Number, Reached
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.types import Floats
 from policies.exports import Decision, Reaches, Term, chain_of
@@ -175,9 +175,12 @@ def _finding(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -
     column, weight, steps = rule.names.column(i), rule.weights[i], rule.steps[i]
     heading = labels.get(column.name, column.name)
     if not isinstance(column, Number):  # a condition, which is 1 where it holds
-        words = rule.names.test(i, ">", 0.5)
+        words, other = rule.names.test(i, ">", 0.5), "not so"
+        if isinstance(column, Reached):
+            below, words = _ranges([ceil(column.cut) if whole else column.cut], whole)
+            other = f"{below} or missing"
         yes, no = (weight * (value if steps is None else sum(cut <= value for cut in steps)) for value in (1, 0))
-        lines = [(f"{heading}: {words}", yes), (f"{heading}: not so", no)]
+        lines = [(f"{heading}: {words}", yes), (f"{heading}: {other}", no)]
         return Finding(heading, tuple(line for line in lines if line[1]))
     if steps is None and rule.names.field(i).kind == "boolean":
         return Finding(heading, ((f"{heading}: yes", weight),))

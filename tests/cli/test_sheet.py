@@ -108,13 +108,14 @@ def test_the_sheet_is_one_page_of_print(learnt, tmp_path, rule, effect, limits):
 
 
 def test_a_scoring_rule_is_a_card_with_labels(learnt, tmp_path):
-    """On the page, as a page and as a PDF of its own; labels of what the rule does not read do no harm."""
+    """On the page, as a page and as a PDF of its own: integers where the column has only these."""
     (tmp_path / "labels.toml").write_text('age = "Age in years"\ncall = "Visit at home"\nregion = "Where"\n')
     page = learnt(*RULES["score"], "--labels", "labels.toml")
     card = (tmp_path / "found/card.html").read_text()
     assert (tmp_path / "found/card.pdf").read_bytes().startswith(b"%PDF")
     for text in (page, card):
-        assert re.search(r"Age in years: age &gt;= \d+", text)
+        assert re.search(r"Age in years: \d+ or (more|less)", text)
+        assert not re.search(r"Age in years: [^<]*\.", text)
         assert "Visit at home" in text
     assert "score = " not in sheet_of(page)
     learnt(*RULES["tree"])
