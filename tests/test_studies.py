@@ -1,4 +1,4 @@
-"""The studies of scripts/reproduce, and the scripts that compare plays: what they compute, on little data."""
+"""The studies of scripts/reproduce: what they compute, on little data."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ def script(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> M
 
 
 gaps = pytest.mark.parametrize("script", ["reproduce/gaps.py"], indirect=True)
-same_play = pytest.mark.parametrize("script", ["checks/same_play.py"], indirect=True)
 
 
 def curves(**over: list[float]) -> pl.DataFrame:
@@ -77,29 +76,3 @@ def test_the_gaps_study_is_50_seeds_everywhere():
     gallery = {cell.environment.label for cell in build_study(read_config(SCRIPTS / "reproduce/gallery.toml")).cells}
     assert environments == gallery | {"mirror"}
     assert len(cells) == len(environments) * len(learners) * SEEDS == 9 * 13 * 50
-
-
-@same_play
-@pytest.mark.parametrize("noise", ["columns", "contexts"])
-def test_whole_noise_leads_to_the_same_play(noise, script):
-    """Over the search and over HiGHS, every number of every round is the same."""
-    found = script.compare(noise, "whole", 40)
-    assert (found.numbers, found.play, found.played) == (None, None, 40)
-    assert found.costs[0] == found.costs[1] > 0
-
-
-@same_play
-def test_a_difference_is_found(script, monkeypatch):
-    """A last bit of the bound that differs from round 7 on is found, and a play that differs ends the comparison."""
-    real = script.play
-
-    def other(kind, *arguments):
-        for t, each in enumerate(real("search", *arguments), 1):
-            if kind == "search" or t < 7:
-                yield each
-            else:
-                yield each._replace(bound=each.bound * (1 + 2**-52), q=each.q[::-1] if t == 20 else each.q)
-
-    monkeypatch.setattr(script, "play", other)
-    found = script.compare("columns", "whole", 40)
-    assert (found.numbers, found.play, found.played) == (7, 20, 20)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from contextlib import nullcontext
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -25,18 +22,9 @@ from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.hashing import row_order
 from milpcb.offline.overlap import column_tests, completed, counted, expected_rows, in_parts, parts_without
 from milpcb.offline.reference import _lottery
+from tests.stress.test_no_overlap import _limited, _recommended
 
 N = 1200
-
-
-@pytest.fixture(scope="module")
-def script():
-    """Return the module of scripts/checks/no_overlap.py."""
-    path = Path(__file__).parents[2] / "scripts/checks/no_overlap.py"
-    spec = importlib.util.spec_from_file_location("no_overlap", path)
-    module = sys.modules["no_overlap"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def south(seed=3, n=N):
@@ -290,19 +278,11 @@ def test_further_splits_follow_from_what_rows_hold():
     assert np.array_equal(order[row_order([column[order] for column in values])], row_order(values))
 
 
-def test_drawn_logs_without_overlap(script):
-    """Nothing is recommended or claimed where no row stands, in memory and in one pass, in logs of every kind."""
-    for number in (0, 3, 4, 8, 9, 17):
-        method, given = script.METHODS[number % 4], script.GIVEN[number // 4 % 3]
-        assert script.in_memory(number, method, given, 20) == []
-        assert script.in_one_pass(number, method, given) == []
-
-
-def test_limits_on_rare_harm_are_not_said_to_be_kept(script):
+def test_limits_on_rare_harm_are_not_said_to_be_kept():
     """Of seven events, as many under both actions, nothing is recommended, and the page says why."""
-    found, _ = script._limited(1, 20, rare=True)
+    found, _ = _limited(1, 20, rare=True)
     assert found.state == State.EARLY
-    assert script._recommended(found, np.zeros(1000))[0] == "nothing"
+    assert _recommended(found, np.zeros(1000))[0] == "nothing"
     assert found.asked[0].verdict == "not known; too few events of this outcome in the log for any confidence"
     assert any(text.startswith("Of 'harmed': ") for text in words.checks(found))
 
@@ -314,13 +294,6 @@ def test_harm_that_never_occurred_is_not_shown_to_keep_within_a_limit():
     guard = no_worse_than("0", outcome=second, margin=0.1, draws=20)
     assert not guard.enough_events
     assert not guard.kept_by(replace(best_reference(second), lottery=np.array([[0.0, 1.0]])))
-
-
-def test_what_is_recommended_under_a_limit_keeps_it(script):
-    """Of usual harm: the rule where it is shown, or treating all alike where that is shown to keep the limit."""
-    for number in range(3):
-        found, harm = script._limited(number, 20, rare=False)
-        assert script._recommended(found, harm)[1] <= 1e-12
 
 
 def test_a_lottery_keeps_a_limit_by_the_ends_of_its_actions():

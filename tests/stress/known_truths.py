@@ -16,3 +16,8 @@ def least(share: float, runs: int) -> float:
 def most(share: float, runs: int) -> float:
     """Return the share that so many runs show at most, where it is ``share``."""
     return 1 - least(1 - share, runs)
+
+
+def rare(share: float, runs: int) -> float:
+    """Return the share that so many runs show at most of what has at most that chance; of few runs none."""
+    return most(share, runs) if runs >= 100 else 0.0

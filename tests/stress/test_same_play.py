@@ -79,3 +79,19 @@ def test_search_and_solver_play_alike(noise: Any, law: str, runs: int, record_pr
     found = compare(noise, law, runs)
     record_property("figure", str(found))
     assert law == "laplace" or found.numbers is None
+
+
+def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A last bit of the bound that differs from round 7 on is found, and a play that differs ends the comparison."""
+    real = play
+
+    def other(kind: str, *arguments: Any) -> Iterator[Round]:
+        for t, each in enumerate(real("search", *arguments), 1):
+            if kind == "search" or t < 7:
+                yield each
+            else:
+                yield each._replace(bound=each.bound * (1 + 2**-52), q=each.q[::-1] if t == 20 else each.q)
+
+    monkeypatch.setitem(globals(), "play", other)
+    found = compare("columns", "whole", 40)
+    assert (found.numbers, found.play, found.played) == (7, 20, 20)

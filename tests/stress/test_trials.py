@@ -1,29 +1,21 @@
 """How often trials end with a policy that they should not end with, after how many rows, and whether as planned.
 
-    python scripts/checks/trials.py [false] [rows] [plan] [--trials 1000] [--workers 1]
-
 *false*: trials that are looked at whenever rows have grown by a tenth, K = 3, trees of depth 2 on 8 yes/no features;
 the best tree is better than everything else by exactly eps. Actions are drawn evenly; or mostly the leader's of the
 rows before, with a floor that falls; or evenly, where the opposite of the truth is expected. *rows*: planted trees on
 12 features, beside confidence sequences for each value, with the same estimates and union. *plan*: whether
-``milpcb plan`` is right about its power, by 500 trials of as many rows as it asks for.
-
-Prints what was counted, and ends with 1 where more than 5 % of trials end wrongly by two standard errors, or power is
-off by more than three points and two standard errors.
+``milpcb plan`` is right about its power, by fresh trials of as many rows as it asks for.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from collections.abc import Iterator
+from functools import cache
 from math import log, sqrt
-from time import process_time
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb import open_oracle
 from milpcb.environments.planted import Planted
@@ -31,6 +23,7 @@ from milpcb.offline.planning import Design, SimulatedTrial, plan
 from milpcb.offline.trial import INSIDE, Refutation, TrialRows
 from milpcb.rng import child
 from policies import DecisionTrees
+from tests.stress.known_truths import rare
 
 K, WRONG, EPS = 3, 0.05, 0.1
 FINE = tuple(2.0**-step for step in range(1, 12))  # stakes on single values, where small ones are best
@@ -88,15 +81,14 @@ def ends_wrongly(kind: str, seed: int) -> tuple[bool, float]:
     return False, np.inf
 
 
-def check_false(trials: int, each: Callable[..., Any]) -> bool:
-    """Print the share of false endings of each kind; return whether all are within their limit."""
-    good = True
-    for kind in KINDS:
-        found = list(each(partial(ends_wrongly, kind), range(trials)))
-        wrong, rows = sum(bad for bad, _ in found), np.array([n for _, n in found])
-        print(f"{kind:9s} {wrong} of {trials} end wrongly; median end after {np.median(rows):,.0f} rows", flush=True)
-        good &= wrong <= WRONG * trials + 2 * sqrt(trials * WRONG * (1 - WRONG))
-    return good
+@pytest.mark.cases(3)
+@pytest.mark.parametrize("kind", KINDS)
+def test_trials_seldom_end_wrongly(kind: str, runs: int, record_property: Any) -> None:
+    """At most 5 of 100, by two standard errors."""
+    found = [ends_wrongly(kind, seed) for seed in range(runs)]
+    wrong, rows = np.mean([bad for bad, _ in found]), np.median([n for _, n in found])
+    record_property("figure", f"{wrong:.1%} end wrongly; median end after {rows:,.0f} rows")
+    assert wrong <= rare(WRONG, runs)
 
 
 # ------------------------------------------------------------------- rows, beside value by value
@@ -123,13 +115,20 @@ def by_value(oracle: Any, rows: TrialRows, eps: float) -> bool:
     return bool(above < 1 and least >= enough)
 
 
-def rows_needed(eps: float, seed: int) -> tuple[float, float]:
+@pytest.mark.cases(1)
+@pytest.mark.parametrize(("eps", "highest"), [(0.05, 5_000), (0.02, 9_000)])
+def test_planted_trials_end_early(eps: float, highest: int, runs: int, record_property: Any) -> None:
+    """Beside value by value, which is asked where there are several runs."""
+    found = np.array([rows_needed(eps, seed, beside=runs > 1) for seed in range(runs)])
+    record_property("figure", f"differences {found[:, 0]}, value by value {found[:, 1]}")
+    assert found[:, 0].max() <= highest
+
+
+def rows_needed(eps: float, seed: int, *, beside: bool) -> tuple[float, float]:
     """Return after how many rows a planted trial ends, by differences and value by value; inf beyond 400 000."""
     oracle, contexts = opened(12)
-    stream = Planted(n_actions=K, n_contexts=200, n_features=12).open(
-        DecisionTrees(K, depth=2, thresholds=[[0.5]] * 12), 10, seed
-    )
-    right = stream.planted[0].predict(contexts)
+    trees = DecisionTrees(K, depth=2, thresholds=[[0.5]] * 12)
+    right = Planted(n_actions=K, n_contexts=200, n_features=12).open(trees, 10, seed).planted[0].predict(contexts)
     rng = child(seed, "trials", "rows")
     n = 400_000
     x, action = rng.integers(len(contexts), size=n), rng.integers(K, size=n)
@@ -137,22 +136,11 @@ def rows_needed(eps: float, seed: int) -> tuple[float, float]:
     even = np.full(n, 1 / K)
     rows = TrialRows.of(x, action, cost, even, even, K)
     ours = (n for n in looks(800, n, 1.05) if Refutation(oracle, oracle.log_size, rows.first(n), 0.95).refutes(eps))
-    theirs = (n for n in looks(2000, n, 1.1) if by_value(oracle, rows.first(n), eps))
+    theirs = (n for n in looks(2000, n, 1.1) if beside and by_value(oracle, rows.first(n), eps))
     return next(ours, np.inf), next(theirs, np.inf)
 
 
-def check_rows(each: Callable[..., Any]) -> bool:
-    """Print after how many rows planted trials end."""
-    good = True
-    for eps, most in ((0.05, 5000), (0.02, 9000)):
-        start = process_time()
-        ours, theirs = np.array(list(each(partial(rows_needed, eps), range(5)))).T
-        print(f"eps = {eps}: differences {ours}, value by value {theirs} ({process_time() - start:.0f} s)", flush=True)
-        good &= bool((ours <= most).all())
-    return good
-
-
-# ------------------------------------------------------------------- what is planned
+# ------------------------------------------------------------------- planned power
 
 
 def could_end(design: Design, n: int, eps: float, seed: int) -> bool:
@@ -161,36 +149,15 @@ def could_end(design: Design, n: int, eps: float, seed: int) -> bool:
     return SimulatedTrial(trees, design, 0.95, child(seed, "trials", "plan")).ends(n, eps)
 
 
-def check_plan(each: Callable[..., Any], simulated: int = 1000, fresh: int = 500) -> bool:
-    """Print the power that trials of as many rows as planned have."""
-    good = True
-    for effect, share, eps in CASES:
-        design = Design(12, 2, effect, share)
-        trees = DecisionTrees(2, depth=2, thresholds=[[0.5]] * 12)
-        planned = plan(trees, design, eps, trials=simulated)
-        n = int(planned.needed(0.8))
-        found = sum(each(partial(could_end, design, n, eps), range(fresh))) / fresh
-        print(f"effect {effect}, share {share}, eps {eps}: {n} rows planned, power then {found:.1%}", flush=True)
-        good &= abs(found - 0.8) <= 0.03 + 2 * sqrt(0.16 / fresh + 0.16 / simulated)
-    return good
-
-
-def main() -> int:
-    """Run the parts that are asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=["false", "rows", "plan"])
-    parser.add_argument("--trials", type=int, default=1000)
-    parser.add_argument("--workers", type=int, default=1)
-    asked = parser.parse_args()
-    with ProcessPoolExecutor(asked.workers) as pool:
-        each: Callable[..., Any] = pool.map if asked.workers > 1 else map
-        parts = {
-            "false": lambda: check_false(asked.trials, each),
-            "rows": lambda: check_rows(each),
-            "plan": lambda: check_plan(each),
-        }
-        return 1 - min(parts[part]() for part in asked.parts)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(15)
+@pytest.mark.parametrize(("effect", "share", "eps"), CASES)
+def test_trials_have_the_power_that_is_planned(
+    effect: float, share: float, eps: float, runs: int, record_property: Any
+) -> None:
+    """Within three points and two standard errors, by as many fresh trials of the rows that are planned."""
+    design = Design(12, 2, effect, share)
+    planned = plan(DecisionTrees(2, depth=2, thresholds=[[0.5]] * 12), design, eps, trials=2 * runs)
+    n = int(planned.needed(0.8))
+    found = np.mean([could_end(design, n, eps, seed) for seed in range(runs)])
+    record_property("figure", f"{n} rows planned, power then {found:.1%}")
+    assert abs(found - 0.8) <= 0.03 + 2 * sqrt(0.16 / runs + 0.16 / (2 * runs))

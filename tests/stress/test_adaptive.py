@@ -1,30 +1,27 @@
 """How often intervals hold on logs of learners, for the one policy that was found on other rows.
 
-    python scripts/checks/adaptive.py [--logs 500] [--rounds 1000] [--workers 1] [exp4] [epsilon_greedy]
-
 Each log is played on four kinds of people, K = 2, by trees of depth 2, where the actions differ not at all, by little,
-or by much. The policy is the best tree by the first half of the log, and is evaluated on the second. Prints in what
-share of logs an interval of 95 % holds: today's, on inverse propensity scores and on self-normalised ones, and
-"adaptive", and how wide that is beside the latter, by medians; ends with 1 where "adaptive" holds in fewer than 93 % or
-more than 97 %.
+or by much. The policy is the best tree by the first half of the log, and is evaluated on the second. Reported is in
+what share of logs an interval of 95 % holds: today's, on inverse propensity scores and on self-normalised ones, and
+"adaptive", and how wide that is beside the latter, by medians.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 
 from milpcb import open_oracle
 from milpcb.learners import EpsilonGreedy, Exp4
 from milpcb.offline import evaluate, read_log, scores
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
+from tests.stress.known_truths import least, most
 
+ROUNDS = 1_000
 PEOPLE = np.array([[i & 1, i >> 1] for i in range(4)], dtype=float)
 TREES = DecisionTrees(2, depth=2, thresholds=[[0.5], [0.5]])
 MEANS = {
@@ -62,29 +59,14 @@ def held(learner: str, means: str, rounds: int, seed: int) -> list[float]:
     return [*(float(each.lower <= worth <= each.upper) for each in found), *(e.upper - e.lower for e in found[1:])]
 
 
-def main() -> int:
-    """Print a line for each learner and each difference of actions."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("learners", nargs="*", default=list(LEARNERS))
-    parser.add_argument("--logs", type=int, default=500)
-    parser.add_argument("--rounds", type=int, default=1_000)
-    parser.add_argument("--workers", type=int, default=1)
-    asked, good = parser.parse_args(), True
-    print("learner          actions differ   ips    snips  adaptive  width, snips = 1")
-    with ProcessPoolExecutor(asked.workers) as pool:
-        for learner in asked.learners:
-            for means in MEANS:
-                one = partial(held, learner, means, asked.rounds)
-                table = np.array(list((pool.map if asked.workers > 1 else map)(one, range(asked.logs))))
-                ips, snips, adaptive = table[:, :3].mean(axis=0)
-                usual, width = np.median(table[:, 3:], axis=0)
-                good &= bool(0.93 <= adaptive <= 0.97)
-                print(
-                    f"{learner:16s} {means:15s} {ips:6.1%} {snips:6.1%} {adaptive:8.1%} {width / usual:9.2f}",
-                    flush=True,
-                )
-    return 0 if good else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("means", MEANS)
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_adaptive_intervals_hold(learner: str, means: str, runs: int, record_property: Any) -> None:
+    """In 95 of 100 logs, by two standard errors on either side."""
+    table = np.array([held(learner, means, ROUNDS, seed) for seed in range(runs)])
+    ips, snips, adaptive = table[:, :3].mean(axis=0)
+    usual, width = np.median(table[:, 3:], axis=0)
+    line = f"ips {ips:.1%}, snips {snips:.1%}, adaptive {adaptive:.1%}, {width / usual:.2f} times as wide as snips"
+    record_property("figure", line)
+    assert least(0.95, runs) <= adaptive <= most(0.95, runs)

@@ -1,35 +1,33 @@
-"""How often what a run states of policies in turn is wrong, and how often a change of the world is proved.
-
-    python scripts/checks/changes.py [learner ...] [--world KIND] [--runs 1000] [--rounds 1000] [--workers 2]
+"""How often the statements of a run on policies in turn are wrong, and how often a change of the world is proved.
 
 In the worlds "no change", "one change", "four changes" and "ten changes" another tree is right in each part; in
 "drifting" the right tree fades into another one; in "reacting" the action that was likeliest on this context when it
 was last shown costs most. Costs are 0 or 1; trees of depth 1 on 6 yes/no features, 3 actions.
 
 Five times in each run certificates and proof are asked for and compared with the truth: the total of each sequence's
-best, by the same recursion on the true costs. Prints in how many runs any certificate, for 1 to 6 policies in turn, was
-ever below regret, how often a change was proved at the end, or proved and wrong, and the certificates at the end; ends
-with 1 where a statement is wrong more often than one minus the confidence by two standard errors.
+best, by the same recursion on the true costs. Reported is in how many runs any certificate, for 1 to 6 policies in
+turn, was ever below regret, how often a change was proved at the end, or proved and wrong, and the certificates at the
+end.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 
 from milpcb import open_oracle
 from milpcb.blocks import Changes, least_in_turn
 from milpcb.learners import EpsilonGreedy, Exp4, FixedShare, Uniform
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees
+from tests.stress.known_truths import rare
 
 K, FEATURES, CONTEXTS, LOOKS, MOST = 3, 6, 64, 5, 5
+ROUNDS, CONFIDENCE = 1_000, 0.95
 GOOD, BAD = 0.2, 0.6  # chances of a cost
 CHANGES = {"no change": 0, "one change": 1, "four changes": 4, "ten changes": 10, "drifting": 1, "reacting": 0}
 LEARNERS: dict[str, Callable[[Any, int], Any]] = {
@@ -120,35 +118,14 @@ def is_wrong(found: Changes, best: Any) -> bool:
     return bool(best[0] < found.proof.single or best[found.proof.changes] > found.proof.in_turn)
 
 
-def main() -> int:
-    """Play all runs, print a line for each learner and world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("learners", nargs="*", metavar="learner", help=f"of {', '.join(LEARNERS)}; all by default")
-    parser.add_argument("--world", action="append", choices=CHANGES, help="of this kind only; may be repeated")
-    parser.add_argument("--workers", type=int, help="processes; as many as there are cores by default")
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--confidence", type=float, default=0.95)
-    arguments = parser.parse_args()
-    unknown = set(arguments.learners) - set(LEARNERS)
-    if unknown:
-        parser.error(f"no learner '{min(unknown)}'; there are {', '.join(LEARNERS)}")
-    delta, failed = 1 - arguments.confidence, False
-    most = delta + 2 * np.sqrt(delta * (1 - delta) / arguments.runs)
-    print(f"{'learner':23s} {'world':13s} {'above':>6s} {'proved':>7s} {'wrong':>6s}   certificates, 0, 1, ... changes")
-    with ProcessPoolExecutor(arguments.workers) as pool:
-        for name in arguments.learners or LEARNERS:
-            for kind in arguments.world or CHANGES:
-                play = partial(run, name, kind, arguments.rounds, arguments.confidence)
-                found = list(pool.map(play, range(arguments.runs), chunksize=2))
-                above, proved, wrong = (sum(getattr(each, what) for each in found) for what in Outcome._fields[:3])
-                bad = bool(max(above, wrong) > most * arguments.runs)
-                failed |= bad
-                means = " ".join(f"{mean:7.0f}" for mean in np.mean([each.certificates for each in found], axis=0))
-                line = f"{name:23s} {kind:13s} {above:6d} {proved:7d} {wrong:6d}   {means}"
-                print(line + "   TOO OFTEN" * bad, flush=True)
-    return int(failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.cases(1)
+@pytest.mark.parametrize("kind", CHANGES)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_statements_on_policies_in_turn_are_true(name: str, kind: str, runs: int, record_property: Any) -> None:
+    """In 95 of 100 runs, by two standard errors, for all numbers of policies at once, and of proofs of a change."""
+    found = [run(name, kind, ROUNDS, CONFIDENCE, seed) for seed in range(runs)]
+    above, proved, wrong = (np.mean([getattr(each, what) for each in found]) for what in Outcome._fields[:3])
+    means = " ".join(f"{mean:.0f}" for mean in np.mean([each.certificates for each in found], axis=0))
+    line = f"above in {above:.1%}, a change proved in {proved:.1%}, wrongly in {wrong:.1%}; certificates {means}"
+    record_property("figure", line)
+    assert max(above, wrong) <= rare(1 - CONFIDENCE, runs)

@@ -1,33 +1,22 @@
-"""What is recommended and claimed where a log has no rows of an action, and where it has, on logs whose truth is known.
+"""What is recommended and claimed where a log has no rows of an action, and where it has, on logs of known truth.
 
-    python scripts/checks/no_overlap.py [gaps] [overlap] [limits] [--sets 400] [--draws 60]
-        [--save FILE] [--like FILE] [--splits 5]
-
-gaps : in a part of the population, which one test cuts off or two, some action was never done. Propensities are given
-    for all actions, or of what was done, or estimated; by every method, in memory and in one pass. Neither the rule nor
-    the way to treat all alike plays the action there, and giving it to everybody has no value and no interval.
-overlap : every action has a fair chance everywhere. Intervals of the rule that was found, and of a fixed policy, hold
-    in 94 % of the logs or more; ``--save`` writes the verdicts, ``--like`` counts those that differ from such a
-    file; with ``--splits 1`` they are by one split of the rows, as they were before the median of five.
-limits : a second outcome must be no worse than under "wait", where harm is rare and where it is usual. Whatever is
-    recommended keeps the limit in truth in 95 % of the logs.
-
-Prints all counts; ends with 1 where a promise is broken.
+Gaps: in a part of the population, which one test cuts off or two, some action was never done. Propensities are given
+for all actions, or of what was done, or estimated; by every method, in memory and in one pass. Neither the rule nor the
+way to treat all alike plays the action there, and giving it to everybody has no value and no interval. Overlap: every
+action has a fair chance everywhere. Limits: a second outcome must be no worse than under "wait", where harm is rare and
+where it is usual.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import warnings
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs import words
@@ -35,13 +24,13 @@ from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.in_memory import find
 from milpcb.logs.limits import limit_of
 from milpcb.logs.source import Columns, make_source
-from milpcb.offline import State, cross_fitting, evaluate, inference, read_log, scores
+from milpcb.offline import State, evaluate, inference, read_log, scores
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
 from policies import DecisionTrees
+from tests.stress.known_truths import least
 
-HOLDS = 0.95
-COVERS = 0.94
+DRAWS = 60
 BETWEEN = 1 / 16  # of the rows: between two cut points of a pass no rule can tell rows apart
 METHODS = ("ips", "snips", "dr", "dm")
 GIVEN = ("all", "own", "none")
@@ -114,18 +103,13 @@ def _drawn(rng: np.random.Generator, region: Any, age: Floats, score: Floats, ga
 # ------------------------------------------------------------------- where there are no rows
 
 
-def gaps(sets: int, draws: int, files: argparse.Namespace) -> int:
-    """Print what was recommended or claimed where no row stands; return in how many logs something was."""
-    del files
-    broken: dict[str, int] = {}
-    for number in range(sets):
+@pytest.mark.cases(8)
+@pytest.mark.filterwarnings("ignore")  # of the logs, which are as they are
+def test_nothing_is_claimed_where_no_row_stands(numbers: range) -> None:
+    """In memory and in one pass, by every method, with propensities of all kinds."""
+    for number in numbers:
         method, given = METHODS[number % 4], GIVEN[number // 4 % 3]
-        for what in {*in_memory(number, method, given, draws), *in_one_pass(number, method, given)}:
-            broken[f"{method}, {given}: {what}"] = broken.get(f"{method}, {given}: {what}", 0) + 1
-    print(f"{sets} logs without overlap")
-    for what, count in sorted(broken.items()):
-        print(f"    {count} times {what}")
-    return sum(broken.values())
+        assert [*in_memory(number, method, given, DRAWS), *in_one_pass(number, method, given)] == [], number
 
 
 def in_memory(number: int, method: str, given: str, draws: int) -> list[str]:
@@ -178,52 +162,40 @@ def _played(log: Drawn, labels: Ints, most: float = 0.0) -> bool:
 # ------------------------------------------------------------------- where there are rows
 
 
-def overlap(sets: int, draws: int, files: argparse.Namespace) -> int:
-    """Print how often intervals hold, and how many verdicts differ from those of a file; return what is broken."""
-    states, covered, names = [], np.zeros(2), ("of the rule, by the band", "of a fixed policy")
-    for number in range(sets):
+@pytest.mark.cases(5)
+@pytest.mark.filterwarnings("ignore")
+def test_intervals_hold_where_rows_stand(runs: int, record_property: Any) -> None:
+    """Of the rule, by the band, and of a fixed policy."""
+    states, covered = Counter[str](), np.zeros(2)
+    for number in range(runs):
         log, method = log_with(number), METHODS[number % 3]
         given = log.propensity(GIVEN[number // 3 % 3])
         table = np.column_stack([log.frame["region"] == "south", log.frame["age"], log.frame["score"]])
         found = scores(read_log(table, log.action, reward=log.outcome, propensity=given), method, seed=number)
-        claims = inference(DecisionTrees(len(log.names), depth=2, thresholds=7), table, found, draws=draws, seed=number)
-        states.append(str(claims.state))
+        claims = inference(DecisionTrees(len(log.names), depth=2, thresholds=7), table, found, draws=DRAWS, seed=number)
+        states[str(claims.state)] += 1
         fixed = (table[:, 0] == 0).astype(np.int64)
-        value = evaluate(found, fixed).value
-        rows = np.arange(len(fixed))
+        value, rows = evaluate(found, fixed).value, np.arange(len(fixed))
         for i, (ends, labels) in enumerate(((claims.value, claims.policy.predict(table)), (value, fixed))):
             covered[i] += ends.lower <= log.truth[rows, labels].mean() <= ends.upper
-    print(f"{sets} logs with overlap: { ({state: states.count(state) for state in sorted(set(states))}) }")
-    for name, count in zip(names, covered.tolist(), strict=True):
-        print(f"    {count / sets:.1%} of 95 % intervals {name} hold")
-    differ = 0
-    if files.save:
-        Path(files.save).write_text(json.dumps(states))
-    if files.like:
-        before = json.loads(Path(files.like).read_text())
-        differ = sum(one != other for one, other in zip(states, before, strict=True))
-        print(f"    {differ} verdicts differ from those of {files.like}")
-    return differ + int((covered < COVERS * sets).sum())
+    record_property("figure", f"{dict(states)}; intervals of the rule, of a fixed policy: {covered / runs}")
+    assert (covered / runs >= least(0.95, runs)).all()
 
 
 # ------------------------------------------------------------------- limits on a second outcome
 
 
-def limits(sets: int, draws: int, files: argparse.Namespace) -> int:
-    """Print how often what is recommended keeps a limit in truth; return how many promises are broken."""
-    del files
-    broken = 0
-    for rare in (True, False):
-        kept: dict[str, list[bool]] = {}
-        for number in range(sets):
-            found, harm = _limited(number, draws, rare=rare)
-            what, more = _recommended(found, harm)
-            kept.setdefault(what, []).append(more <= 1e-12)
-        every = [each for listed in kept.values() for each in listed]
-        shown = ", ".join(f"{what} {sum(listed)} of {len(listed)}" for what, listed in sorted(kept.items()))
-        print(f"{'rare' if rare else 'usual'} harm: what is recommended keeps the limit: {shown}", flush=True)
-        broken += sum(every) < HOLDS * len(every)
-    return broken
+@pytest.mark.cases(3)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rare", [True, False], ids=["rare", "usual"])
+def test_recommendations_keep_the_limit(rare: bool, runs: int, record_property: Any) -> None:
+    """In truth, in 95 of 100 logs."""
+    kept: dict[str, list[bool]] = {}
+    for number in range(runs):
+        recommended, more = _recommended(*_limited(number, DRAWS, rare=rare))
+        kept.setdefault(recommended, []).append(more <= 1e-12)
+    record_property("figure", ", ".join(f"{what} {sum(each)} of {len(each)}" for what, each in sorted(kept.items())))
+    assert sum(map(sum, kept.values())) >= least(0.95, runs) * runs
 
 
 def _limited(number: int, draws: int, *, rare: bool) -> tuple[Findings, Floats]:
@@ -251,27 +223,3 @@ def _recommended(found: Findings, harm: Floats) -> tuple[str, float]:
     if not words.advice(found).startswith("Recommended"):
         return "nothing", 0.0
     return "treating all alike", float(found.reference.played(np.column_stack([harm, 0 * harm])).mean())
-
-
-PARTS = {"gaps": gaps, "overlap": overlap, "limits": limits}
-
-
-def main() -> int:
-    """Run the parts that are named, or all."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", default=[], choices=[[], *PARTS], help="all where none is named")
-    parser.add_argument("--sets", type=int, default=400, help="logs of each kind")
-    parser.add_argument("--draws", type=int, default=60, help="resamples of each log")
-    parser.add_argument("--save", help="file for the verdicts of overlap")
-    parser.add_argument("--like", help="file of verdicts to compare with")
-    parser.add_argument("--splits", type=int, default=cross_fitting.SPLITS, help="near p = 0.05; 1 as there once was")
-    given = parser.parse_args()
-    cross_fitting.SPLITS = given.splits
-    warnings.simplefilter("ignore")  # of the logs, which are as they are
-    broken = sum(PARTS[part](given.sets, given.draws, given) for part in given.parts or PARTS)
-    print("all promises are kept" if not broken else f"{broken} broken")
-    return 1 if broken else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
