@@ -61,6 +61,7 @@ class Learner(Certified, ABC):
     delayed: ClassVar[bool] = False
     plays_policies: ClassVar[bool] = False
     hides_law: ClassVar[bool] = False
+    oracle: Any  # a ValueOracle; None for learners that have none
     n_actions: int
     horizon: int | None
     seed: int

@@ -41,10 +41,11 @@ def main() -> None:
             began = time.monotonic()
             running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             _, status, used = os.wait4(running.pid, 0)
+            running.returncode = os.waitstatus_to_exitcode(status)
             print(
                 f"{share * ROWS:,} rows x 10 columns: {used.ru_utime + used.ru_stime:.1f} s of processor, "
                 f"{time.monotonic() - began:.1f} s of the clock, {used.ru_maxrss / 1e6:.2f} GB at most, "
-                f"exit code {os.waitstatus_to_exitcode(status)}"
+                f"exit code {running.returncode}"
             )
 
 

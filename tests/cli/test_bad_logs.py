@@ -249,7 +249,7 @@ def test_only_a_folder_of_its_own_is_written(run, tmp_path):
     assert run("learn", "log.csv", *TRIAL, *WRITTEN, "--policies", "linear_rules", "--features", "age")[0] == 0
     index = (tmp_path / "found/learned.json").read_text()
     assert {path.name for path in (tmp_path / "found").iterdir()} == {
-        *("learned.json", "card.html"),
+        *("learned.json", "card.html", "card.pdf"),
         *(name for name in before if f'"{name}"' in index),
     }
 

@@ -403,7 +403,7 @@ def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
 def test_the_last_point_and_the_leader_are_one_question(tiny, tmp_path, monkeypatch):
     """A play asks for one certificate a point of its curve, and for none after that."""
     asked, certify = [], Uniform.certify
-    monkeypatch.setattr("milpcb.protocols.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
+    monkeypatch.setattr("milpcb.learners.Learner.certify", lambda *ask: asked.append(1) or certify(*ask))
     record = compute(cell_of(tiny), tmp_path, 1e9).record
     assert len(asked) == len(record["rounds"])
     assert record["leader"]
