@@ -357,7 +357,8 @@ def _coin_row(verdict: CoinVerdict) -> Row:
 
 
 def _slack_row(verdict: SlackVerdict) -> Row:
-    return [verdict.name, *(f"{slack + 0.0:.4f}" for slack in verdict.slacks)], verdict.passes
+    texts = (f"{slack + 0.0:.4f}" if abs(slack) < 1e6 else f"{slack:.1e}" for slack in verdict.slacks)
+    return [verdict.name, *texts], verdict.passes
 
 
 def _confident_row(verdict: ConfidentVerdict | InTurnVerdict | PathVerdict | PromiseVerdict | TrialVerdict) -> Row:

@@ -95,10 +95,22 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     done = verify()
     assert (done.exit_code, done.exception, done.stderr) == (0, None, "")
     lines = [line.split() for line in done.stdout.splitlines()]
-    heads = (["run"], ["one", "draw"], ["learner"], ["with", "confidence"], ["policies"], ["with", "a"], ["trial"])
+    names = (
+        "run",
+        "one draw",
+        "learner",
+        "with confidence",
+        "policies",
+        "late costs",
+        "on paths",
+        "with a",
+        "guard",
+        "trial",
+    )
+    heads = [name.split() for name in names]
     starts = [next(i for i, line in enumerate(lines) if line[: len(head)] == head) for head in heads]
     ends = [0, *starts, len(lines)]
-    for (start, end), rejected in zip(pairwise(ends), (15, 9, 2, 3, 2, 2, 2, 3), strict=True):
+    for (start, end), rejected in zip(pairwise(ends), (15, 9, 2, 3, 2, 2, 2, 4, 2, 2, 3), strict=True):
         table = lines[start:end]
         verdicts = [line[-1] for line in table if line and line[-1] in {"pass", "REJECT"}]
         assert len(verdicts) > rejected
