@@ -80,13 +80,14 @@ def figure(graph: nx.DiGraph) -> Figure:
 
 
 def _add_legend(drawn: Figure, graph: nx.DiGraph) -> None:
-    """Write below a drawing which colour is which action, where there are several."""
+    """Write below a drawing which colour is which action, where there are several and no two share one."""
     from matplotlib.patches import Patch
 
     actions = dict(sorted(graph.graph.get("actions", {}).items()))
-    if not 1 < len(actions) <= len(LEAF_COLOURS):
+    colours = [_colour(action) for action in actions]
+    if len(actions) < 2 or len(set(colours)) < len(colours):
         return
-    patches = [Patch(facecolor=LEAF_COLOURS[action], edgecolor="0.3") for action in actions]
+    patches = [Patch(facecolor=colour, edgecolor="0.3") for colour in colours]
     names = [fill(name, WIDEST) for name in actions.values()]
     columns = max(1, int(drawn.get_figwidth() / (max(map(_widest, names)) * LETTER * FONT / 72 + 0.6)))
     lines = sum(max(name.count("\n") + 1 for name in names[i : i + columns]) for i in range(0, len(names), columns))
@@ -96,6 +97,10 @@ def _add_legend(drawn: Figure, graph: nx.DiGraph) -> None:
     style: dict[str, Any] = {"loc": "lower center", "fontsize": FONT, "frameon": False, "borderpad": 0.2}
     for text in drawn.legend(patches, names, ncols=min(columns, len(names)), **style).get_texts():
         text.set_parse_math(False)
+
+
+def _colour(action: int) -> str:
+    return LEAF_COLOURS[action % len(LEAF_COLOURS)]
 
 
 def _widest(text: str) -> int:
@@ -140,7 +145,7 @@ def _draw(tree: _Layout, axes: Any) -> None:
         style: dict[str, Any] = {"ha": "center", "va": "center", "parse_math": False, "color": "0.35", "bbox": pale}
         axes.text(x0 + share * (x1 - x0), y0 + share * (y1 - y0), answer, fontsize=SMALLER * font, zorder=2, **style)
     for node, data in tree.graph.nodes(data=True):
-        colour = LEAF_COLOURS[data["action"] % len(LEAF_COLOURS)] if "action" in data else "#FFFFFF"
+        colour = _colour(data["action"]) if "action" in data else "#FFFFFF"
         box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
         style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style, "color": ink(colour)}
         axes.text(*tree.place[node], tree.label[node], fontsize=font, zorder=3, **style)
