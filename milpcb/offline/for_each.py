@@ -7,14 +7,13 @@ from functools import partial
 from math import ceil
 from typing import Any
 
-import numpy as np
-
+from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.offline.guarded import NoWorseThan, no_worse_than
 from milpcb.offline.scores import Scores
 
-MISSING = (None, np.nan)
 MOST_GROUPS = 20  # of a limit that is kept in each
 
 
@@ -37,7 +36,7 @@ def no_worse_for_each(
 
     Parameters
     ----------
-    groups : (n,) the group of each row, such as a column of names; None is a group too, "missing"
+    groups : (n,) the group of each row, such as a column of names, read as any column is; missing ones are a group
     by : what messages call the column of groups
     than, outcome, confidence, margin, draws, seed, what : see ``no_worse_than``
 
@@ -46,21 +45,18 @@ def no_worse_for_each(
     InputError, where there are more than 20 groups, and what ``no_worse_than`` raises
 
     """
-    labels = ["missing" if label in MISSING else str(label) for label in groups]
-    names = sorted(set(labels))
+    labels = list(groups)
     if len(labels) != len(outcome.table):
         raise InputError(f"groups must be one for each of the {len(outcome.table)} rows, got {len(labels)}")
-    if len(names) > MOST_GROUPS:
-        raise InputError(f"'{by}' has {len(names):,} different values, more than {MOST_GROUPS} groups; name another")
-    sure = 1 - (1 - check_confidence(confidence)) / len(names)
+    found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
+    if len(found) > MOST_GROUPS:
+        raise InputError(f"'{by}' has {len(found):,} different values, more than {MOST_GROUPS} groups; name another")
+    sure = 1 - (1 - check_confidence(confidence)) / len(found)
     of_group = partial(no_worse_than, than, confidence=sure, margin=margin, seed=seed)
     enough = max(draws, ceil(sure / (1 - sure) - ROUNDING))
-    column = np.array(labels)
     return [
         of_group(
-            outcome=replace(outcome, weight=outcome.weight * (column == name)),
-            draws=enough,
-            what=f"{what} where {by} = {name}",
+            outcome=replace(outcome, weight=outcome.weight * here), draws=enough, what=f"{what} where {by} = {name}"
         )
-        for name in names
+        for name, here in found.items()
     ]

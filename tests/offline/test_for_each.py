@@ -69,8 +69,11 @@ def test_what_is_no_group_is_refused(trial):
         no_worse_for_each(None, trial[0]["age"], outcome=outcome)
     with pytest.raises(InputError, match="one for each of the 1200 rows, got 2"):
         no_worse_for_each(None, ["a", "b"], outcome=outcome)
-    labels = ["a", None, *["a"] * 1198]
-    assert [limit.what for limit in no_worse_for_each(None, labels, outcome=outcome)] == [
-        "a second outcome where group = a",
-        "a second outcome where group = missing",
-    ]
+    with pytest.raises(InputError, match="values of several kinds"):
+        no_worse_for_each(None, [1, "1"] * 600, outcome=outcome)
+    for value, missing, shown in (("a", None, "a"), (1.0, float("nan"), "1")):
+        labels = [value, missing, *[value] * 1197, None]
+        assert [limit.what for limit in no_worse_for_each(None, labels, outcome=outcome)] == [
+            f"a second outcome where group = {shown}",
+            "a second outcome where group = missing",
+        ]
