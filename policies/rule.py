@@ -25,6 +25,7 @@ from policies.exports import Decision, cut_points, parts_of, python_source, sql_
 from policies.leaves import LeafSummary
 from policies.names import Names
 from policies.sound import check_sound
+from policies.ways import ways_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -179,6 +180,10 @@ class Rule(ABC):
         if tuple(part["action"] for part in found) != self.leaf_actions:
             raise InputError(f"the parts of a {type(self).__name__} have no single description each; take to_sql")
         return found
+
+    def ways(self) -> dict[int, tuple[str, ...]]:
+        """Return for each part the tests on the way to it, in words; those that a later one implies are left out."""
+        return ways_of(self.graph())
 
     @property
     def schema(self) -> Schema:

@@ -103,7 +103,7 @@ def test_where_a_decision_finds_its_bandit(tmp_path: Path) -> None:
 
 
 def test_the_rule_in_force_and_classes_without_parts() -> None:
-    """The rule by which a decision was made, not that of today; linear rules have no path, and changes all the same."""
+    """The rule by which a decision was made, not that of today; linear rules have the test of their score, and changes."""
     grid = [[i, j] for i in range(5) for j in range(5)]
     bandit = milpcb.Bandit(
         DecisionTrees(2, 1, thresholds=[[0, 1, 2, 3], [0, 1, 2, 3]]),
@@ -128,6 +128,7 @@ def test_the_rule_in_force_and_classes_without_parts() -> None:
         linear.learn(made, cost=float((grid[i % 25][0] > grid[i % 25][1]) == (made.action == 0)))
     why = linear.act([1, 2]).why()
     rule = linear.policy()
+    assert [test.split()[0] for test in why.path] == ["score"]
     assert why.nearest is not None
     moved = {rule.predict(np.array([[i, 2.0] for i in range(5)])).tolist()[i] for i in range(5)}
     assert (len(moved) > 1) == ("x0" in {change.feature for change in why.changes})

@@ -12,7 +12,6 @@ import numpy as np
 from milpcb.bandit.contexts import ContextReader
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, in_words, name_in_words
-from milpcb.errors import InputError
 
 MOST_VALUES = 200  # of a feature that are tried where neither class nor rule has cut points of it
 
@@ -39,7 +38,7 @@ class Why:
     by : "rule"; "majority", where another action had more than half of the chance, as the learner weighs many policies;
         "exploration", where it had less; "baseline", which decided alone; "no choice", where nothing else was there
     rule : the action of the rule
-    path : the conditions of the rule that hold here, in words; () where it has none that can be written one by one
+    path : the tests on the way to the part of the rule that holds here, in words; () for a policy of another kind
     changes : the least change of each feature that would alter the rule's action, the nearest first
     rivals : by other action, how much more the best policy that plays it here has cost in all, by estimates
     chance : how much of that is within chance: the standard error of the best policy's total
@@ -115,44 +114,11 @@ def explained(
     found = (_change(policy, reader, names, context.features, i, played, known) for i in range(len(context.features)))
     changes = tuple(sorted((change for change in found if change), key=lambda change: change.steps))
     more = {names[a]: float(v) for a, v in enumerate(rivals) if a != played and np.isfinite(v)}
-    path, shown = _path(policy, reader, context.numbers), reader.show(policy)
+    shown = reader.show(policy)
+    path: tuple[str, ...] = ()
+    if hasattr(shown, "ways"):
+        path = shown.ways().get(int(policy.apply(np.array(context.numbers, dtype=float))[0]), ())
     return Why(decision.action, decision.probability, by, names[played], path, changes, more, chance, shown)
-
-
-def _path(policy: Any, reader: ContextReader, numbers: Any) -> tuple[str, ...]:
-    """Return the conditions of the part that a context is in; () for a policy whose parts are not described."""
-    try:
-        parts, leaf = reader.show(policy).parts(), int(policy.apply(np.array(numbers, dtype=float))[0])
-    except (AttributeError, InputError):
-        return ()
-    return tuple(map(_stated, parts[leaf]["when"]))
-
-
-def _stated(condition: Mapping[str, Any]) -> str:
-    """Return one condition of policies.exports.parts in words."""
-    if "not" in condition:
-        return f"not ({_stated(condition['not'])})"
-    for word, joint in (("all", " and "), ("any", " or ")):
-        if word in condition:
-            return f"({joint.join(map(_stated, condition[word]))})"
-    if "sum" in condition:
-        return f"{' + '.join(map(_term, condition['sum'])).replace('+ -', '- ')} >= {written(condition['at_least'])}"
-    name = name_in_words(condition["column"])
-    if "sign" in condition:
-        missing = {True: " (or missing)", False: " (not missing)", None: ""}[condition.get("missing")]
-        return f"{name} {condition['sign']} {written(condition['cut'])}{missing}"
-    word = "in" if "in" in condition else "not_in"
-    values = ", ".join(map(in_words, condition[word]))
-    return f"{name} {word.replace('_', ' ')} {{{values}}}"
-
-
-def _term(term: Mapping[str, Any]) -> str:
-    name = name_in_words(term["column"])
-    if term.get("steps"):
-        name = f"(cuts of {name} reached)"
-    elif "in" in term or "not_in" in term:
-        name = f"[{_stated({key: term[key] for key in ('column', 'in', 'not_in') if key in term})}]"
-    return {1: name, -1: f"-{name}"}.get(term["weight"], f"{written(term['weight'])} {name}")
 
 
 def _change(

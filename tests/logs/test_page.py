@@ -11,13 +11,14 @@ import pytest
 
 from milpcb.core.decimals import THIN
 from milpcb.logs.amounts import Unit
-from milpcb.logs.rule import DrawnPart, in_words, who
+from milpcb.logs.rule import DrawnPart, who
 from milpcb.logs.sections import rule_text
 from milpcb.logs.values import Worth, bars, first
 from milpcb.logs.words import chance
 from policies.names import Names
 from policies.thresholds.rule import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split
+from policies.ways import in_words
 
 TREE = DecisionTree(
     Split(0, 45.0, Leaf(1), Split(1, 0.5, Leaf(0), Leaf(2))),
