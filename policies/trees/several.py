@@ -47,12 +47,14 @@ class SeveralTrees(SeveralTotals):
         """Add the cost of an action at a place to all tables."""
         self.totals[place[:, action]] += amount
         if self._rate >= 0:
-            sum_up_cost(self._rate, self._p, _paths(place), action, self.totals, self._sums, self._terms, self._room)
+            kept = self.totals, self._sums, self._terms, self._room
+            sum_up_cost(self._rate, self._p, self._n_actions, _paths(place), action, *kept)
 
     def action_weights(self, place: Ints, rate: float) -> Floats:
         """Return the Exp4 distribution (J, K) of each table at a place."""
         if rate != self._rate:
-            sum_up(rate, self._p, self._paths, 2 * self._p, self.totals, self._sums, self._terms, self._room)
+            kept = self.totals, self._sums, self._terms, self._room
+            sum_up(rate, self._p, self._n_actions, self._paths, 2 * self._p, *kept)
             self._rate = rate
         weigh_own(self._p, _paths(place), self._n_actions, self._sums, self._terms, self._room, self._weights)
         return np.asarray((self._weights / self._weights.sum(axis=0)).T)
@@ -71,14 +73,22 @@ def _paths(place: Ints) -> Ints:
 
 @compiled(NO_NAN)
 def sum_up(
-    rate: float, p: int, paths: Array, stride: int, totals: Array, sums: Array, terms: Array, room: Array
+    rate: float,
+    p: int,
+    n_actions: int,
+    paths: Array,
+    stride: int,
+    totals: Array,
+    sums: Array,
+    terms: Array,
+    room: Array,
 ) -> None:
     """Fill ``terms`` (n, J) and ``sums`` (2, nodes, J) of some ``paths`` to leaves, and of all nodes on them.
 
     ``totals`` (n, J) are those of the leaves (path, action) in J tables. Of ``paths``, each ``stride``, one after the
     other, have the same parent, and so on upwards. Working space: room (2, max(p^depth, K) J).
     """
-    first, n_actions = _first_leaf(p, sums, totals)
+    first = sums.shape[1] - len(totals) // n_actions
     for path in paths:
         _leaf(rate, path * n_actions, n_actions, totals, sums[:, first + path], terms, room)
     _nodes(p, first, paths, stride, sums)
@@ -86,10 +96,18 @@ def sum_up(
 
 @compiled(NO_NAN)
 def sum_up_cost(
-    rate: float, p: int, paths: Array, action: int, totals: Array, sums: Array, terms: Array, room: Array
+    rate: float,
+    p: int,
+    n_actions: int,
+    paths: Array,
+    action: int,
+    totals: Array,
+    sums: Array,
+    terms: Array,
+    room: Array,
 ) -> None:
     """Do what ``sum_up`` does for the ``paths`` (p^depth,) of a context, where only totals of one action have risen."""
-    first, n_actions = _first_leaf(p, sums, totals)
+    first = sums.shape[1] - len(totals) // n_actions
     n_tables = totals.shape[1]
     for i in range(len(paths)):
         term = paths[i] * n_actions + action
@@ -141,16 +159,6 @@ def weigh_own(p: int, paths: Array, n_actions: int, sums: Array, terms: Array, r
         for a in range(n_actions):
             for j in range(n_tables):
                 into[a, j] += room[1, j] * terms[paths[i] * n_actions + a, j]
-
-
-@compiled(NO_NAN)
-def _first_leaf(p: int, sums: Array, totals: Array) -> tuple[int, int]:
-    """Return the number of the first leaf among the nodes, and that of actions."""
-    size, first = 1, 0
-    while first + size < sums.shape[1]:
-        first += size
-        size *= 2 * p
-    return first, len(totals) // size
 
 
 @compiled(NO_NAN)
