@@ -158,7 +158,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options of tests/stress, which may be given from any folder."""
     group = parser.getgroup("milpcb")
     group.addoption("--stress", type=int, default=0, metavar="N", help="cases that each check of tests/stress draws")
-    group.addoption("--first", type=int, default=0, metavar="N", help="number of the first of these cases")
+    group.addoption("--first", type=int, default=0, metavar="N", help="number of the first, of cases taken one by one")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

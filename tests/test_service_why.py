@@ -103,7 +103,7 @@ def test_where_a_decision_finds_its_bandit(tmp_path: Path) -> None:
 
 
 def test_the_rule_in_force_and_classes_without_parts() -> None:
-    """The rule by which a decision was made, not that of today; linear rules have the test of their score, and changes."""
+    """The rule by which it was made, not that of today; linear rules have the test of their score, and changes."""
     grid = [[i, j] for i in range(5) for j in range(5)]
     bandit = milpcb.Bandit(
         DecisionTrees(2, 1, thresholds=[[0, 1, 2, 3], [0, 1, 2, 3]]),

@@ -1,8 +1,8 @@
 """How many cases a check draws: a few in every run of the tests, as many as ``--stress N`` says otherwise.
 
 A test whose argument is ``numbers`` gets ranges of the numbers of cases, so that all cores share them; a test whose
-argument is ``runs`` gets how many there are in all, as it looks at rates. The mark ``cases`` has the number that every
-run of the tests draws. What ``record_property("figure", line)`` was told is printed at the end.
+argument is ``runs`` gets how many there are in all, from number 0 on, as it looks at rates. The mark ``cases`` has the
+number that every run of the tests draws. Lines given to ``record_property("figure", line)`` are printed at the end.
 """
 
 from __future__ import annotations
