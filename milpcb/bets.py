@@ -83,7 +83,7 @@ class Floor:
 
 
 class RunningMean:
-    """What the mean of the expectations of numbers in [0, 1] lies within, at all times simultaneously.
+    """Confidence sequence for the mean of the expectations of numbers in [0, 1], valid at all times simultaneously.
 
     Number X_s has the expectation m_s given the past, whatever that depends on. With a guess g_s of X_s from the past
     and psi(lambda) = -log(1 - lambda) - lambda, the product of exp(lambda (X_s - m_s) - psi(lambda) (X_s - g_s)^2) is a

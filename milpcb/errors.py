@@ -81,7 +81,7 @@ class InfeasibleError(MilpcbError):
 
 
 class LogWarning(UserWarning):
-    """What a log shows that takes from what follows from it."""
+    """Warning about a property of a log that weakens conclusions from it."""
 
 
 class RunError(MilpcbError):

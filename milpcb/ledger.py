@@ -18,7 +18,7 @@ OWN = 3  # sums of a cell that are no stake's
 
 
 class Certificate(NamedTuple):
-    """What one minimisation proves about the rounds so far.
+    """Bound on the regret of the rounds so far, proved by one minimisation.
 
     ``value`` is a random number whose mean bounds mean regret (see ``Ledger``), ``error`` its standard error (NaN where
     no policy was found), ``policy`` the one of least total estimate, None where none was found in time.
@@ -30,7 +30,7 @@ class Certificate(NamedTuple):
 
 
 class Minimiser(Protocol):
-    """What the certificate asks of an oracle."""
+    """Interface of an oracle that certificates minimise with."""
 
     n_contexts: int
     n_actions: int

@@ -41,7 +41,7 @@ class Policy(Protocol):
 
 
 class ReadablePolicy(Policy, Protocol):
-    """What the policies of all classes in ``milpcb.policies`` can do; policies.rule.Rule explains each method."""
+    """Interface of the policies of all classes in ``milpcb.policies``; policies.rule.Rule explains each method."""
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
@@ -110,7 +110,7 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What a solver holds about one program and one objective, both in the program's own units.
+    """Answer of a solver about one program and one objective, both in the program's own units.
 
     ``objective`` belongs to the incumbent (``inf`` without one), ``bound`` is a proved lower bound,
     ``x`` (n_columns,) is the incumbent, or None when there is none or when it was not asked for.

@@ -39,7 +39,7 @@ class Names:
 
     @property
     def schema(self) -> Schema:
-        """What the columns of tables are: where nothing else is known, numbers that are never missing."""
+        """Kinds of the columns of tables: where nothing else is known, numbers that are never missing."""
         return Schema(self.fields) if self.fields else Schema.of_numbers(self.features)
 
     def on(self, contexts: Any, n_actions: int) -> tuple[Names, Floats]:

@@ -187,7 +187,7 @@ class Rule(ABC):
 
     @property
     def schema(self) -> Schema:
-        """What each column of the tables that the rule reads is: ``print`` it; see milpcb.data.schema."""
+        """Kind of each column of the tables that the rule reads: ``print`` it; see milpcb.data.schema."""
         return self.names.schema
 
     def with_columns(self, schema: Schema, columns: Sequence[Column], actions: Sequence[str] = ()) -> Self:

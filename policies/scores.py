@@ -43,7 +43,7 @@ class ScoreRule(Rule):
     @property
     @abstractmethod
     def _formula(self) -> list[str]:
-        """What the score is, in lines."""
+        """Formula of the score, in lines."""
 
     def _points(self, contexts: Floats) -> Floats:
         """Return what the weights multiply, (n, d)."""

@@ -60,12 +60,12 @@ class CobaLearner:
 
     @property
     def params(self) -> dict[str, Any]:
-        """What coba writes into its table of learners."""
+        """Entry of coba's table of learners."""
         return {"family": f"milpcb {self._name}", "policies": str(self._policies), **self._settings, **self._options}
 
     @cached_property
     def bandit(self) -> Bandit:
-        """What plays, made when first asked: coba pickles and copies learners before that, and plays the copies."""
+        """Learner at play, made when first asked: coba pickles learners before that, and plays copies."""
         return self._made()
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:

@@ -34,7 +34,7 @@ makers: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the bandit of t
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do for one context, and all that is needed to learn its cost, even after a crash.
+    """Action for one context, with all that is needed to learn its cost, even after a crash.
 
     Plain data: ``to_json`` and ``from_json`` keep it anywhere. Change nothing in it: ``seal`` shows that.
 

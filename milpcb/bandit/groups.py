@@ -24,7 +24,7 @@ class MeanWithin(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """What is known of the decisions of one group, with a confidence that is for all groups together.
+    """Costs, rates and certificate of one group of decisions, with a confidence that is for all groups together.
 
     Attributes
     ----------

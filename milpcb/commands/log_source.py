@@ -1,4 +1,4 @@
-"""What ``milpcb learn`` and ``milpcb evaluate`` know of a log: a file and its columns, or a play of a run."""
+"""Sources of ``milpcb learn`` and ``milpcb evaluate``: a file and its columns, or a play of a run."""
 
 from __future__ import annotations
 

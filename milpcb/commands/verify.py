@@ -49,7 +49,7 @@ _VerdictT = TypeVar("_VerdictT")
 
 
 class _Named(Protocol):
-    """What is judged, with the name that progress shows."""
+    """Subject of a verdict, with the name that progress shows."""
 
     @property
     def name(self) -> str: ...

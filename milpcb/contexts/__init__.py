@@ -1,4 +1,4 @@
-"""What a learner knows of future contexts, one model a file."""
+"""Models of future contexts, one a file."""
 
 from milpcb.contexts.empirical import Empirical
 from milpcb.contexts.finite_pool import FinitePool

@@ -1,4 +1,4 @@
-"""What every part uses and no user imports: checks, files, what untrusted files may cause, compiled functions.
+"""Foundations that no user imports: checks, files, limits on untrusted files, compiled functions.
 
 Read text, contrast, decimals, checks, gate, files, extras, surroundings, kernels, long_search, marks.
 """

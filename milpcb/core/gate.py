@@ -35,7 +35,7 @@ _registered_only: ContextVar[str] = ContextVar("registered_only", default="")
 
 @dataclass(frozen=True)
 class Name:
-    """What a string names: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
+    """Target of a string: ``module:A.B``, whose code is not milpcb's, or a registered name, whose ``module`` is ""."""
 
     text: str
     module: str = ""

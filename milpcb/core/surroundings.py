@@ -1,4 +1,4 @@
-"""What the current folder may set of the libraries that milpcb starts: nothing, as it may be anybody's.
+"""Isolation of the libraries that milpcb starts from the current folder, which may be anybody's.
 
 Libraries look there for their settings, Python for code, and a cache of machine code is code. Each such way is closed
 here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own at first.

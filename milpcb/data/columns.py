@@ -67,7 +67,7 @@ class Number:
 
     @property
     def title(self) -> str:
-        """What printed rules call the number."""
+        """Name of the number in printed rules."""
         name = name_in_words(self.name)
         return name if self.missing is None else f"{name} (missing counts as {written(self.missing)})"
 
@@ -97,7 +97,7 @@ class Membership:
 
     @property
     def title(self) -> str:
-        """What printed rules call the number: a condition in brackets, which is 1 where it holds and 0 elsewhere."""
+        """Name of the number in printed rules: a condition in brackets, which is 1 where it holds and 0 elsewhere."""
         return f"[{self.words(holds=self.inside == 1)}]"
 
     def read(self, values: Values) -> Floats:
@@ -133,7 +133,7 @@ class Reached:
 
     @property
     def title(self) -> str:
-        """What printed rules call the number, see Membership."""
+        """Name of the number in printed rules, see Membership."""
         return f"[{self.words(holds=True)}]"
 
     def read(self, values: Values) -> Floats:

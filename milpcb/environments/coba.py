@@ -75,7 +75,7 @@ class Coba:
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """What coba calls the actions, where these are strings."""
+        """Names of the actions in coba, where these are strings."""
         actions = _actions(self._read(1, 0)[0])
         return tuple(map(str, actions)) if all(isinstance(action, str) for action in actions) else ()
 

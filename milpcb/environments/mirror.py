@@ -21,7 +21,7 @@ from milpcb.types import Floats, Ints
 
 
 class _Copy(Protocol):
-    """What is asked of a learner here."""
+    """Interface of a learner here."""
 
     def act(self, row: int) -> Floats: ...
 

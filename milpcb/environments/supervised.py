@@ -54,12 +54,12 @@ class Supervised:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """What the data set calls its features."""
+        """Names of the features in the data set."""
         return _load(self.data).feature_names
 
     @property
     def action_names(self) -> tuple[str, ...]:
-        """What the data set calls its labels."""
+        """Names of the labels in the data set."""
         return _load(self.data).action_names
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:

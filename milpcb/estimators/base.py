@@ -39,7 +39,7 @@ from milpcb.types import Answer, Floats, Ints, Stop
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What a fit searched: a policy class, what it reads of each row (n, d), side constraints, and kind of oracle."""
+    """Problem of a fit: a policy class, the numbers of each row (n, d), side constraints, and kind of oracle."""
 
     policies: PolicyClass
     contexts: Floats

@@ -1,4 +1,4 @@
-"""What estimators are given: features, validated as scikit-learn does; tables of costs, labels, and weights."""
+"""Inputs of estimators: features, validated as scikit-learn does; tables of costs, labels, and weights."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct value
 
 @dataclass(frozen=True)
 class Layout:
-    """What of each row is counted where.
+    """Places where the parts of each row are counted.
 
     Attributes
     ----------

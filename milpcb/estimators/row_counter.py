@@ -1,4 +1,4 @@
-"""What a pass adds up of each row of a log."""
+"""Sums of a pass over the rows of a log."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Conservative(Learner):
 
     @property
     def floor(self) -> float:
-        """What the baseline would have paid in the rounds so far, at least, with the confidence."""
+        """Lower confidence bound on the cost of the baseline in the rounds so far."""
         return self._floor.value
 
     @property

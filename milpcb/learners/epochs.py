@@ -15,7 +15,7 @@ from milpcb.types import Floats
 
 
 class EpochLearner(Learner):
-    """What ILOVETOCONBANDITS and RandomizedUCB share: epochs that end after rounds 2, 4, 8, ...
+    """Base of ILOVETOCONBANDITS and RandomizedUCB: epochs that end after rounds 2, 4, 8, ...
 
     At the end of an epoch (OP) is solved on all rounds so far, from the Q of the epoch before (warm start), and the
     weight that Q lacks to 1 goes to the policy with the best estimate. In between, ``act`` reads a table. The oracle is

@@ -1,4 +1,4 @@
-"""What changes from round to round, as plain data and back: attributes by name, each by the kind of its value."""
+"""State of a learner as plain data and back: attributes by name, each by the kind of its value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What learners for i.i.d. rounds share: importance-weighted costs, and the best policy on them so far."""
+"""Base of learners for i.i.d. rounds: importance-weighted costs, and the best policy on them so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runtime passes to learners, and the oracle capabilities that they may require, by name."""
+"""Arguments that the runtime passes to learners, and the oracle capabilities that they may require, by name."""
 
 from __future__ import annotations
 

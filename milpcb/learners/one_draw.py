@@ -38,7 +38,7 @@ class CurrentRule(NamedTuple):
 
 
 class FutureLaw(NamedTuple):
-    """What a future is drawn from; all rounds after the first carry noise with the relaxation's rate."""
+    """Law of a future; all rounds after the first carry noise with the relaxation's rate."""
 
     pool: ContextModel
     relaxation: Relaxation
@@ -48,7 +48,7 @@ class FutureLaw(NamedTuple):
 
 
 class Future:
-    """What is left of one draw, and the cheapest policy on past estimates plus that.
+    """Remainder of one draw, and the cheapest policy on past estimates plus that.
 
     Totals are in units of the relaxation, times ``parts``: 1, but more where it matters whether the cheapest policy has
     equals. There each row is allowed one part of harm, so that a proof excludes them.

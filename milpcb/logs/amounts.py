@@ -36,7 +36,7 @@ class Unit:
 
     @property
     def words(self) -> str:
-        """What amounts are of, such as "of 100 with 'bought' = 1"."""
+        """Reference of amounts, such as "of 100 with 'bought' = 1"."""
         if self.binary:
             return f"of 100 with '{self.name}' = 1"
         return f"mean '{self.name}'{self.sign and f' in {self.sign}'}"

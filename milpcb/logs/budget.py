@@ -31,7 +31,7 @@ BAND = 0.18  # opacity
 
 @dataclass(frozen=True)
 class BudgetValue:
-    """What learning gives where at most ``share`` (0..1) of the rows get the action.
+    """Result of learning where at most ``share`` (0..1) of the rows get the action.
 
     Attributes
     ----------

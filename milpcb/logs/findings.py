@@ -1,4 +1,4 @@
-"""What was found in a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
+"""Findings from a log: the best policy, its value, what can be claimed of it, its stability, and its budget."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Asked:
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """What holds of the rule after the search, and of all rules of its class.
+    """Claims about the rule after the search, and about all rules of its class.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Claims:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What came out; after one pass what needs the rows again is None, or ().
+    """Results of an analysis; after one pass those that need the rows again are None, or ().
 
     Attributes
     ----------

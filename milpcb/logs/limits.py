@@ -132,7 +132,7 @@ class Kept:
 
 @dataclass(frozen=True)
 class _Played:
-    """What is played in some rows: names (n,), the columns of the rows, and their weight (n,)."""
+    """Actions played in some rows: names (n,), the columns of the rows, and their weight (n,)."""
 
     names: Values
     values: Mapping[str, Values]

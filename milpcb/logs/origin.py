@@ -1,4 +1,4 @@
-"""What policy.json keeps of the log that it was learnt from, and how another log is read by it."""
+"""Origin of a policy in policy.json: the log that it was learnt from, and how another log is read by it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ORIGIN = "learnt_from"  # the key of policy.json under which it stands
 
 @dataclass(frozen=True)
 class Origin:
-    """What a policy was learnt from.
+    """Log and settings that a policy was learnt from.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a policy is worth, from a log: scores, the values of fixed policies, and what holds after a search."""
+"""Worth of a policy, from a log: scores, the values of fixed policies, and what holds after a search."""
 
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics

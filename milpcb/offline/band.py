@@ -80,7 +80,7 @@ class InTwo:
 
 @dataclass(frozen=True)
 class Claim:
-    """What is claimed of a gain over the reference, in the unit of the outcome; positive is better.
+    """Claim about a gain over the reference, in the unit of the outcome; positive is better.
 
     ``gain`` is estimated, the true gain is from ``lower`` to ``upper``, and ``p_value`` belongs to "no policy of the
     class is better than the best allowed way that does not look at people".
@@ -94,7 +94,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What holds for all policies of a class at once.
+    """Claims about all policies of a class at once.
 
     claim : on the gain of the policy chosen
     value : ends of its value, in the unit and sign of the outcome

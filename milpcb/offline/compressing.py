@@ -26,7 +26,7 @@ FAR = 1e-6  # of the size of outcomes: where all differences are less, sums of s
 
 @dataclass(frozen=True, eq=False)
 class _Summed:
-    """What the two kinds of sums have in common.
+    """Common base of the two kinds of sums.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a policy is worth: values with intervals, of a policy fixed beforehand and of a procedure that learns one."""
+"""Worth of a policy: values with intervals, of a policy fixed beforehand and of a procedure that learns one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Procedure = Callable[[Scores, Ints], Any]
 
 @dataclass(frozen=True)
 class LeafValue:
-    """What one part of a policy is worth.
+    """Worth of one part of a policy.
 
     ``part`` is its number, ``action`` and ``name`` are what is played there, ``share`` (0..1) its share of the rows,
     ``value`` the mean outcome there, ``gain`` how much better its action is there than what the reference plays.
@@ -44,7 +44,7 @@ class LeafValue:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a policy is worth. What no rows of the log show is NaN with an interval of NaN, see milpcb.offline.overlap.
+    """Worth of a policy. A value that no rows show is NaN with an interval of NaN, see milpcb.offline.overlap.
 
     Attributes
     ----------

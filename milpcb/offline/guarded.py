@@ -166,7 +166,7 @@ class NoWorseThan:
 
     @property
     def name(self) -> str:
-        """What it asks, in words."""
+        """Limit in words."""
         by = f", by more than {self.margin:g}" if self.margin else ""
         return f"{self.what} no worse than {self._other}{by}, with {100 * self.confidence:.10g} % confidence"
 

@@ -1,4 +1,4 @@
-"""What can be claimed of a policy that was chosen because it looked best."""
+"""Claims about a policy that was chosen because it looked best."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SMALL = 0.1  # standard deviations of the outcome: a gain that is called small w
 
 @dataclass(frozen=True, eq=False)
 class Inference:
-    """What holds of the best policy of a class, after the search for it.
+    """Claims about the best policy of a class, after the search for it.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ SAME_WAY = 0.5  # the greatest gain of the class is above the median of its nois
 
 
 class State(StrEnum):
-    """What follows from a log for treating people differently.
+    """Conclusion from a log on treating people differently.
 
     ``TARGET``: that some policy gives more than the best allowed way that does not look at people is shown by policies
     learnt on other rows (their p-value is at most 1 - level), *and* the band over all policies points the same way

@@ -227,7 +227,7 @@ class Reference:
 
     @property
     def name(self) -> str:
-        """What it is in words, to be read after "than"."""
+        """Description in words, to be read after "than"."""
         if self.constant is not None:
             return f"always '{self.constant}'"
         if self.allowed_first:

@@ -44,7 +44,7 @@ MODELLED = ("dr", "dm")
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What each action would have given in each row, in the unit and sign of the log; a policy's value is the mean.
+    """Estimated outcome of each action in each row, in the unit and sign of the log; a policy's value is the mean.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What adds up over the rows of a log, so that one pass of constant memory is enough for a log of any size.
+"""Sums over the rows of a log, so that one pass of constant memory is enough for a log of any size.
 
 A policy that is put together of tests of at most ``order`` columns at a time needs of the rows no more than their sums
 by every set of so many columns and every combination of their bins, the *cells*: two columns for trees of depth 2. With

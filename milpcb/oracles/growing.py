@@ -142,7 +142,7 @@ class GrowingOracle:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """What the opened oracle can be asked; a list of labelings would not stay one, so there is none."""
+        """Kinds of query that the opened oracle answers; a list of labelings would not stay one, so there is none."""
         return self._oracle().capabilities - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
 
     @property

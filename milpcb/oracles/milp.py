@@ -309,7 +309,7 @@ class _LinearMilp(MilpOracle):
 
 @dataclass(frozen=True)
 class _Found:
-    """What the solver holds: why it stopped, a lower bound, a policy or None, and its total with its noise."""
+    """State of the solver: why it stopped, a lower bound, a policy or None, and its total with its noise."""
 
     stop: Stop
     bound: float

@@ -15,7 +15,7 @@ from milpcb.errors import cause
 
 @dataclass(frozen=True)
 class Kind:
-    """What all entries of a kind are: what messages call one, and the interface that each must fit.
+    """Kind of entries: its name in messages, and the interface that each must fit.
 
     ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
     "function" is annotated to return it, or a collection of it, or is a class that inherits from it; a "value" is an

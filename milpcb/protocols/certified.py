@@ -1,4 +1,4 @@
-"""What is certain of a play, from a ledger of its rounds: certificates, bounds, and the best policy so far."""
+"""Certainty about a play, from a ledger of its rounds: certificates, bounds, and the best policy so far."""
 
 from __future__ import annotations
 

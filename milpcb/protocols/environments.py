@@ -66,7 +66,7 @@ class Environment(Protocol):
 
 
 class ContextModel(ABC):
-    """What a learner knows of future contexts: how many of the imagined future rounds fall on each context.
+    """Model of future contexts, as a learner knows them: how many of the imagined future rounds fall on each context.
 
     ``known`` is True where the future is drawn from the true law, as guarantees assume.
     """

@@ -59,7 +59,7 @@ class RelaxationValue:
 
 @dataclass(frozen=True)
 class Setting:
-    """What Rel(empty) is of: a relaxation, the oracle of a class, its context model and the horizon T.
+    """Arguments of Rel(empty): a relaxation, the oracle of a class, its context model and the horizon T.
 
     Raises InputError when oracle and contexts do not fit, or when the model does not know the law of the contexts.
     """

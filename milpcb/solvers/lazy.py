@@ -128,7 +128,7 @@ def _kept_by(x: Floats, matrix: Floats, lower: Floats, upper: Floats) -> Floats:
 
 
 class _Query:
-    """What is known of one objective: a lower bound, and the best point."""
+    """Knowledge of one objective: a lower bound, and the best point."""
 
     def __init__(self, objective: Floats, gap: float, time_limit: float | None) -> None:
         self.objective, self.gap = objective, gap

@@ -29,7 +29,7 @@ NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": (
 
 
 class Unmet(unittest.SkipTest):
-    """What a check needs is not there; the message names it."""
+    """Prerequisite of a check that is not there; the message names it."""
 
 
 @dataclass(frozen=True)

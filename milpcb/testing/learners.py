@@ -1,4 +1,4 @@
-"""What every learner must satisfy, whatever its algorithm: the contract of ``Learner``, bit for bit.
+"""Requirements of every learner, whatever its algorithm: the contract of ``Learner``, bit for bit.
 
 Each check makes learners from their class and plays them on instances of a few contexts, whose oracle lists its
 policies and so answers every query. It raises AssertionError with what it saw, or Unmet where it does not apply.
@@ -224,7 +224,7 @@ def check_declared(make: Make, instance: Scenario) -> None:
 
 
 def check_refusals(make: Make, instance: Scenario) -> None:
-    """What cannot be is refused with InputError and changes nothing: the play goes on as if it had not been tried."""
+    """Impossible calls are refused with InputError and change nothing: play goes on as if none had been made."""
     expected, actions = transcript(instance.learner(make), instance, 0, 6)
     learner = instance.learner(make)
     for t, action in enumerate(actions.tolist()):

@@ -1,4 +1,4 @@
-"""What every solver must do: the known problems, and the interface of a Session.
+"""Requirements of every solver: the known problems, and the interface of a Session.
 
 Each check takes a solver (and a problem) and raises AssertionError with what it saw; ``battery`` lists all of them.
 """

@@ -66,7 +66,7 @@ class DrawSetting(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """What play depends on between two rounds: totals of the estimates by policy, and what was seen."""
+    """State of play between two rounds: totals of the estimates by policy, and what was seen."""
 
     base: Totals
     leader: int = 0

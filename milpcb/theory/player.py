@@ -37,7 +37,7 @@ class Variant:
 
 
 class Response(NamedTuple):
-    """What is played on one future: q (K,), and the slack of the per-round game, in units of cost.
+    """Play on one future: q (K,), and the slack of the per-round game, in units of cost.
 
     The slack is the first of milpcb.theory.verdicts.Slacks, for this future.
     """

@@ -30,7 +30,7 @@ AT_ONCE = 2**11  # supports that are bounded at a time
 
 
 class Prices(NamedTuple):
-    """What rows cost on the supports of a batch: ``base`` (n,) for action 0 everywhere, ``above`` (K-1, P, n) more."""
+    """Costs of rows on the supports of a batch: ``base`` (n,) for action 0 everywhere, ``above`` (K-1, P, n) more."""
 
     base: Floats
     above: Floats

@@ -88,7 +88,7 @@ Grid = tuple[int, ...]
 
 
 class Shape(NamedTuple):
-    """What a column brings to a table: its values, from 0 up, and the largest weight."""
+    """Part of a column in a table: its values, from 0 up, and the largest weight."""
 
     grid: Grid
     bound: int

@@ -52,7 +52,7 @@ class OpenedLinear(Opened):
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """What is too large on these contexts, and what would fix it."""
+        """Size that is too large on these contexts, and its remedy."""
         found = {}
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, largest_big_m(self.scored))):
             found["program"] = reason
@@ -201,7 +201,7 @@ class OpenedEach(OpenedLinear):
 
     @cached_property
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """What is too large on these contexts, and what would fix it."""
+        """Size that is too large on these contexts, and its remedy."""
         found = self._of_tables() if not self._no_tables else {}
         if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, float(big_m(self.scored).max()))):
             found["program"] = reason

@@ -130,7 +130,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ScoreCard:
-    """What is printed: findings with their points, and which sums lead to which action, from the greatest down."""
+    """Printed lines: findings with their points, and which sums lead to which action, from the greatest down."""
 
     findings: tuple[Finding, ...]
     outcomes: tuple[tuple[str, str], ...]

@@ -112,7 +112,7 @@ def too_wide(scored: Scored) -> str:
 
 
 class _Levels(NamedTuple):
-    """What the kernel needs of the columns in the order of the search; see kernels.py."""
+    """Input of the kernel: the columns in the order of the search; see kernels.py."""
 
     context: Ints  # of each pattern of level 0
     lowest: Ints

@@ -31,14 +31,14 @@ class Edges(NamedTuple):
 
 
 class PathSums(NamedTuple):
-    """What the paths between each node and one end of the graph sum up to (n + 1,); ``mass`` only where soft."""
+    """Sums of the paths between each node and one end of the graph (n + 1,); ``mass`` only where soft."""
 
     low: Array
     mass: Array
 
 
 class Ahead(NamedTuple):
-    """What a walk knows of the paths from each node v on, all of it at the place at[v].
+    """Bounds of a walk on the paths from each node v on, all of them at the place at[v].
 
     They cost ``low`` at the least, and weigh between ends[0, r] and ends[1, r] in row r. Where ``mass`` is not empty,
     it is theirs, and ``factor`` exp(low[v] - cost - low[to]) of each edge: then sums take whole subgraphs at once.

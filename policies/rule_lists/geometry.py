@@ -80,7 +80,7 @@ class HeldCells(Cells):
 
     @cached_property
     def totals(self) -> CellTotals:
-        """What adds up costs (g, K) of the contexts in each cell; whole costs stay exact."""
+        """Adder of costs (g, K) of the contexts in each cell; whole costs stay exact."""
         return self.totals_of(self.truth)
 
     def rule_list(self, steps: list[tuple[int, int, int]], default: int, names: Names) -> RuleList:

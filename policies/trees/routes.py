@@ -48,7 +48,7 @@ MOST_SETS = 2**25  # of the table of totals by codes: beyond it root cuts answer
 
 
 class Route(StrEnum):
-    """What a search goes through."""
+    """Routes of the search."""
 
     LITERALS = "products of literals"
     FEATURES = "codes of features"

@@ -44,7 +44,7 @@ class ContextCosts(NamedTuple):
 
 
 class ProductRoom(NamedTuple):
-    """What products are added up in: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
+    """Working space of products: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
 
     A level is a literal of the set at hand whose contexts are gathered. planes (levels, 2, blocks, A + C, B) are the
     costs of all contexts of a level, and of those where one more literal holds; weighted (2, A + C, B), pairs (A + C,

@@ -1,4 +1,4 @@
-"""What cases are made of: a config and tables that are right, and values, names and plug-ins to put into them."""
+"""Parts of cases: a config and tables that are right, and values, names and plug-ins to put into them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks on logs of known truth share: the people that logs are drawn from, and how far shares may be off."""
+"""Parts of checks on logs of known truth: the people that logs are drawn from, and bounds for shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What misreadings.py draws: a column and what its values mean, values of other types, and ways to hand a row over."""
+"""Drawn columns with the meaning of their values, values of other types, and ways to hand a row over."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class RandomLog:
 
     @property
     def scores(self) -> list[list[float]]:
-        """What each action would have given, by its inverse propensity."""
+        """Outcome of each action, by its inverse propensity."""
         rows = zip(self.done, self.chances, self.earned, strict=True)
         return [[y / p[a] if k == a else 0.0 for k in range(self.n_actions)] for a, p, y in rows]
 

@@ -47,7 +47,7 @@ class MadeDecision:
 
 @dataclass
 class PlainLedger:
-    """What a plain ledger knows of one bandit."""
+    """Plain ledger of one bandit."""
 
     n_actions: int = 2
     retired: set[int] = field(default_factory=set)
@@ -77,7 +77,7 @@ class PlainLedger:
 
     @property
     def paid(self) -> float:
-        """What the decisions learnt cost."""
+        """Costs of the decisions learnt."""
         return float(sum(made.costs[made.action] for made, *_ in self.learnt)) + self.paid_by_others
 
     def changed(self) -> int:

@@ -42,7 +42,7 @@ LEARNERS: dict[str, Callable[[Any, int], Any]] = {
 
 
 class Outcome(NamedTuple):
-    """What came of one run."""
+    """Result of one run."""
 
     above: bool
     proved: bool

@@ -1,4 +1,4 @@
-"""What a guard costs a learner that does well, and what it saves one that does not.
+"""Costs of a guard for a learner that does well, and savings for one that does not.
 
 Epsilon-greedy on planted costs and on its mirror, explore-then-commit on a late bloomer; K = 3, trees of depth 2 on 12
 yes/no features. Reported are mean regret with and without the guard, with standard errors, how often the safe learner

@@ -204,7 +204,7 @@ def outcomes(numbers: range) -> Iterator[Outcome]:
 
 @pytest.mark.cases(40)
 def test_nothing_is_read_silently(numbers: range) -> None:
-    """What is read is what was meant, or refused in one line."""
+    """Values are read as meant, or refused in one line."""
     found = list(outcomes(numbers))
     assert [what for kind, what in found if kind == "SILENT"] == []
     assert min(Counter(kind for kind, _ in found)[kind] for kind in ("as meant", "refused")) > len(numbers)

@@ -1,4 +1,4 @@
-"""What follows from logs with odd names against plain definitions, and printed tests read back.
+"""Conclusions from logs with odd names against plain definitions, and printed tests read back.
 
 Each log has names of actions that are numbers, strings or booleans in any order, columns of propensities in any
 order, groups and categories that print alike, quotes, line breaks, and strings such as "missing". Learning, evaluating,

@@ -1,4 +1,4 @@
-"""What is recommended and claimed where a log has no rows of an action, and where it has, on logs of known truth.
+"""Recommendations and claims where a log has no rows of an action, and where it has, on logs of known truth.
 
 Gaps: in a part of the population, which one test cuts off or two, some action was never done. Propensities are given
 for all actions, or of what was done, or estimated; by every method, in memory and in one pass. Neither the rule nor the
@@ -55,7 +55,7 @@ class Drawn:
 
     @property
     def done(self) -> Any:
-        """What was done, by name."""
+        """Actions played, by name."""
         return np.array(self.names)[self.action]
 
     def propensity(self, given: str) -> Any:

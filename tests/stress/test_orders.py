@@ -57,7 +57,7 @@ class Drawn:
 
     @property
     def given(self) -> Any:
-        """What was done (n,), as it is handed in."""
+        """Actions played (n,), as they are handed in."""
         return np.array(self.names)[self.done]
 
     def order(self, table: int) -> list[Any]:

@@ -26,7 +26,7 @@ SEED = 0
 
 
 class Round(NamedTuple):
-    """What is compared after each round; all floats, compared exactly."""
+    """Numbers compared after each round; all floats, compared exactly."""
 
     q: list[float]
     estimate: float

@@ -207,7 +207,7 @@ def loaded_as_is(path: Path) -> str:
 
 @dataclass
 class History:
-    """What a plain ledger knows of one bandit: which decisions are open, and what those learnt cost."""
+    """Plain ledger of one bandit: which decisions are open, and what those learnt cost."""
 
     open: set[str] = field(default_factory=set)
     learnt: dict[str, float] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from milpcb.experiments.results.report_table import FREE, report_table
 
 LEFT_OUT = ("share", "oracle_time")  # of the report's columns; the others fit a wide terminal
 BESIDE = 3  # letters of air beside a column
-# What is left out of them in turn.
+# Columns to leave out of them in turn.
 FOLDED = (
     "calls",
     "bound",

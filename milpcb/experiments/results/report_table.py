@@ -107,7 +107,7 @@ FREE = "\u2020"  # marks learners that need not keep the side constraints
 
 @dataclass(frozen=True)
 class Entry:
-    """What a column holds in a row: the text shown, and what it is sorted by (None, which comes last, for nothing)."""
+    """Cell of a table: the text shown, and the value it is sorted by (None, which comes last, for nothing)."""
 
     text: str
     value: float | str | None

@@ -88,7 +88,7 @@ _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
 @dataclass(frozen=True)
 class Held:
-    """What a run directory holds of a study: keys of finished tasks, and lines that a user should see."""
+    """Contents of a run directory for a study: keys of finished tasks, and lines that a user should see."""
 
     finished: set[str] = field(default_factory=set)
     remarks: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ SLICE = 1024  # rounds between two calls of ``tick``
 
 
 class PlayedRounds(NamedTuple):
-    """What was shown and done: ``rows`` (T,) of the contexts, ``actions``, ``costs`` and ``probabilities`` (T,).
+    """Rounds as logged: ``rows`` (T,) of the contexts, ``actions``, ``costs`` and ``probabilities`` (T,).
 
     ``hides_law`` is the learner's (see Learner): then estimates cannot be weighed by these probabilities.
     """

@@ -16,7 +16,7 @@ from milpcb.types import Floats, Ints
 
 
 class Playing(Protocol):
-    """What a loop calls: a learner, or something around one."""
+    """Player in a loop: a learner, or something around one."""
 
     @property
     def full_information(self) -> bool:

@@ -1,4 +1,4 @@
-"""What ``milpcb.play`` returns: costs, regret and certificates of every play, as a table, a frame or a picture."""
+"""Results of ``milpcb.play``: costs, regret and certificates of every play, as a table, a frame or a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study computes: cells (a learner at play) and comparators (a best policy), as values that can be pickled."""
+"""Units of a study: cells (a learner at play) and comparators (a best policy), as values that can be pickled."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ _open: OrderedDict[str, World] = OrderedDict()
 
 @dataclass(frozen=True)
 class World:
-    """What all learners of one environment, policy class, horizon and seed share, in a study and in ``milpcb.play``."""
+    """Environment, policy class, horizon and seed that learners share, in a study and in ``milpcb.play``."""
 
     environment: Any  # an Environment, or a live one
     policies: PolicyClass

@@ -35,7 +35,7 @@ Block = tuple[int, Parts]  # the sums of 2^level files
 
 @dataclass(frozen=True)
 class Counter:
-    """What is counted of a file.
+    """Counts of a file.
 
     ``starts`` are the numbers in the log of the first rows of the files. ``aside`` is the share of rows that are kept
     aside, by their place in the log and the ``seed``. ``missing`` are the marks of a missing value.

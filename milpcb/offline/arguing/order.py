@@ -1,4 +1,4 @@
-"""What it means that an action never goes down as a column grows, and where a policy breaks it."""
+"""Monotonicity: an action never goes down as a column grows; and the places where a policy breaks it."""
 
 from __future__ import annotations
 

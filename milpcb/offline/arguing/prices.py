@@ -25,7 +25,7 @@ from milpcb.types import Floats
 
 @dataclass(frozen=True)
 class Price:
-    """What a wish costs: ``price`` is in the unit of the costs, infinite where no policy grants it.
+    """Price of a wish: ``price`` is in the unit of the costs, infinite where no policy grants it.
 
     Attributes
     ----------

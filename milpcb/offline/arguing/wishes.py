@@ -29,7 +29,7 @@ class Wish(Protocol):
 
     @property
     def name(self) -> str:
-        """What is asked, in words."""
+        """Wish in words."""
         ...
 
     def of(self, question: Question) -> Granting:

@@ -63,7 +63,7 @@ class WorstChances(NamedTuple):
 
 
 class _Stated(NamedTuple):
-    """What a learner states at a node: the least that each policy has cost (N,), and its certificate."""
+    """Statement of a learner at a node: the least that each policy has cost (N,), and its certificate."""
 
     floors: Floats
     certificate: float

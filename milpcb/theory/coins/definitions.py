@@ -1,4 +1,4 @@
-"""What some learners play and state, by definition: from lists of policies, the ledger's estimates, and phases."""
+"""Play and statements of some learners, by definition: from lists of policies, the ledger's estimates, and phases."""
 
 from __future__ import annotations
 

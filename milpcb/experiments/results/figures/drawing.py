@@ -1,4 +1,4 @@
-"""What all figures share: titles and captions, grids of panels, axes, and the bytes of a picture.
+"""Common parts of all figures: titles and captions, grids of panels, axes, and the bytes of a picture.
 
 Every figure has one of two widths, so that text of so many points is equally large wherever a page shows it at a
 given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
