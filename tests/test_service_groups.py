@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import milpcb
+from milpcb.bandit.groups import Groups
 from milpcb.bets import STAKES, RunningMean
+from milpcb.constraints import NamedRows
 from milpcb.errors import InputError
 from milpcb.ledger import Ledger
-from milpcb.policies import DecisionTrees
+from milpcb.policies import DecisionTrees, FiniteClass
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[45], []], feature_names=["age", "region"], action_names=["call", "mail"])
 GROUPS = ["region = north", "age > 60", "branch = 3"]
@@ -69,6 +71,24 @@ def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
     later = bandit.by_group(0.9)
     assert [group.rates["wait"].value for group in later] == [0.0] * 3
     assert [group.decisions for group in later] == [group.decisions for group in found]
+
+
+def test_the_chance_of_an_error_is_shared_by_all_statements_on_all_groups() -> None:
+    """Two groups, of each the mean cost, two rates and the certificate: eight statements."""
+    oracle = milpcb.open_oracle(FiniteClass([[0], [1]], 2), [[0.0]], kind="enumeration")
+    groups, rng = Groups(["a = 1", "a = 0"], 2), np.random.default_rng(0)
+    ledger, paid, rate = Ledger(), RunningMean(), RunningMean()
+    for _ in range(2_000):
+        action = int(rng.integers(2))
+        cost = float(rng.random() < (0.6, 0.3)[action])
+        groups.enter(NamedRows({"a": np.ones(1)}, ["x", "y"]), 0, action, action, cost, 2 * cost)
+        ledger.add(0, action, cost, 2 * cost)
+        paid.add(cost)
+        rate.add(float(action == 0))
+    found = groups.summaries(oracle, ["x", "y"], 0.9, None)[0]
+    assert found.certificate == ledger.confident(oracle, 1 - 0.1 / 8) < found.paid
+    assert tuple(found.outcome) == paid.within(0.1 / 8)
+    assert tuple(found.rates["x"]) == rate.within(0.1 / 8)
 
 
 def test_rewards_are_shown_as_rewards() -> None:

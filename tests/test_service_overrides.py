@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import milpcb
+from milpcb import open_oracle
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.policies import DecisionTrees
+from milpcb.learners import Uniform
+from milpcb.policies import DecisionTrees, FiniteClass
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["call", "write"])
 
@@ -43,6 +45,24 @@ def test_a_person_who_knows_the_costs_cannot_make_certificates_wrong() -> None:
     changes = bandit.changes(confidence=0.9)
     assert changes.certificates[0] >= paid - totals.min(axis=1).sum()
     assert len(bandit.overrides()) == bandit._rounds.learner.ledger.overridden > 30
+
+
+def test_they_count_in_the_error_of_a_certificate_and_in_the_proof_of_a_change() -> None:
+    """The square of its cost is added to those of the error; policies in turn may have paid 1 more there."""
+    oracle = open_oracle(FiniteClass([[0], [1]], 2), [[0.0]], kind="enumeration")
+    learner, rng = Uniform(2, horizon=3_000), np.random.default_rng(0)
+    for t in range(3_000):
+        learner.act(0)
+        action = int(rng.integers(2))
+        learner.learn(0, action, float(action == (t < 1_500)), 0.5)
+    free, before = learner.ledger.certify(oracle), learner.ledger.change(oracle, 3, 0.9)
+    learner.ledger.pay(0.5)
+    held, after = learner.ledger.certify(oracle), learner.ledger.change(oracle, 3, 0.9)
+    assert held.value == free.value + 0.5
+    assert held.error**2 == pytest.approx(free.error**2 + 0.25, rel=1e-12)
+    assert before is not None
+    assert after is not None
+    assert (after.single, after.in_turn) == (pytest.approx(before.single), pytest.approx(before.in_turn + 1))
 
 
 @pytest.mark.parametrize("learner", ["exp4", "epsilon_greedy", "uniform"])
