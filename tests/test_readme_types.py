@@ -89,6 +89,7 @@ def test_a_readable_policy_is_what_every_rule_is() -> None:
         "n_features",
         "predict",
         "schema",
+        "ways",
         "with_columns",
     }
 

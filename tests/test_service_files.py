@@ -173,6 +173,7 @@ from milpcb import Bandit
 from milpcb.core import files
 from policies import DecisionTrees
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup hands it on as ignored
 files._replace = lambda *_given, **_named: os.kill(os.getpid(), signal.Signals[sys.argv[2]])
 Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).save(sys.argv[1])
 """
