@@ -48,7 +48,7 @@ def test_machine_code_does_not_move_into_the_current_folder(first: str, tmp_path
 
 def test_the_current_folder_leaves_the_path_of_imports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program of ours starts without it, here and in its children; so it does in a folder that is gone."""
-    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
+    monkeypatch.setenv("PYTHONSAFEPATH", "")  # restored at the end, whatever is set meanwhile
     (tmp_path / "gone").mkdir()
     for folder in (tmp_path, tmp_path / "gone"):
         monkeypatch.chdir(folder)
