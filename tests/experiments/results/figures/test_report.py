@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
+from functools import partial
 from html import escape, unescape
 from html.parser import HTMLParser
 
@@ -20,17 +19,13 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.report import DrawnPolicy, picture, remark, report_page
 from milpcb.experiments.results.report_table import report_table
+from tests import browser
 from tests.sketches import sketch
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="40" height="20" fill="#00f"/></svg>'
 EVIL = "<script>alert(\"1\")</script> & 'b'"
 CONFIG = '[experiment]\nname = "study"\n# <b>&amp;</b>\n'
 VOID = {"meta", "link", "img", "br", "source"}
-QUIET = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
-    *("--disable-component-update", "--disable-sync", "--hide-scrollbars", "--virtual-time-budget=3000"),
-)
 
 
 class Page(HTMLParser):
@@ -98,7 +93,7 @@ def few(results):
 def text(results):
     """Return its page; its pictures are drawn where there is a browser to look at them."""
     with pytest.MonkeyPatch.context() as patch:
-        if CHROMIUM is None:
+        if browser.CHROMIUM is None:
             patch.setattr(Figure, "savefig", sketch)
         policy = DrawnPolicy("K = 2, seed 0", "if x0 <= 1:\n    play a < b", SVG)
         return report_page(results, CONFIG, [policy], n_runs=36)
@@ -113,16 +108,7 @@ def page(text):
 @pytest.fixture
 def browse(tmp_path):
     """Return ``browse(page, *options, script=..., address=...)``: what chromium answers about a page in a file."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium is installed (apt install chromium)")
-
-    def ask(text: str, *options: str, script: str = "", address: str = "") -> str:
-        file = tmp_path / "page & more.html"
-        file.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
-        command = [CHROMIUM, *QUIET, f"--user-data-dir={tmp_path / 'profile'}", *options, file.as_uri() + address]
-        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
-
-    return ask
+    return partial(browser.ask, tmp_path)
 
 
 def body_rows(text: str) -> Iterator[list[str]]:
