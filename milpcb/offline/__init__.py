@@ -2,7 +2,8 @@
 
 from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluate import Evaluation, LeafValue, cross_evaluate, evaluate
+from milpcb.offline.evaluate import cross_evaluate, evaluate
+from milpcb.offline.evaluation import Evaluation, LeafValue
 from milpcb.offline.for_each import no_worse_for_each
 from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_than
 from milpcb.offline.inference import Inference, State, inference

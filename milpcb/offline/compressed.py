@@ -19,7 +19,7 @@ from scipy.stats import norm
 
 from milpcb.constraints import LabelConstraint
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluate import Evaluation, LeafValue, over_best
+from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
 from milpcb.offline.overlap import NAME
 from milpcb.offline.reference import Lotteries, Reference

@@ -17,7 +17,8 @@ from milpcb.core.decimals import number
 from milpcb.data.actions import own_names
 from milpcb.offline.band import Bounds, Claim, InTwo, Progress, band, check_same_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
-from milpcb.offline.evaluate import Evaluation, evaluate
+from milpcb.offline.evaluate import evaluate
+from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere

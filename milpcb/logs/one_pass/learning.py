@@ -32,7 +32,7 @@ from milpcb.logs.origin import as_logged
 from milpcb.logs.source import Columns, Source, make_source
 from milpcb.offline import Evaluation, State
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
-from milpcb.offline.evaluate import over_best
+from milpcb.offline.evaluation import over_best
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN
 from milpcb.oracles import open_oracle

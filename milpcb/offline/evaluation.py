@@ -1,0 +1,113 @@
+"""Findings on the worth of a policy, in memory or in one pass: values, gains and parts, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from milpcb.core.decimals import number
+from milpcb.offline.intervals import IntervalEstimate
+from milpcb.offline.reference import Reference
+
+
+@dataclass(frozen=True)
+class LeafValue:
+    """Worth of one part of a policy.
+
+    ``part`` is its number, ``action`` and ``name`` are what is played there, ``share`` (0..1) its share of the rows,
+    ``value`` the mean outcome there, ``gain`` how much better its action is there than what the reference plays.
+    """
+
+    part: int
+    action: int
+    name: str
+    share: float
+    value: IntervalEstimate
+    gain: IntervalEstimate
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Worth of a policy. A value that no rows show is NaN with an interval of NaN, see milpcb.offline.overlap.
+
+    Attributes
+    ----------
+    value : of the policy, in the unit and sign of the log
+    constants : by name of action, the value of always playing it
+    best_constant : the name of the constant that looks best, allowed or not, of those that are known if there are any
+    reference : the best allowed way that does not look at people: the best constant where there are no constraints
+    reference_value : what it gives
+    gain_over : by name of action, how much better the policy is than always playing it; positive is better, for rewards
+        and for costs
+    gain : how much better the policy is than the reference; its ends go over every lottery that may be the best, so
+        that they cover the gain over whichever is best in truth
+    logged : the value of what was done
+    gain_over_logged : how much better the policy is than what was done
+    leaves : the parts of the policy in which there are rows; () where the policy has no parts
+    interval, level : kind of the intervals, and how often each holds
+    maximise : whether a larger value is better
+    in_sample : whether the policy was chosen on these rows: its own intervals, those of its parts and of its gains then
+        do not hold (those of the constants and of what was done do)
+
+    """
+
+    value: IntervalEstimate
+    constants: Mapping[str, IntervalEstimate]
+    best_constant: str
+    reference: Reference = field(compare=False)
+    reference_value: IntervalEstimate
+    gain_over: Mapping[str, IntervalEstimate]
+    gain: IntervalEstimate
+    logged: IntervalEstimate
+    gain_over_logged: IntervalEstimate
+    leaves: tuple[LeafValue, ...]
+    interval: str
+    level: float
+    maximise: bool
+    in_sample: bool = False
+
+    def words(self) -> list[str]:
+        """Return the findings, a sentence each."""
+        level, other = f"{self.level:.0%}", self.reference.name
+        best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
+        if not self.constants[self.best_constant].known:
+            best = "What any action would give everybody is not known: for each there is a part without rows of it"
+        if not self.value.known:
+            return [
+                "What the policy gives is not known: it plays actions in parts of the log without rows of them.",
+                f"{best}.",
+            ]
+        if self.in_sample:
+            worth = number(self.value.value, self.value.standard_error)
+            looks = f"The policy looks worth {worth} on the rows that it was chosen on, which is too good"
+            return [f"{looks}; no interval on these rows holds for it.", f"{best}; {level} interval in brackets."]
+        return [
+            f"The policy gives {self.value}; {level} interval in brackets.",
+            f"{best}.",
+            _compared("the best constant" if self.reference.constant == self.best_constant else other, self.gain),
+            _compared("what was done", self.gain_over_logged),
+        ]
+
+
+def over_best(
+    gain: IntervalEstimate, each: Mapping[Any, IntervalEstimate], at_once: Mapping[Any, IntervalEstimate]
+) -> IntervalEstimate:
+    """Return the gain over the reference, with ends for that over the lottery that is best in truth.
+
+    The gain over the best lottery is the least of those over any one. So the least lower end of ``each`` is too high
+    only if that over the best is. Every upper end is one for the least gain, but the one that is chosen for looking
+    best is too low too often: the estimated gain over it is the least of all. The least of ends that hold ``at_once``
+    (Bonferroni) is not.
+    """
+    lower, upper = min(one.lower for one in each.values()), min(one.upper for one in at_once.values())
+    return replace(gain, lower=min(gain.lower, lower), upper=max(gain.value, upper))
+
+
+def _compared(other: str, gain: IntervalEstimate) -> str:
+    """Return in words whether the policy is better than something else, as far as the interval shows."""
+    if gain.lower > 0:
+        return f"It is better than {other}, by {gain}."
+    if gain.upper < 0:
+        return f"It is worse than {other}: it gains {gain}."
+    return f"There is no evidence that it is better or worse than {other}: it gains {gain}."
