@@ -16,8 +16,8 @@ from milpcb.learners import FixedShare
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.totals import TermTables
 from milpcb.protocols.oracles import SeparateTables
-from milpcb.theory.paths import FOLLOWED, PATH_MUTANTS, Followed, Hurried, judge_paths
 from policies import DecisionTrees, FiniteClass
+from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, Followed, Hurried, judge_paths
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
 LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])

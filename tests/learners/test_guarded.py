@@ -15,7 +15,9 @@ from milpcb.environments.mirror import Mirror
 from milpcb.errors import ExtraMissingError, InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Hedge, Learner, Uniform
 from milpcb.rng import child, draw_action
-from milpcb.theory.coins.guard import (
+from milpcb.types import Floats
+from policies import DecisionTrees
+from tests.theory.coins.guard import (
     GUARD_MUTANTS,
     GUARDED,
     SETTINGS,
@@ -25,8 +27,6 @@ from milpcb.theory.coins.guard import (
     guarded_means,
     judge_guard,
 )
-from milpcb.types import Floats
-from policies import DecisionTrees
 
 TREES = DecisionTrees(3, depth=1, thresholds=[[0.5]] * 4)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from milpcb.theory.coins.baseline import GAMES, PROMISES, PROMISING, PROMISING_MUTANTS, Promising, broken, judge_promise
+from tests.theory.coins.baseline import GAMES, PROMISES, PROMISING, PROMISING_MUTANTS, Promising, broken, judge_promise
 
 
 @pytest.mark.parametrize("judged", PROMISING, ids=lambda judged: judged.name)

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from milpcb.theory.coins.changes import (
+from tests.theory.coins.changes import (
     IN_TURN,
     IN_TURN_GAMES,
     IN_TURN_MUTANTS,

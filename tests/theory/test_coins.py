@@ -11,12 +11,12 @@ import pytest
 
 from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.learners.exp4 import path_gap
-from milpcb.theory.coins.draws import Coins
-from milpcb.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
-from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl
-from milpcb.theory.coins.mutants import MUTANTS, IncreasingExp4
-from milpcb.theory.coins.trees import least_slacks, means, tree
-from milpcb.theory.coins.verdicts import ROUNDING, judge_learner
+from tests.theory.coins.draws import Coins
+from tests.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
+from tests.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl
+from tests.theory.coins.mutants import MUTANTS, IncreasingExp4
+from tests.theory.coins.trees import least_slacks, means, tree
+from tests.theory.coins.verdicts import ROUNDING, judge_learner
 
 NOISE = ((1.0, 0.0),)
 GAMES = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from milpcb.theory.coins.confidence import (
+from tests.theory.coins.confidence import (
     CONFIDENT,
     CONFIDENT_MUTANTS,
     STATEMENTS,
@@ -14,8 +14,8 @@ from milpcb.theory.coins.confidence import (
     judge_confident,
     optimistic,
 )
-from milpcb.theory.coins.games import ALL_GAMES, OPPOSITE, QUICK_GAMES, CoinGame
-from milpcb.theory.coins.learners import CoinLearner
+from tests.theory.coins.games import ALL_GAMES, OPPOSITE, QUICK_GAMES, CoinGame
+from tests.theory.coins.learners import CoinLearner
 
 
 @pytest.mark.parametrize("judged", CONFIDENT, ids=lambda judged: judged.name)

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 
 from milpcb.ledger import OWN, Ledger
-from milpcb.theory.coins.baseline import GAMES, PROMISES, PROMISING, broken
-from milpcb.theory.coins.confidence import CONFIDENT, STATEMENTS, Statement, chances
-from milpcb.theory.coins.games import OPPOSITE, QUICK_GAMES, CoinGame
-from milpcb.theory.coins.learners import exp4
+from tests.theory.coins.baseline import GAMES, PROMISES, PROMISING, broken
+from tests.theory.coins.confidence import CONFIDENT, STATEMENTS, Statement, chances
+from tests.theory.coins.games import OPPOSITE, QUICK_GAMES, CoinGame
+from tests.theory.coins.learners import exp4
 
 GAME = CoinGame(OPPOSITE, (0, 0, 0), ((1.0, -1.0),))
 

@@ -6,9 +6,9 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.learners import Exp4
-from milpcb.theory.coins.confidence import CONFIDENT, judge_confident
-from milpcb.theory.coins.games import QUICK_GAMES
-from milpcb.theory.coins.late import GAME, LATE, LATE_MUTANTS, JudgedLate, judge_late
+from tests.theory.coins.confidence import CONFIDENT, judge_confident
+from tests.theory.coins.games import QUICK_GAMES
+from tests.theory.coins.late import GAME, LATE, LATE_MUTANTS, JudgedLate, judge_late
 
 
 @pytest.mark.parametrize("judged", LATE, ids=lambda judged: judged.name)

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 
 from milpcb.plugins import registry
-from milpcb.theory.coins.run_mutants import RUN_MUTANTS
-from milpcb.theory.coins.runs import Run, judge_run, runs
 from milpcb.theory.games import UNIFORM, Game
+from milpcb.theory.runs import Run, judge_run, runs
+from tests.theory.coins.run_mutants import RUN_MUTANTS
 
 GAMES = [
     Game(((0, 0), (1, 1)), UNIFORM, 2, Fraction(4), 2),

@@ -9,8 +9,8 @@ import pytest
 
 from milpcb.offline.trial import STAKES, Refutation, TrialRows
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.theory.trials import EVEN, TRIAL_MUTANTS, TRIALS, TrialRule, false_ending, judge_trial
 from policies import DecisionTrees
+from tests.theory.coins.trials import EVEN, TRIAL_MUTANTS, TRIALS, TrialRule, false_ending, judge_trial
 
 
 @pytest.mark.parametrize("rule", TRIALS, ids=lambda rule: rule.name)

@@ -13,7 +13,8 @@ from milpcb.learners.adaptive_noise import AdaptiveNoise
 from milpcb.learners.noise_laws import Spread
 from milpcb.learners.queries import Profiles
 from milpcb.ledger import Minimiser
-from milpcb.theory.coins.definitions import (
+from milpcb.types import Aside, Floats
+from tests.theory.coins.definitions import (
     Definition,
     Make,
     Stated,
@@ -23,9 +24,8 @@ from milpcb.theory.coins.definitions import (
     of_optimistic_leader,
     sum_of_phases,
 )
-from milpcb.theory.coins.draws import Coins
-from milpcb.theory.paths import Steady
-from milpcb.types import Aside, Floats
+from tests.theory.coins.draws import Coins
+from tests.theory.coins.paths import Steady
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ import numpy as np
 
 from milpcb.learners import Doubling, Exp4
 from milpcb.learners.adaptive_noise import AdaptiveNoise
-from milpcb.theory.coins.definitions import of_exp4, of_fixed_share, of_leader, sum_of_phases
-from milpcb.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, fixed_share, ftpl, optimistic_ftpl
-from milpcb.theory.paths import HalfCharged
 from milpcb.types import Answer, Floats
+from tests.theory.coins.definitions import of_exp4, of_fixed_share, of_leader, sum_of_phases
+from tests.theory.coins.learners import CoinLearner, doubling, epsilon_greedy, exp4, fixed_share, ftpl, optimistic_ftpl
+from tests.theory.coins.paths import HalfCharged
 
 # ------------------------------------------------------------------- adaptive noise
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.learners import Exp4, Guarded, Learner
-from milpcb.theory.coins.games import OPPOSITE, CoinGame
-from milpcb.theory.coins.verdicts import SlackVerdict, least_of
 from milpcb.types import Floats
+from tests.theory.coins.games import OPPOSITE, CoinGame
+from tests.theory.coins.verdicts import SlackVerdict, least_of
 
 T = 4
 GAME = CoinGame(OPPOSITE, (0,) * T, ())

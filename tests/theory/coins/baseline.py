@@ -1,6 +1,6 @@
 """The exact chance that a learner with a baseline ever breaks its promise, against costs that react to what was played.
 
-As in milpcb.theory.coins.confidence the adversary sees every action and chooses costs 0 and 1 so as to break it as
+As in tests.theory.coins.confidence the adversary sees every action and chooses costs 0 and 1 so as to break it as
 often as it can; statement 18 of milpcb/theory/confidence.md proves that it cannot do so more often than delta. Rounds
 may be learnt one round late, too. The coins by which the learner inside is followed are those of a seed: the promise is
 kept whatever q depends on. As there, nothing is rounded on the way to the verdict.
@@ -17,11 +17,11 @@ import numpy as np
 
 from milpcb.bets import Floor
 from milpcb.learners import Conservative, Exp4
-from milpcb.theory.coins.confidence import worst_chance
-from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
-from milpcb.theory.coins.learners import OneRoundLate
-from milpcb.theory.coins.trees import Node, tree
 from milpcb.types import Ints
+from tests.theory.coins.confidence import worst_chance
+from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
+from tests.theory.coins.learners import OneRoundLate
+from tests.theory.coins.trees import Node, tree
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
         allowance=promise.allowance,
         share=promise.share,
     )
-    learner._floor = judged.floor(1 - promise.delta, [promise.stake])  # noqa: SLF001 - the learner under proof
+    learner._floor = judged.floor(1 - promise.delta, [promise.stake])
     played = OneRoundLate(learner) if judged.late else learner
     root = tree(played, game.rows, oracle, lambda _: learner.floor)
 

@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.oracles import open_oracle
 from milpcb.oracles.enumeration import EnumerationOracle
 from milpcb.plugins import registry
-from milpcb.theory.coins.draws import Coins
+from tests.theory.coins.draws import Coins
 
 Vectors = tuple[tuple[float, ...], ...]
 

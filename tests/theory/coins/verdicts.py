@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from milpcb.learners import Learner
-from milpcb.theory.coins.definitions import Definition, largest_difference, least_excess
-from milpcb.theory.coins.draws import Coins
-from milpcb.theory.coins.games import CoinGame
-from milpcb.theory.coins.learners import CoinLearner
-from milpcb.theory.coins.trees import least_slacks, tree
+from tests.theory.coins.definitions import Definition, largest_difference, least_excess
+from tests.theory.coins.draws import Coins
+from tests.theory.coins.games import CoinGame
+from tests.theory.coins.learners import CoinLearner
+from tests.theory.coins.trees import least_slacks, tree
 
 ROUNDING = 1e-9  # of means that are sums of floats
 NAMES = (

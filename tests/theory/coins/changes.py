@@ -1,7 +1,7 @@
 """The exact chance that what is stated of policies in turn is ever wrong, against costs that react to what was played.
 
 A sequence of policies that change at the ends of blocks labels pairs of a block and a context. So its total is that of
-one labeling, and milpcb.theory.coins.confidence goes over all adversaries as it does for single policies. Statements 21
+one labeling, and tests.theory.coins.confidence goes over all adversaries as it does for single policies. Statements 21
 and 22 of milpcb/theory/changes.md prove that no adversary makes a wrong statement likelier than delta.
 """
 
@@ -20,12 +20,12 @@ from milpcb.bets import loss
 from milpcb.blocks import Blocks
 from milpcb.learners import Learner, Uniform
 from milpcb.ledger import Ledger
-from milpcb.theory.coins.confidence import Statement, optimistic, worst_chance
-from milpcb.theory.coins.draws import Coins
-from milpcb.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
-from milpcb.theory.coins.learners import CoinLearner, exp4
-from milpcb.theory.coins.trees import Node, tree
 from milpcb.types import Floats, Ints
+from tests.theory.coins.confidence import Statement, optimistic, worst_chance
+from tests.theory.coins.draws import Coins
+from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
+from tests.theory.coins.learners import CoinLearner, exp4
+from tests.theory.coins.trees import Node, tree
 
 
 @dataclass(frozen=True)

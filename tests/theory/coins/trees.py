@@ -23,8 +23,8 @@ import numpy as np
 
 from milpcb.learners import Learner
 from milpcb.ledger import Minimiser
-from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
+from tests.theory.coins.draws import Coins
 
 
 @dataclass(eq=False)

@@ -4,7 +4,7 @@ The adversary knows the learner, sees every action, and chooses costs 0 and 1 so
 as it can. On games small enough to enumerate that is a recursion over all histories (``worst_chance``); statement 16 of
 milpcb/theory/confidence.md proves that it cannot make it likelier than delta.
 
-Nothing is rounded on the way to the verdict: a chance is a sum of products of fractions (milpcb.theory.coins.trees),
+Nothing is rounded on the way to the verdict: a chance is a sum of products of fractions (tests.theory.coins.trees),
 totals of costs 0 and 1 are whole, and the floats that a learner states are compared with them as they are.
 """
 
@@ -21,12 +21,12 @@ import numpy as np
 
 from milpcb.learners import Exp4, Learner
 from milpcb.ledger import OWN, Ledger
-from milpcb.theory.coins.draws import Coins
-from milpcb.theory.coins.games import CoinGame
-from milpcb.theory.coins.learners import LEARNERS, CoinLearner, exp4, late_exp4
-from milpcb.theory.coins.mutants import OfAnother, OvershootingExp4
-from milpcb.theory.coins.trees import Node, tree
 from milpcb.types import Floats, Ints
+from tests.theory.coins.draws import Coins
+from tests.theory.coins.games import CoinGame
+from tests.theory.coins.learners import LEARNERS, CoinLearner, exp4, late_exp4
+from tests.theory.coins.mutants import OfAnother, OvershootingExp4
+from tests.theory.coins.trees import Node, tree
 
 
 @dataclass(frozen=True)

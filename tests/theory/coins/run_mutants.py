@@ -8,8 +8,8 @@ from milpcb.relaxations.coordinate import Coordinate
 from milpcb.relaxations.half import Half
 from milpcb.relaxations.paper import Paper
 from milpcb.relaxations.signed import Signed
-from milpcb.theory.coins.runs import GivenBistroPlus, Run
 from milpcb.theory.player import Variant
+from milpcb.theory.runs import GivenBistroPlus, Run
 from milpcb.types import Floats, Ints
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.learners import Learner
 from milpcb.ledger import OWN
-from milpcb.theory.coins.draws import Coins
 from milpcb.types import Floats, Ints
+from tests.theory.coins.draws import Coins
 
 # Returns the law of the action (K,) on a row, for a learner between two rounds and the labelings (N, m) of its class.
 Definition = Callable[[Any, int, Ints, Coins], Floats]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.learners import Exp4
-from milpcb.theory.coins.games import OPPOSITE, CoinGame
-from milpcb.theory.coins.verdicts import SlackVerdict, least_of
 from milpcb.types import Floats
+from tests.theory.coins.games import OPPOSITE, CoinGame
+from tests.theory.coins.verdicts import SlackVerdict, least_of
 
 T = 3
 DELAYS = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (2, 1, 0), (2, 0, 0), (0, 1, 0), (1, 0, 1))

@@ -1,1 +1,0 @@
-"""Learners themselves on small games: exact means over their coins, runs of BISTRO+ as verified, mutants to reject."""
