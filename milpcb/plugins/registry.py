@@ -137,7 +137,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "always": "milpcb.constraints:always",
     },
     "backend": {
-        "serial": "milpcb.experiments.run.backends.serial:Serial",
+        "serial": "milpcb.experiments.run.backends:Serial",
         "processes": "milpcb.experiments.run.backends.processes:Processes",
         "dask": "milpcb.experiments.run.backends.dask:Dask",
     },

@@ -17,7 +17,7 @@ from milpcb.cli import cli
 from milpcb.errors import InputError, MilpcbError, RunError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
-from milpcb.experiments.run.backends.serial import Serial
+from milpcb.experiments.run.backends import Serial
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.one_pass import counting, files
 from milpcb.logs.one_pass.counting import Counter, KeptSums, count

@@ -23,8 +23,8 @@ import psutil
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedThresholdRule
+from milpcb.experiments.run.backends import Serial
 from milpcb.experiments.run.backends.dask import Dask
-from milpcb.experiments.run.backends.serial import Serial
 from milpcb.logs.findings import Asked
 from milpcb.logs.one_pass.counting import Parts, count
 from milpcb.logs.one_pass.files import log_files

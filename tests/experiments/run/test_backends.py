@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, WorkerDiedError
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Serial, WorkerDiedError
 from milpcb.experiments.run.backends.processes import Processes
-from milpcb.experiments.run.backends.serial import Serial
 
 # Workers import it by its name, so it stands in a file of its own.
 WORK = '''\

@@ -26,9 +26,8 @@ from distributed import Client
 
 from milpcb.errors import InputError, MilpcbError
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.backends import WorkerDiedError, dask
+from milpcb.experiments.run.backends import Serial, WorkerDiedError, dask
 from milpcb.experiments.run.backends.dask import Dask
-from milpcb.experiments.run.backends.serial import Serial
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study.config import parse_config
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import pickle
 import signal
 import threading
@@ -41,7 +40,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from milpcb.errors import InputError, MilpcbError, RunError
-from milpcb.experiments.run.backends import TRIES, WORKERS, WorkerDiedError
+from milpcb.experiments.run.backends import TRIES, WORKERS, WorkerDiedError, environment, portable
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -125,8 +124,7 @@ class Dask:
     def _local_cluster(self) -> Iterator[Any]:
         """Start one process a worker; memory is not shared out, as one large cell may need most of it."""
         security = self._temporary_key()
-        before = {name: os.environ.get(name) for name in ENVIRONMENT}  # Dask sets it here, too, for its children
-        try:
+        with environment(ENVIRONMENT):  # Dask sets it here, too, for its children
             with import_module("dask").config.set(SETTINGS), _uninterrupted():
                 cluster = self._dask.LocalCluster(
                     n_workers=self._workers,
@@ -145,10 +143,6 @@ class Dask:
                     yield cluster
                 finally:
                     cluster.sync(_kill, list(cluster.workers.values()))
-        finally:
-            for name in ENVIRONMENT:
-                os.environ.pop(name, None)
-            os.environ.update({name: value for name, value in before.items() if value is not None})
 
     def _temporary_key(self) -> Any:
         """Return a TLS key that lives as long as this cluster; None, after a warning, where none can be made."""
@@ -194,8 +188,6 @@ class Dask:
 
 @dataclass(frozen=True)
 class _Try:
-    """A task and how many workers died of it."""
-
     task: Any
     deaths: int = 0
 
@@ -215,19 +207,10 @@ def _on_worker(work: bytes, wanted: str) -> Any:
         return InputError(f"{error} (on worker {worker}); install there what the config names")
     except MilpcbError as error:
         error.args = (f"{error} (on worker {worker})",)
-        return _portable(error)
+        return portable(error)
     except Exception as error:  # noqa: BLE001 - whatever a task raises is its result
-        return _portable(error)
+        return portable(error)
     return replace(result, message=f"{result.message} (on worker {worker})") if isinstance(result, Failure) else result
-
-
-def _portable(error: Exception) -> Exception:
-    """Return the error, or its line if its class cannot be pickled and unpickled."""
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
-    except Exception:  # noqa: BLE001 - constructors of errors may raise anything
-        return MilpcbError(str(error) if isinstance(error, MilpcbError) else f"{type(error).__name__}: {error}")
-    return error
 
 
 @contextlib.contextmanager
