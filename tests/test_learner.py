@@ -12,7 +12,7 @@ import pytest
 
 from milpcb import FinitePool, open_oracle, testing
 from milpcb.errors import InputError, OracleInexact
-from milpcb.experiments.run.loop import Tally, play
+from milpcb.experiments.run.player import Tally, play
 from milpcb.learners import BistroPlus, Exp4, Hedge, Learner, Uniform
 from milpcb.plugins import injection, registry
 from milpcb.types import Answer, Floats, Stop

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from milpcb.commands.console import out
+from milpcb import rng
+from milpcb.commands.console import err, out
 from milpcb.errors import InputError, RunError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.cells import Cell
     from milpcb.experiments.study.sections import Config
 
-ENDINGS = (".csv", ".parquet")
 PLAYED = ("action", "cost", "probability")  # the columns behind those of the context
+ENDINGS = (".csv", ".parquet")
+SLICE = 1024  # rounds between two looks at how far it is
 AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 
 
@@ -90,9 +92,10 @@ def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, b
     """Return the rounds of a cell, with the names of the environment's features or x0, x1, ...; and ``hides_law``."""
     import polars as pl
 
+    from milpcb.commands.steps import step
     from milpcb.experiments.results.world_costs import WorldCosts
-    from milpcb.experiments.run.logged import rounds_of
-    from milpcb.experiments.run.progress_line import ProgressLine
+    from milpcb.experiments.run.player import Rounds, Tally, play
+    from milpcb.experiments.run.task import CellPlayer
     from milpcb.experiments.study.worlds import open_world
 
     world = open_world(cell, WorldCosts(directory, cell.world_key))
@@ -101,15 +104,18 @@ def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, b
             f"the contexts of {directory} have a feature called '{name}', as a column of the rounds is; "
             "call it otherwise in the environment"
         )
-    with ProgressLine() as line:
-        rounds = rounds_of(cell, world, line.ticker(cell.title, cell.horizon))
-    shown = np.asarray(world.stream.contexts)[rounds.rows]
+    learner, tally, actions = CellPlayer(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
+    rounds: Rounds = []
+    with step(err, cell.title) as tick:
+        while tally.round < cell.horizon:
+            play(learner, world.stream, tally, min(cell.horizon, tally.round + SLICE), actions, rounds)
+            tick(tally.round, cell.horizon)
+    rows, played, costs, probabilities = map(np.array, zip(*rounds, strict=True))
+    shown = np.asarray(world.stream.contexts)[rows]
     names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
-    actions = np.array(world.environment.action_names if named else ())  # () where it has none
-    done = actions[rounds.actions] if len(actions) else rounds.actions
-    columns = {**dict(zip(names, shown.T, strict=True)), "action": done}
-    frame = pl.DataFrame({**columns, "cost": rounds.costs, "probability": rounds.probabilities})
-    return frame, rounds.hides_law
+    called = np.array(world.environment.action_names if named else ())  # () where it has none
+    columns = {**dict(zip(names, shown.T, strict=True)), "action": called[played] if len(called) else played}
+    return pl.DataFrame({**columns, "cost": costs, "probability": probabilities}), bool(learner.hides_law)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -27,7 +27,7 @@ from rich.table import Table  # noqa: E402 - see above
 
 from milpcb import FinitePool, learners, open_oracle  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
-from milpcb.experiments.run.loop import Tally, play  # noqa: E402 - see above
+from milpcb.experiments.run.player import Tally, play  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
 
 ROOT = Path(__file__).parents[2]

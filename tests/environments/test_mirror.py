@@ -15,8 +15,8 @@ from milpcb.environments import mirror
 from milpcb.environments.mirror import Mirror
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.loop import Tally, play
-from milpcb.experiments.run.progress import Quiet
+from milpcb.experiments.run.player import Tally, play
+from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
@@ -250,7 +250,7 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     def go(text):
         worlds._open.clear()
         config = parse_config(tomllib.loads(text), text)
-        assert run(config, RunDirectory(tmp_path / "out"), Quiet(None, tmp_path), "serial") == []
+        assert run(config, RunDirectory(tmp_path / "out"), Progress(None, tmp_path), "serial") == []
 
     go(STUDY)
     (file,) = (tmp_path / "out/costs").iterdir()

@@ -57,7 +57,6 @@ def estimated_seconds(cells: list[Cell], workers: int) -> float:
 
 
 def _pace(cell: Cell, known: dict[str, float]) -> float:
-    """Return the rounds a second of the cell's kind: learner, environment, policy class and oracle."""
     kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
     if kind not in known:
         known[kind] = _measure(CellPlayer(cell, open_world(cell), no_best))

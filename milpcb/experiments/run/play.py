@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from time import monotonic
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,10 +15,8 @@ from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.live import LiveEnvironment, LiveStream
-from milpcb.experiments.run.loop import checkpoints
 from milpcb.experiments.run.play_results import Played, Plays
-from milpcb.experiments.run.player import LearnerPlayer
-from milpcb.experiments.run.progress_line import ProgressLine
+from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.worlds import World
 from milpcb.learners import Learner
 from milpcb.oracles.base import Oracle
@@ -73,7 +73,6 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
 
 
 def _registered(cls: type[Learner]) -> str:
-    """Return the name that a class is registered under; its own where it is not."""
     own = f"{cls.__module__}:{cls.__name__}"
     return next((name for name, target in registry.entries("learner").items() if target == own), cls.__name__)
 
@@ -90,6 +89,8 @@ def _oracle_options(oracle: Any) -> dict[str, Any]:
 
 POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
 SLICE = 16  # rounds between two looks at the clock
+FIRST = 2.0  # seconds before anything is shown
+EVERY = {True: 0.25, False: 10.0}  # seconds between two updates, on a terminal and elsewhere
 
 
 def play(
@@ -169,7 +170,6 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
 
 
 def _environment(environment: Any) -> Any:
-    """Return an environment, or a live one; raises InputError where it is neither."""
     if isinstance(environment, str):
         return injection.make(registry.load("environment", environment), {})
     if isinstance(environment, type) or not (_is_live(environment) or hasattr(environment, "open")):
@@ -185,7 +185,6 @@ def _is_live(environment: Any) -> bool:
 
 
 def _best(world: World, seed: int, at: Ints, line: ProgressLine) -> Hindsight | None:
-    """Return the best policies in hindsight after the rounds ``at``; None in live play, where they are unknown."""
     if isinstance(world.stream, LiveStream):
         return None
     tick = line.ticker(f"best policy in hindsight, seed {seed}", world.horizon)
@@ -225,7 +224,6 @@ def _oracle(each: NamedLearner, world: World) -> Oracle:
 def _played(
     each: NamedLearner, player: LearnerPlayer, world: World, seed: int, best: Hindsight | None, line: ProgressLine
 ) -> Played:
-    """Play one learner with one seed to the horizon."""
     if isinstance(world.stream, LiveStream):
         world.stream.begin(seed)
     tick = line.ticker(f"{each.label}, seed {seed}", world.horizon)
@@ -236,3 +234,36 @@ def _played(
     policy = player.certify().policy
     points = tuple(player.points)
     return Played(each.label, seed, player.guarantee, points, costs, policy, player.confidence, each.name)
+
+
+class ProgressLine:
+    """Shows how far a long call is on standard error; a terminal has one line, written over."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._due = monotonic() + FIRST
+        self._width = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Take the line away from a terminal."""
+        if self._terminal and self._width:
+            sys.stderr.write("\r" + " " * self._width + "\r")
+            sys.stderr.flush()
+
+    def ticker(self, what: str, horizon: int) -> Callable[[int], None]:
+        """Return a function of how many of ``horizon`` rounds are done, which shows that when it is time."""
+
+        def tick(done: int) -> None:
+            if monotonic() >= self._due:
+                self._show(f"milpcb: {what}: {done:,} of {horizon:,} rounds")
+
+        return tick
+
+    def _show(self, line: str) -> None:
+        self._due = monotonic() + EVERY[self._terminal]
+        sys.stderr.write(f"\r{line:<{self._width}}" if self._terminal else f"{line}\n")
+        sys.stderr.flush()
+        self._width = len(line)

@@ -1,9 +1,13 @@
-"""LearnerPlayer: a learner in its environment, for studies and ``milpcb.play`` alike. It needs the core only."""
+"""A learner in its environment: the loops with all costs known and live, and LearnerPlayer around them.
+
+Studies and ``milpcb.play`` use it alike. It needs the core only, and knows no algorithm.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,11 +15,80 @@ import numpy as np
 from milpcb import rng
 from milpcb.errors import OracleInexact
 from milpcb.experiments.run.live import LiveStream
-from milpcb.experiments.run.loop import Tally, play, play_live
 from milpcb.learners import Learner
 from milpcb.ledger import Certificate, Minimiser
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Stream
+from milpcb.rng import draw_action
+from milpcb.types import Ints
+
+Rounds = list[tuple[int, int, float, float]]
+
+
+@dataclass
+class Tally:
+    """Where a play stands: rounds played, their expected cost sum_t <q_t, c_t>, and the seconds spent in the learner.
+
+    In live play the cost is that of the actions played, which has the same mean.
+    """
+
+    round: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+
+def checkpoints(horizon: int, count: int) -> Ints:
+    """Return at most 2 count + 1 increasing rounds: log-spaced for the slope, evenly spaced for the bend, and T."""
+    logged = np.geomspace(1, horizon, count)
+    even = np.linspace(1, horizon, count)
+    return np.unique(np.rint(np.concatenate([logged, even, [horizon]])).astype(np.int64))
+
+
+def play(
+    learner: Learner,
+    stream: Stream,
+    tally: Tally,
+    until: int,
+    actions: np.random.Generator,
+    rounds: Rounds | None = None,
+) -> None:
+    """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers.
+
+    ``rounds`` gets a row, an action, its cost and its probability for each round, where it is given.
+    """
+    cost, seconds = tally.cost, tally.seconds
+    for t in range(tally.round, until):
+        row, costs = stream.reveal(t), stream.costs(t)
+        start = perf_counter()
+        q = learner.act(row)
+        action = draw_action(q, actions)
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        if learner.full_information:
+            learner.learn_all(row, costs)
+        seconds += perf_counter() - start
+        cost += float(q @ costs)
+        if rounds is not None:
+            rounds.append((row, action, float(costs[action]), float(q[action])))
+    tally.round, tally.cost, tally.seconds = until, cost, seconds
+
+
+def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, actions: np.random.Generator) -> None:
+    """Play on as ``play`` does where only the cost of the action played is known; without one no round counts."""
+    while tally.round < until:
+        row = stream.reveal(tally.round)
+        start = perf_counter()
+        q = learner.act(row)
+        action = draw_action(q, actions)
+        tally.seconds += perf_counter() - start
+        cost = stream.cost(action)
+        start = perf_counter()
+        if cost is None:
+            learner.give_up()
+        else:
+            learner.learn(row, action, cost, float(q[action]))
+            tally.cost += float(cost)
+            tally.round += 1
+        tally.seconds += perf_counter() - start
 
 
 class LearnerPlayer:

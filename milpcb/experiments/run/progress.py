@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.live import Live as Refresh
@@ -26,32 +25,14 @@ from milpcb.core.gate import read_json
 from milpcb.core.text import escaped
 from milpcb.errors import InputError
 from milpcb.experiments.results.schemas import LivePosition, checked
-
-
-class TaskInfo(Protocol):
-    """A cell or a comparator, as far as progress is concerned; ``horizon`` in rounds."""
-
-    @property
-    def key(self) -> str:
-        """Names the task's files."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """The name of the task, as a user gave it."""
-        ...
-
-    @property
-    def horizon(self) -> int:
-        """How many rounds the task plays."""
-        ...
+from milpcb.experiments.study.cells import Task
 
 
 @dataclass(frozen=True)
 class Position:
     """How far a playing task is: round, the round it began from, cumulative cost, seconds since it began."""
 
-    task: TaskInfo
+    task: Task
     round: int
     first: int
     cost: float
@@ -63,14 +44,14 @@ class Position:
         return (self.round - self.first) / self.seconds if self.seconds > 0 else 0.0
 
 
-def read_positions(live: Path, tasks: Iterable[TaskInfo]) -> list[Position]:
+def read_positions(live: Path, tasks: Iterable[Task]) -> list[Position]:
     """Return the positions of those ``tasks`` that are playing, in their order; files of other tasks are left aside."""
     keys = {path.stem for path in live.glob("*.json")}
     found = (_read(live / f"{task.key}.json", task) for task in tasks if task.key in keys)
     return [position for position in found if position is not None]
 
 
-def _read(path: Path, task: TaskInfo) -> Position | None:
+def _read(path: Path, task: Task) -> Position | None:
     try:
         written = checked(LivePosition, read_json(contents(path)))
     except (OSError, ValueError):  # the task has ended, or is writing just now
@@ -86,38 +67,12 @@ MIN_SECONDS = 1.0  # of play before a time left is estimated
 MIN_SHARE = 0.01  # of a task's rounds before its own pace counts: opening an oracle takes time too
 
 
-class Progress(Protocol):
-    """Shows how far a run is, as a context manager around it; the run reports its tasks, and each when it ends."""
-
-    def __enter__(self) -> Self:
-        """Begin to show."""
-        ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Show the last state."""
-        ...
-
-    def start(self, tasks: Iterable[TaskInfo]) -> None:
-        """Add tasks that this run will play."""
-        ...
-
-    def done(self, task: TaskInfo, failure: str | None) -> None:
-        """Note that a task has ended, and why it failed if it did."""
-        ...
-
-    def remark(self, line: str) -> None:
-        """Show one line that concerns the whole run, such as a damaged record; every mode shows it."""
-        ...
-
-
-class Quiet:
-    """Counts, and shows nothing but remarks: what the other modes are made of."""
+class Progress:
+    """Counts the tasks of a run, around which it is a context manager, and shows nothing but remarks: mode "quiet"."""
 
     def __init__(self, console: Console, live: Path) -> None:
         self.console, self.live = console, live
-        self.pending: dict[str, TaskInfo] = {}
+        self.pending: dict[str, Task] = {}
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
         self.began = monotonic()
@@ -128,12 +83,10 @@ class Quiet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         return None
 
-    def start(self, tasks: Iterable[TaskInfo]) -> None:
+    def start(self, tasks: Iterable[Task]) -> None:
         """Add tasks that this run will play."""
         new = {task.key: task for task in tasks}
         self.began = self.began if self.total else monotonic()
@@ -141,7 +94,7 @@ class Quiet:
         self.total += len(new)
         self.rounds += sum(task.horizon for task in new.values())
 
-    def done(self, task: TaskInfo, failure: str | None) -> None:
+    def done(self, task: Task, failure: str | None) -> None:
         """Note that a task has ended, and why it failed if it did."""
         self.pending.pop(task.key, None)
         self.ended += 1
@@ -154,7 +107,7 @@ class Quiet:
             self.playing, self.before = monotonic(), self.played
 
     def remark(self, line: str) -> None:
-        """Write the line to standard error: standard output may be read by a program."""
+        """Show one line on the whole run, on standard error: standard output may be read by a program."""
         sys.stderr.write(f"{escaped(line)}\n")
         sys.stderr.flush()
 
@@ -179,13 +132,13 @@ class Quiet:
         return max([left, *((each.task.horizon - each.round) / each.pace for each in steady if each.pace > 0)])
 
 
-class Plain(Quiet):
+class Plain(Progress):
     """A line for a cell that has ended, at most one a second, as a log wants it."""
 
     due = 0.0
 
-    def done(self, task: TaskInfo, failure: str | None) -> None:
-        """Write a line unless one was written within the last second."""
+    def done(self, task: Task, failure: str | None) -> None:
+        """See Progress; a line is written unless one was within the last second."""
         super().done(task, failure)
         at_once = failure is not None and self.failed <= SHOWN_FAILURES
         if at_once or self.ended == self.total or monotonic() >= self.due:
@@ -199,21 +152,19 @@ class Plain(Quiet):
         return "" if left is None or self.ended == self.total else f" ({span(left)} of play left)"
 
 
-class Json(Quiet):
+class Json(Progress):
     """One JSON object a line: ``started``, ``finished`` or ``failed`` for every task, ``remark``, ``done``."""
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._write_event("done", tasks=self.total, seconds=round(monotonic() - self.began, 3), complete=kind is None)
 
-    def start(self, tasks: Iterable[TaskInfo]) -> None:
-        """Write how much there is to play."""
+    def start(self, tasks: Iterable[Task]) -> None:
+        """See Progress."""
         super().start(tasks)
         self._write_event("started", tasks=self.total, rounds=self.rounds)
 
-    def done(self, task: TaskInfo, failure: str | None) -> None:
-        """Write how the task ended."""
+    def done(self, task: Task, failure: str | None) -> None:
+        """See Progress."""
         super().done(task, failure)
         cell: dict[str, Any] = {"key": task.key, "title": task.title, "horizon": task.horizon}
         if failure is None:
@@ -236,7 +187,7 @@ class Json(Quiet):
             self.console.on_broken_pipe()
 
 
-class Live(Quiet):
+class Live(Progress):
     """A table on a terminal that a thread draws four times a second: all cells, then one line per playing cell."""
 
     def __init__(self, console: Console, live: Path) -> None:
@@ -248,9 +199,7 @@ class Live(Quiet):
         self._refresh.start(refresh=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._over = True
         self._refresh.stop()
 
@@ -277,7 +226,7 @@ class Live(Quiet):
         return f"{so_far} so far" if left is None else f"{span(left)} left"
 
 
-MODES: dict[str, type[Quiet]] = {"live": Live, "plain": Plain, "quiet": Quiet, "json": Json}
+MODES: dict[str, type[Progress]] = {"live": Live, "plain": Plain, "quiet": Progress, "json": Json}
 
 
 def open_progress(mode: str, console: Console, live: Path) -> Progress:
@@ -297,8 +246,6 @@ def span(seconds: float) -> str:
 
 
 class _Drawn:
-    """Draws itself anew at every refresh, as large as the terminal is then."""
-
     def __init__(self, draw: Callable[[int, int], Group]) -> None:
         self._draw = draw
 

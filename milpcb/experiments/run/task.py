@@ -22,8 +22,7 @@ from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.results.store import describe, installed
 from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.loop import checkpoints
-from milpcb.experiments.run.player import LearnerPlayer
+from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task
 from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
 from milpcb.protocols import Policy
@@ -232,7 +231,6 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
 
 
 def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
-    """Play to the horizon, writing positions and states."""
     cell, pace = player.cell, Pace()
     while player.tally.round < cell.horizon:
         pace.measure(player.advance(pace.rounds))
@@ -331,6 +329,5 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
 
 
 def _labels(cell: Cell, world: World) -> Ints:
-    """Return the actions (m,) of the best policy in hindsight."""
     policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
     return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)

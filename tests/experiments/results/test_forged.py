@@ -15,7 +15,7 @@ from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.index import read_index
 from milpcb.experiments.results.report import report
-from milpcb.experiments.run.progress import Quiet
+from milpcb.experiments.run.progress import Progress
 
 
 @pytest.fixture
@@ -132,5 +132,5 @@ def test_a_version_does_not_steer_the_terminal(held, capsys):
     """What a record names as its versions is shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
     remark = store.remarks(held)[0]
-    Quiet(Console(), held / "live").remark(remark)
+    Progress(Console(), held / "live").remark(remark)
     assert "1\\x1b[2J" in capsys.readouterr().err

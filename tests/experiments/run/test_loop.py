@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from milpcb.experiments.run.loop import Tally, checkpoints, play
+from milpcb.experiments.run.player import Tally, checkpoints, play
 from milpcb.learners import Learner
 from milpcb.rng import draw_action
 

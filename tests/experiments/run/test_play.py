@@ -11,7 +11,7 @@ import milpcb
 from milpcb import rng
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.experiments.run import progress_line
+from milpcb.experiments.run import play as module
 from milpcb.experiments.run.play import POINTS
 from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import build_study
@@ -227,8 +227,8 @@ def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
     """On standard error, which learner and how many rounds; nothing in the first two seconds."""
     milpcb.play(SMALL, "uniform", 20, policies=TREES)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(progress_line, "FIRST", -1.0)
-    monkeypatch.setattr(progress_line, "EVERY", {False: -1.0, True: -1.0})
+    monkeypatch.setattr(module, "FIRST", -1.0)
+    monkeypatch.setattr(module, "EVERY", {False: -1.0, True: -1.0})
     milpcb.play(SMALL, "uniform", 2000, policies=TREES)
     out, err = capsys.readouterr()
     assert out == ""

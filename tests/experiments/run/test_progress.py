@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from rich.console import Console
 from milpcb.errors import InputError
 from milpcb.experiments.run import progress
 from milpcb.experiments.run import progress as module
-from milpcb.experiments.run.progress import Progress, Quiet, open_progress, span
+from milpcb.experiments.run.progress import Progress, open_progress, span
 
 CONTROL = re.compile(r"\x1b\[[0-9?]*[A-Za-z]|\r")
 
@@ -76,7 +77,7 @@ def make(mode: str, live: Path, width: int = 100, height: int = 25) -> tuple[Pro
     return open_progress(mode, console, live), file
 
 
-def cells(count: int, horizon: int = 100) -> list[Cell]:
+def cells(count: int, horizon: int = 100) -> list[Any]:
     """Return cells k0, k1, ... whose titles hold brackets."""
     return [Cell(f"k{i}", f"[/bold] uniform [x], seed {i}", horizon) for i in range(count)]
 
@@ -92,7 +93,7 @@ def drawn(progress: Progress, file: io.StringIO) -> list[str]:
 
 def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, position) -> None:
     """Five cells of 100 rounds: one done and one halfway in the next 10 s leave 250 rounds at 15 a second."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(5))
     clock.now += 60  # of opening and compiling, within the first
     assert quiet.seconds_left([]) is None
@@ -107,7 +108,7 @@ def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, c
 
 def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Clock) -> None:
     """A failure within a moment does not make the rest look fast."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(4))
     quiet.done(tasks[0], None)
     quiet.done(tasks[1], "no solver")
@@ -118,7 +119,7 @@ def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Cloc
 
 def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, position) -> None:
     """Many done cells do not hide how slow the one is that is still playing."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(10))
     for task in tasks[1:]:
         quiet.done(task, None)
@@ -129,7 +130,7 @@ def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, positio
 
 def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, position) -> None:
     """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is shown."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(10, horizon=1000))
     for task in tasks[1:]:
         quiet.done(task, None)
@@ -140,7 +141,7 @@ def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, c
 
 def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, position) -> None:
     """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, 18 s when the next plays."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(tasks := cells(2))
     clock.now += 60
     assert quiet.seconds_left(quiet.positions()) is None
@@ -155,7 +156,7 @@ def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, positio
 
 def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, position) -> None:
     """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(cells(2))
     clock.now += 10
     position("k0", 90, started=clock.now - 10, first=80)
@@ -316,7 +317,7 @@ def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
 
 def test_tasks_may_come_in_parts(tmp_path: Path, clock: Clock) -> None:
     """Tasks that are known later are added to the count; the clock runs on."""
-    quiet = Quiet(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True), tmp_path)
     quiet.start(first := cells(3))
     quiet.done(first[0], None)
     clock.now += 10
