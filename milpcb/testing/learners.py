@@ -11,79 +11,18 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from milpcb.contexts import FinitePool
 from milpcb.errors import InputError
 from milpcb.learners import Learner
 from milpcb.learners.needs import SUPPLIED
-from milpcb.oracles import open_oracle
-from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
 from milpcb.testing import Check, Unmet
-from milpcb.types import Floats, Ints
-
-HORIZON = 48
-N_ACTIONS = 3
-# Some action is played by no policy on the last context.
-LABELINGS = [[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]]
-Make = Callable[..., Learner]
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """The labelings (N, m) that a learner competes with, and what each round shows: rows (T,), costs (T, K).
-
-    ``draws`` (T,) are the uniform numbers that actions are drawn with.
-    """
-
-    name: str
-    labelings: Ints
-    rows: Ints
-    costs: Floats
-    draws: Floats
-
-    def oracle(self) -> Oracle:
-        """Return an oracle that lists the policies."""
-        policies = registry.load("policies", "finite_class")(self.labelings, N_ACTIONS)
-        return open_oracle(policies, _contexts(self), kind="enumeration")
-
-    def learner(self, make: Make, **instead: Any) -> Learner:
-        """Return a learner, given what the runtime gives it; ``instead`` replaces some of that, or adds to it."""
-        supplied = {
-            "oracle": self.oracle(),
-            "pool": FinitePool(_contexts(self)),
-            "contexts": _contexts(self),
-            "horizon": HORIZON,
-            "seed": 3,
-            "n_actions": N_ACTIONS,
-            "best": self.labelings[0],
-        }
-        asked = injection.arguments(make)
-        return make(**{name: value for name, value in supplied.items() if name in asked} | instead)
-
-
-def instances() -> list[Scenario]:
-    """Return the instances: costs of several kinds, and a class of one policy."""
-    rng = np.random.default_rng(0)
-    labelings = np.array(LABELINGS)
-    shape = (HORIZON, N_ACTIONS)
-    mixed = np.where(rng.random(shape) < 0.5, rng.integers(0, 2, shape).astype(float), rng.random(shape))
-    costs = {"six policies": mixed, "only losses": np.ones(shape), "no loss": np.zeros(shape), "one policy": mixed}
-    return [
-        Scenario(
-            name,
-            labelings[:1] if name == "one policy" else labelings,
-            rng.integers(0, labelings.shape[1], HORIZON),
-            table,
-            rng.random(HORIZON),
-        )
-        for name, table in costs.items()
-    ]
+from milpcb.testing.scenarios import HORIZON, N_ACTIONS, Make, Scenario, finish_round, instances, transcript
+from milpcb.types import Floats
 
 
 def battery(entry: str | Make) -> list[Check]:
@@ -112,17 +51,6 @@ def _run(check: Callable[[Make, Scenario], None], make: Make, instance: Scenario
         check(make, instance)
     except InputError as error:
         raise AssertionError(str(error)) from error
-
-
-def transcript(learner: Learner, instance: Scenario, start: int = 0, stop: int = HORIZON) -> tuple[Floats, Ints]:
-    """Play the rounds from ``start`` to ``stop`` and return each q (n, K) and action (n,)."""
-    distributions, actions = [], []
-    for t in range(start, stop):
-        q = learner.act(int(instance.rows[t]))
-        distributions.append(np.array(q))
-        actions.append(_drawn(q, instance.draws[t]))
-        _finish_round(learner, int(instance.rows[t]), instance.costs[t], q, actions[-1])
-    return np.array(distributions), np.array(actions)
 
 
 def check_made(make: Make, instance: Scenario) -> None:
@@ -187,7 +115,7 @@ def check_guarded(make: Make, instance: Scenario) -> None:
         before = q.copy()
         if q.flags.writeable:
             q[:] = np.nan
-        _finish_round(learner, int(instance.rows[t]), instance.costs[t], before, action)
+        finish_round(learner, int(instance.rows[t]), instance.costs[t], before, action)
 
 
 def check_unplayed(make: Make, instance: Scenario) -> None:
@@ -240,7 +168,7 @@ def check_refusals(make: Make, instance: Scenario) -> None:
             wrong = (*right[:place], bad, *right[place + 1 :])
             assert _refusal(learner.learn, *wrong) is not None, f"learn{wrong} was taken, where {right} is right"
         assert _refusal(learner.act, row) is not None, "act was taken twice"
-        _finish_round(learner, row, costs, expected[t], action)
+        finish_round(learner, row, costs, expected[t], action)
 
 
 def check_estimates(make: Make, instance: Scenario) -> None:
@@ -249,7 +177,7 @@ def check_estimates(make: Make, instance: Scenario) -> None:
     transcript(learner, instance, 0, HORIZON // 2)
     totals = learner.estimates()
     if totals is not None:
-        assert totals.shape == (len(_contexts(instance)), N_ACTIONS), totals.shape
+        assert totals.shape == (len(instance.contexts), N_ACTIONS), totals.shape
         assert np.isfinite(totals).all(), totals
 
 
@@ -283,7 +211,7 @@ def check_certificate(make: Make, instance: Scenario) -> None:
         terms = costs[: t + 1] - plays[:, : t + 1] * estimates[: t + 1]  # (N, t + 1)
         found = learner.certify(oracle)
         assert found.policy is not None
-        best = (instance.labelings == found.policy.predict(_contexts(instance))).all(axis=1).argmax()
+        best = (instance.labelings == found.policy.predict(instance.contexts)).all(axis=1).argmax()
         assert np.isclose(found.value, terms.sum(axis=1).max(), rtol=1e-9, atol=1e-9), (found, terms.sum(axis=1))
         assert np.isclose(terms[best].sum(), found.value, rtol=1e-9, atol=1e-9), "policy() is not the certificate's"
         assert np.isclose(found.error, np.sqrt((terms[best] ** 2).sum()), rtol=1e-9, atol=1e-9), found
@@ -362,21 +290,6 @@ class _Mute:
     capabilities: frozenset[str] = frozenset()
     contexts = np.arange(8.0).reshape(-1, 2)
     n_contexts, n_actions, log_size = 4, N_ACTIONS, 1.0
-
-
-def _contexts(instance: Scenario) -> Floats:
-    return np.arange(2.0 * instance.labelings.shape[1]).reshape(-1, 2)
-
-
-def _drawn(q: Floats, uniform: float) -> int:
-    cumulative = q.cumsum()
-    return min(int(cumulative.searchsorted(uniform * cumulative[-1], side="right")), N_ACTIONS - 1)
-
-
-def _finish_round(learner: Learner, row: int, costs: Floats, q: Floats, action: int) -> None:
-    learner.learn(row, action, float(costs[action]), float(q[action]))
-    if learner.full_information:
-        learner.learn_all(row, costs)
 
 
 def _same(expected: Floats, seen: Floats, what: str) -> None:

@@ -71,10 +71,7 @@ def check_value(policies: PolicyClass, contexts: Floats, costs: Floats, solver: 
     answer = oracle.minimise(costs)
     least = brute_force(policies, contexts, costs).min()
     assert np.isclose(answer.value, least, atol=1e-6), (answer, least)
-    assert answer.policy is not None
-    labels = answer.policy.predict(contexts)
-    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), answer.value, atol=1e-9), (answer, labels)
-    assert (labels == _labelings(policies, contexts)).all(axis=1).any(), (labels, "is no labeling of the class")
+    _check_policy(answer.policy, _labelings(policies, contexts), contexts, costs, answer.value)
     assert np.isclose(oracle.value(costs), answer.value, atol=1e-9)
 
 
@@ -82,8 +79,7 @@ def check_profile(policies: PolicyClass, contexts: Floats, costs: Floats, row: i
     """V[a] is the least cost among the policies that play a at the row; its minimum is the value."""
     oracle = _oracle(policies, contexts, solver=solver)
     profile = oracle.profile(costs, row)
-    totals, at_row = brute_force(policies, contexts, costs), _labelings(policies, contexts)[:, row]
-    expected = [totals[at_row == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    expected = _profile(_labelings(policies, contexts), brute_force(policies, contexts, costs), row, costs)
     assert np.allclose(profile, expected, atol=1e-6), (profile, expected)
     assert np.isclose(profile.min(), oracle.value(costs), atol=1e-6)
 
@@ -165,28 +161,15 @@ def check_search(policies: PolicyClass, contexts: Floats, costs: Floats, row: in
     answer = oracle.minimise(costs)
     assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
     assert np.isclose(answer.value, totals.min(), atol=1e-9), (answer, totals.min())
-    assert answer.policy is not None
-    labels = answer.policy.predict(contexts)
-    assert (labels == labelings).all(axis=1).any(), (labels, "is no labeling of the class")
-    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
-    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    _check_policy(answer.policy, labelings, contexts, costs, totals.min())
+    expected = _profile(labelings, totals, row, costs)
     assert np.allclose(oracle.profile(costs, row), expected, atol=1e-9), (oracle.profile(costs, row), expected)
 
 
 def check_action_weights(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
     """The search's Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
     _declared("action_weights", policies, contexts)
-    oracle, rate = _oracle(policies, contexts, "search"), 0.7
-    weights, profile, log_count = (
-        oracle.action_weights(costs, row, rate),
-        oracle.profile(costs, row),
-        oracle.log_derivations,
-    )
-    assert np.isclose(weights.sum(), 1.0), weights
-    assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
-    played = weights > 0
-    distance = np.log(weights[played]) + rate * (profile[played] - profile.min())
-    assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
+    _check_weights(_oracle(policies, contexts, "search"), costs, row)
 
 
 def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
@@ -199,15 +182,12 @@ def check_terms(policies: PolicyClass, contexts: Floats, costs: Floats, row: int
     for place, action in np.ndindex(costs.shape):
         kept[places[place][:, action]] += costs[place, action]
     assert np.allclose(terms.totals(contexts, costs), kept, atol=1e-9), (terms.totals(contexts, costs), kept)
-    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
-    assert np.allclose(terms.profile(kept, places[row]), expected, atol=1e-9), (
-        terms.profile(kept, places[row]),
-        expected,
-    )
+    expected = _profile(labelings, totals, row, costs)
+    profile = terms.profile(kept, places[row])
+    assert np.allclose(profile, expected, atol=1e-9), (profile, expected)
     value, policy = terms.minimise(kept)
-    labels = policy.predict(contexts)
     assert np.isclose(value, totals.min(), atol=1e-9), (value, totals.min())
-    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
+    _check_policy(policy, labelings, contexts, costs, totals.min())
 
 
 def check_forbidden(policies: PolicyClass, contexts: Floats, costs: Floats, row: int) -> None:
@@ -247,20 +227,14 @@ def _check_under(
     answer = oracle.minimise(costs)
     assert np.isclose(oracle.value(costs), totals.min(), atol=1e-9), (oracle.value(costs), totals.min())
     assert np.isclose(answer.value, totals.min(), atol=1e-9), (answer, totals.min())
-    assert answer.policy is not None
-    labels = answer.policy.predict(contexts)
-    assert (labels == labelings).all(axis=1).any(), (labels, "keeps no constraint, or is no labeling of the class")
-    assert np.isclose(costs[rows, labels].sum(), totals.min(), atol=1e-9), (labels, totals.min())
-    expected = [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(policies.n_actions)]
+    _check_policy(answer.policy, labelings, contexts, costs, totals.min())
+    expected = _profile(labelings, totals, row, costs)
     profile = oracle.profile(costs, row)
     assert np.allclose(profile, expected, atol=1e-9), (profile, expected)
     if "action_weights" in oracle.capabilities:
-        weights, log_count = oracle.action_weights(costs, row, 0.7), oracle.log_derivations
-        assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
-        played = weights > 0
-        distance = np.log(weights[played]) + 0.7 * (profile[played] - profile.min())
-        assert (np.abs(distance) <= log_count + 1e-6).all(), (weights, profile, log_count)
-        assert np.log(len(labelings)) <= min(log_count, oracle.log_size) + 1e-9, (len(labelings), log_count)
+        _check_weights(oracle, costs, row)
+        most = min(oracle.log_derivations, oracle.log_size)
+        assert np.log(len(labelings)) <= most + 1e-9, (len(labelings), most)
     if "columns" in oracle.capabilities:
         table = oracle.table("columns")
         for context, action in np.ndindex(costs.shape):
@@ -313,15 +287,7 @@ CHECKS: dict[str, Callable[..., None]] = {
     "near-best policies": check_near_best,
 }
 _OF_DRAWN = {check_draw, check_json, check_source, check_printed}
-_AT_A_ROW = {
-    check_profile,
-    check_shift,
-    check_search,
-    check_action_weights,
-    check_terms,
-    check_forbidden,
-    check_side_constraints,
-}
+_AT_A_ROW = {*CHECKS_AT_A_ROW, check_search, check_action_weights, check_terms, check_forbidden, check_side_constraints}
 
 
 def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:
@@ -343,6 +309,28 @@ def _on_drawn_costs(check: Callable[..., None], instance: Instance) -> None:
                 check(policies, contexts, costs, *([row % len(contexts)] if check in _AT_A_ROW else []))
     finally:
         _in_check.pop()
+
+
+def _profile(labelings: Ints, totals: Floats, row: int, costs: Floats) -> list[float]:
+    """Return the least total of the labelings (N, m) that play each action at a row, inf where none does."""
+    return [totals[labelings[:, row] == a].min(initial=np.inf) for a in range(costs.shape[1])]
+
+
+def _check_policy(policy: Any, labelings: Ints, contexts: Floats, costs: Floats, least: float) -> None:
+    assert policy is not None
+    labels = policy.predict(contexts)
+    assert (labels == labelings).all(axis=1).any(), (labels, "keeps no constraint, or is no labeling of the class")
+    assert np.isclose(costs[np.arange(len(costs)), labels].sum(), least, atol=1e-9), (labels, least)
+
+
+def _check_weights(oracle: Oracle, costs: Floats, row: int, rate: float = 0.7) -> None:
+    """The Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
+    weights, profile, most = oracle.action_weights(costs, row, rate), oracle.profile(costs, row), oracle.log_derivations
+    assert np.isclose(weights.sum(), 1.0), weights
+    assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
+    played = weights > 0
+    distance = np.log(weights[played]) + rate * (profile[played] - profile.min())
+    assert (np.abs(distance) <= most + 1e-6).all(), (weights, profile, most)
 
 
 def _declared(capability: str, policies: PolicyClass, contexts: Floats) -> None:
