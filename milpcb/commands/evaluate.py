@@ -44,8 +44,9 @@ def evaluate(
     """Estimate from LOG what POLICY is worth, beside always taking one action, and beside what was done.
 
     POLICY is a file of milpcb learn (policy.json), or what policy.to_json() returned. Without it the constants are
-    compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. The intervals are for a
-    policy that was fixed without these rows.
+    compared. LOG is a .csv or .parquet file with a line for each decision, or a run directory. With policy.json the
+    columns of what was done and what came of it need not be named. The intervals are for a policy that was fixed
+    without these rows.
     """
     from milpcb.logs.amounts import Unit
     from milpcb.logs.source import numbered
@@ -54,7 +55,7 @@ def evaluate(
     from milpcb.offline import scores
 
     read = Read() if policy is None else _read(policy)
-    columns = columns_of(log, given)
+    columns = columns_of(log, given, read.origin)
     if read.origin:
         columns = read.origin.applied(columns, str(policy))
     with step(err, f"reading {log.name}") as tick:

@@ -13,6 +13,7 @@ from milpcb.errors import InputError
 if TYPE_CHECKING:
     from milpcb.data.csv_pieces import Tick
     from milpcb.data.schema import Schema
+    from milpcb.logs.origin import Origin
     from milpcb.logs.source import Columns, Source
 
 Command = Callable[..., Any]
@@ -74,10 +75,11 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, kn
     return read_source(log, columns, tick, known)
 
 
-def columns_of(log: Path, given: dict[str, Any]) -> Columns:
+def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -> Columns:
     """Return which column of a log is what: of a play of a run that is known.
 
-    Raises InputError where it is not named of a file, or named of a run.
+    In a file, what was done and what came of it are those of a policy's ``origin`` unless they are named. Raises
+    InputError where one is not known of a file, or named of a run.
     """
     from milpcb.logs.one_pass.files import is_files
     from milpcb.logs.source import Columns
@@ -87,6 +89,8 @@ def columns_of(log: Path, given: dict[str, Any]) -> Columns:
             if given[name]:
                 raise InputError(f"--{name} is for files: in a run the actions, costs and probabilities are known")
         return Columns("action", "cost", maximise=False, **_common(given), **PLAYED)
+    if origin:
+        given = origin.completed(given)
     if given["action"] is None:
         raise InputError("which column is what was done? name it, as in --action treat")
     if (given["reward"] is None) == (given["cost"] is None):

@@ -115,6 +115,14 @@ class Origin:
         """The column of what came of it."""
         return self._called("outcome")[0]
 
+    def completed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a command, with what was done and what came of it where neither is named."""
+        (action,) = self._called("action")
+        found = {**given, "action": given["action"] or action}
+        if given["reward"] is None and given["cost"] is None:
+            found["reward" if self.maximise else "cost"] = self.outcome
+        return found
+
     def is_of(self, source: Source) -> bool:
         """Return whether a log is the one that the policy was learnt from."""
         return self.digest is not None and self.digest == digest(source, self.features)

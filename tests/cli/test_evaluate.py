@@ -105,6 +105,19 @@ def test_the_unit_is_that_of_the_page(run):
     assert "in EUR" in said
 
 
+@pytest.mark.parametrize("sign", ["--reward", "--cost"])
+def test_what_was_done_and_what_came_of_it_need_not_be_named(run, sign):
+    """The file knows both columns, and which way the outcome goes; a policy without its log does not."""
+    cut(run, sign, "earned", "--features", "age,ward")
+    named = run("evaluate", "second.csv", "found/policy.json", *WAYS, sign, "earned")
+    assert run("evaluate", "second.csv", "found/policy.json", "--randomised") == named
+    by_other = run("evaluate", "second.csv", "found/policy.json", "--randomised", "--reward", "well")
+    assert by_other == run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "well")
+    Path("bare.json").write_text(from_json(Path("found/policy.json").read_text()).policy_.to_json())
+    with pytest.raises(InputError, match="--action"):
+        run("evaluate", "second.csv", "bare.json", "--randomised")
+
+
 def test_the_outcome_with_the_other_sign_is_refused(run):
     """Less of it was better or more of it: one of the two is a slip."""
     cut(run, "--reward", "earned", "--features", "age,ward")
