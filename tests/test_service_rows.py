@@ -149,11 +149,21 @@ def test_columns_that_are_called_by_digits() -> None:
             "the context has no feature 'age', but alter, visits: add it",
         ),
         ({"age": "25", "visits": "3"}, "feature 'age' is '25', which is text, not a number: convert it"),
+        (pd.Series([20, 3, 60], index=["age", "visits", "age"]), "the row has several values named 'age'"),
     ],
 )
 def test_a_row_that_is_none(row: Any, message: str) -> None:
     """Is refused in one line, with the mend that keeps the cut points."""
     with pytest.raises(InputError, match=message):
+        Bandit(AGES).act(row)
+
+
+def test_a_joined_row_with_two_columns_of_one_name_is_refused() -> None:
+    """A database answers for the first of them, and means neither."""
+    base = sqlite3.connect(":memory:")
+    base.row_factory = sqlite3.Row
+    row = base.execute("SELECT 20 AS age, 60 AS age, 3 AS visits").fetchone()
+    with pytest.raises(InputError, match="the row has several values named 'age'"):
         Bandit(AGES).act(row)
 
 

@@ -111,6 +111,9 @@ def named(row: Any) -> Mapping[str, Any] | None:
     else:
         return None
     names = names_of(key for key, _ in pairs)
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"the row has several values named '{clipped(twice)}': give each a name of its own")
     return dict(zip(names, (value for _, value in pairs), strict=True)) if names else None
 
 
