@@ -6,9 +6,11 @@ Nothing is guessed: "45%" is 45 to some and 0.45 to others, and a rule must be a
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 from milpcb.core.text import is_currency
+from milpcb.data.columns import as_number
 from milpcb.errors import shown
 
 # How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
@@ -20,15 +22,17 @@ TRUTH = {
     "true", "false", "t", "f", "yes", "no", "y", "n", "ja", "nein", "j", "oui", "non", "si", "sí", "sì", "wahr",
     "falsch", "vrai", "faux", "on", "off", "1", "0", "1.0", "0.0",
 }  # fmt: skip
-NUMBER = re.compile(r"[-+\u2212]?\d+(?:[.,'\u2019_ \u00a0\u202f]?\d+)*")  # in any digits, with signs between them
+BETWEEN = ".,'\u2019_ \u00a0\u2009\u202f"  # what people write behind thousands
+NUMBER = re.compile(rf"[-+\u2212]?\d+(?:[{BETWEEN}]?\d+)*")  # in any digits, with signs between them
+GROUPED = f"^[-+]?[0-9]{{1,3}}([{BETWEEN}]?[0-9]{{3}})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
 CURRENCY = re.compile("[A-Z]{3}")
 
 
 def odd_numbers(texts: Iterable[str]) -> str:
     """Return in words which numbers strings hold and how to write them; "" where some are none, or all are plain.
 
-    They are odd where all have the same unit, or one has other digits, or another minus, than 0 to 9 and -. Marks of
-    missing values may stand among them.
+    They are odd where all have the same unit, or one has other digits, or another minus, than 0 to 9 and -, or signs
+    behind its thousands, or a decimal comma. Marks of missing values may stand among them.
     """
     first, odd = None, ""
     for text in _known(texts):
@@ -37,7 +41,7 @@ def odd_numbers(texts: Iterable[str]) -> str:
         first = first or parts
         if parts is None or parts != first:
             return ""
-        odd = odd or (text if any(parts) or any(map(_is_odd, text)) else "")
+        odd = odd or (text if any(parts) or _is_odd(text.strip()) else "")
     if first is None or not odd or not (first == ("", "") or _is_unit(*first)):
         return ""
     how = f"with {shown(''.join(first))}" if any(first) else "in other signs than 0 to 9, - and ."
@@ -48,7 +52,7 @@ def odd_words(texts: Iterable[str]) -> str:
     """Return in words which strings may mean the same, and what to do; "" where none do."""
     known: dict[str, str] = {}
     for text in _known(texts):
-        other = known.setdefault(" ".join(text.split()).casefold(), text)
+        other = known.setdefault(_folded(text), text)
         if other != text:
             return f"{shown(other)} and {shown(text)}, which are two strings to a rule: write them in one way"
     if len(known) > 2 and TRUTH.issuperset(known):
@@ -61,8 +65,17 @@ def _known(texts: Iterable[str]) -> Iterable[str]:
     return (text for text in texts if text.strip().lower() not in MARKS)
 
 
-def _is_odd(sign: str) -> bool:
-    return sign == "\u2212" or (sign.isdecimal() and not sign.isascii())
+def _is_odd(number: str) -> bool:
+    """Return whether a number is written with other signs than Python reads, or with some between its digits."""
+    return any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number) or (
+        re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number)
+    )
+
+
+def _folded(text: str) -> str:
+    """Return a string without what nobody sees: case, blanks, signs of no width, and how its letters are composed."""
+    seen = (sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
+    return " ".join("".join(seen).split()).casefold()
 
 
 def _is_unit(before: str, after: str) -> bool:

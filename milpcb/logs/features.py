@@ -19,7 +19,7 @@ from milpcb.core.decimals import written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
-from milpcb.data.spellings import MARKS, odd_numbers, odd_words
+from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_words
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
 from milpcb.logs.read import COMMAS, DATE, among
@@ -32,7 +32,6 @@ MOSTLY = 0.5  # share of the rows from which different strings are taken for an 
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 SCALE = 10  # different numbers from which a column is taken for a measurement, whatever else it holds
 FEW = 5  # other strings in such a column, up to which they are no categories
-GROUPED = "^[-+]?[0-9]{1,3}([.,'\u2019_ ]?[0-9]{3})*([.,][0-9]+)?$"  # a number with a sign behind its thousands
 
 
 @dataclass(frozen=True)
@@ -211,12 +210,13 @@ def _rows(n: int) -> str:
     return f"{n:,} row{'s' * (n > 1)}"
 
 
-def doubts(table: pl.DataFrame) -> Iterator[str]:
-    """Yield a note for each column that may hold something else than was read."""
+def doubts(table: pl.DataFrame, others: pl.DataFrame) -> Iterator[str]:
+    """Yield a note for each feature, and each number of ``others``, that may be something else than was read."""
     for column in table.get_columns():
         if column.dtype == pl.String:
             yield from _of_strings(column)
-        elif column.dtype.is_numeric():
+    for column in (*table.get_columns(), *others.get_columns()):
+        if column.dtype.is_numeric():
             yield from _of_numbers(column)
 
 
@@ -251,11 +251,11 @@ def _of_numbers(column: pl.Series) -> Iterator[str]:
         return
     values = np.unique(column.drop_nulls().cast(pl.Float64).to_numpy())
     for outside, others in ((values[:1], values[1:]), (values[-1:], values[:-1])):
-        if len(others) < 3 or outside[0] not in SENTINELS:
+        if len(others) < 2 or outside[0] not in SENTINELS:
             continue
         gap = float(np.abs(others - outside[0]).min())
         rows = int((column == outside[0]).sum())
-        if (rows > 1 or gap > FAR) and gap > max(1, np.diff(others).max()):
+        if ((rows > 1 and len(others) > 2) or gap > FAR) and gap > max(1, np.diff(others).max()):
             mark, ends = written(float(outside[0])), f"{written(others[0])} to {written(others[-1])}"
             yield (
                 f"'{clipped(column.name)}' is {mark} in {_rows(rows)}, far from its other numbers ({ends}): add "

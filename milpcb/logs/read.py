@@ -8,7 +8,7 @@ the string that it is written as.
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,6 +85,7 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
         read = as_text if field.texts and field.role == "feature" else typed
         kinds.append(read(column, {*marks, *field.missing_as}))
         tick(size + size * number // len(names), 2 * size)
+    notes += _on_points(path, kinds, separated=bool(notes))
     return Reading(
         pl.DataFrame({kind.column.name: kind.column for kind in kinds}),
         {kind.column.name: kind.missing for kind in kinds if kind.missing},
@@ -130,6 +131,7 @@ def _unread(path: Path, piece: Piece) -> str:
 DATE = r"^\s*(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?\s*$"
 COMMAS = r"^[-+]?\d+(,\d+)?$"  # numbers in which a comma may be the decimal point
 THOUSANDS = r"^[-+]?[1-9]\d{0,2}(,\d{3})*$"  # integers in which it may stand behind the thousands
+POINTS = r"^[-+]?(0|[1-9]\d{0,2}(\.\d{3})*)$"  # and those in which a point may
 EMPTY = "empty"  # what a missing value without any mark is called
 Counts = Mapping[str, Mapping[str, int]]  # of each column: mark to rows
 SOME = 1000  # values that show, nearly always, that a column holds no numbers
@@ -137,11 +139,15 @@ SOME = 1000  # values that show, nearly always, that a column holds no numbers
 
 @dataclass(frozen=True, eq=False)
 class ReadColumn:
-    """A column as it was read, in how many rows which mark was read as missing, and a note, "" for none."""
+    """A column as it was read, in how many rows which mark was read as missing, and a note, "" for none.
+
+    ``grouped`` is a number whose point, as all points of the column, may stand behind the thousands; "" for none.
+    """
 
     column: pl.Series
     missing: Mapping[str, int]
     note: str = ""
+    grouped: str = ""
 
 
 def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
@@ -154,7 +160,8 @@ def typed(column: pl.Series, named: Collection[str] = ()) -> ReadColumn:
     if others.null_count() < len(others):
         for read in (_numbers, _booleans, _dates, _with_commas):
             if (values := read(others)) is not None:
-                return ReadColumn(values, _counts(known, others), _on_commas(others) if read is _with_commas else "")
+                note, grouped = _on_commas(others) if read is _with_commas else "", _grouped(others)
+                return ReadColumn(values, _counts(known, others), note, grouped)
     kept = known.set(named_mark, None)
     text = _without_first_blanks(column)
     return ReadColumn(text.set(kept.is_null(), None), _counts(known, kept))
@@ -244,6 +251,33 @@ def _on_commas(text: pl.Series) -> str:
         f"'{clipped(text.name)}' is written with a comma for the decimal point: '{first}' is read as "
         f"{first.replace(',', '.')}."
     )
+
+
+def _grouped(text: pl.Series) -> str:
+    """Return the first number with a point where all points may stand behind the thousands; "" where not all may."""
+    known = text.drop_nulls()
+    pointed = known.filter(known.str.contains(".", literal=True))
+    return str(pointed[0]) if len(pointed) and known.str.contains(POINTS).all() else ""
+
+
+def _on_points(path: Path, kinds: Sequence[ReadColumn], *, separated: bool) -> list[str]:
+    """Return a note on each column whose points may stand behind the thousands, where no comma separates values.
+
+    Raises InputError where another column of the file has decimal commas.
+    """
+    for kind in kinds:
+        if kind.grouped and (comma := next((other.note for other in kinds if other.note), "")):
+            name, number = clipped(kind.column.name), kind.grouped
+            raise InputError(
+                f"{path}, column '{name}' has numbers such as '{number}', of which the point can be read in two ways, "
+                f"as {comma.removesuffix('.')}: write {number.replace('.', '')}, or {number.replace('.', ',')}"
+            )
+    return [
+        f"'{clipped(kind.column.name)}' is written with a point: '{kind.grouped}' is read as {float(kind.grouped)}, "
+        f"and not as {kind.grouped.replace('.', '')}."
+        for kind in kinds
+        if kind.grouped and separated
+    ]
 
 
 def _booleans(text: pl.Series) -> pl.Series | None:

@@ -13,6 +13,7 @@ import polars as pl
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema
+from milpcb.data.spellings import odd_words
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.features import chances, doubts, leaks, missing_words, usable, words
@@ -130,7 +131,8 @@ def make_source(
         (
             *notes,
             *missing_words(counts),
-            *doubts(table),
+            *doubts(table, frame.select(_counting(frame, columns))),
+            *(f"'{columns.action}' holds {odd}." for odd in [odd_words(log.actions)] if odd),
             *words(left, grouped=bool(columns.group)),
             *(() if columns.propensity else chances(table)),
             *(() if weight is None else (f"rows count by '{columns.weight}', {weight.sum():g} in all.",)),
@@ -139,6 +141,12 @@ def make_source(
         counts,
         weight,
     )
+
+
+def _counting(frame: pl.DataFrame, columns: Columns) -> list[str]:
+    """Return the columns that are no features and may be outcomes or weights: those left out may be second outcomes."""
+    named = (columns.outcome, *filter(None, [columns.weight]), *columns.leave_out)
+    return [name for name in frame.columns if name in named]
 
 
 def _counted(missing: Counts | None, lost: Counts, feature: str) -> dict[str, int]:

@@ -268,6 +268,15 @@ def test_a_side_that_is_settled_needs_no_row(kind: Any, missing: str) -> None:
             assert f"({'or' if missing == 'yes' else 'not'} missing)" in str(rule.policy_)
 
 
+@pytest.mark.parametrize("texts", [("3,5", "7,5"), ("1,234", "950"), ("1\u202f234", "950"), ("1 234.5", "2")])
+def test_numbers_of_another_language_are_said(texts: tuple[str, str]) -> None:
+    """Without a word they would be categories; lists of digits and versions are."""
+    (line,) = Schema.infer(pd.DataFrame({"x": texts})).lines()
+    assert line.startswith("'x' holds numbers in other signs than 0 to 9")
+    for others in (("1.2.3", "1.2.4"), ("12,7,30", "7")):
+        assert Schema.infer(pd.DataFrame({"x": others})).lines() == []
+
+
 def test_ordered_categories_are_tested_from_below() -> None:
     """Beyond ``most_subsets``, the first so many against the rest, in the order of the type."""
     levels = [f"level {i}" for i in (3, 1, 4, 5, 9, 2)]

@@ -140,6 +140,24 @@ def test_a_comma_that_may_be_a_point_or_not_is_refused(shape, tmp_path):
         source(written(tmp_path, {"price": [shape.format(1 + i % 9, 7 * i % 1000) for i in range(ROWS)]}))
 
 
+@pytest.mark.parametrize("y", [["1.5", "2"], ["1,5", "2,5"]])
+def test_a_point_that_may_stand_behind_thousands_is_refused_beside_decimal_commas(y, tmp_path):
+    """Spreadsheets write 1.234 for 1234 where they write 1,5 for 1.5; in another file a note says how it was read."""
+    columns = {
+        "price": [f"{1 + i % 9}.{111 + i}" if i % 2 else "0" for i in range(ROWS)],
+        "x": [y[i % 2] for i in range(ROWS)],
+    }
+    path = written(tmp_path, columns, sign=";")
+    if "," in y[0]:
+        with pytest.raises(
+            InputError, match=r"column 'price' has numbers such as '2\.112', of which the point can be read"
+        ):
+            source(path)
+        return
+    assert "'price' is written with a point: '2.112' is read as 2.112, and not as 2112." in source(path).notes
+    assert source(written(tmp_path, columns)).notes == ()  # between commas a point is one
+
+
 def test_a_blank_behind_each_comma_is_of_no_name_and_no_value(tmp_path):
     """Numbers stay numbers, and strings are those without it."""
     lines = ["age, region, treat, y"] + [
@@ -159,6 +177,8 @@ CENTS = [f"{17 + 7 * i % 180}" for i in range(ROWS)]
     [
         (["north", "south", "north "], "'north' and 'north ', which are two strings to a rule"),
         (["Nord", "nord", "NA"], "'Nord' and 'nord', which are two strings to a rule"),
+        (["Größe", "Gr\u006f\u0308ße"], "'Gr\u006f\u0308ße' and 'Größe', which are two strings to a rule"),
+        (["north", "north\u200b"], "'north' and 'north"),
         (["ja", "nein", "0", "1"], "yes and no in several ways, '0', '1', 'ja', 'nein'"),
         (["5 €", "10 €", "N/A"], "numbers with '€', such as '10 €'"),
         (["45%", "50%"], "numbers with '%', such as '45%'"),
@@ -193,6 +213,8 @@ def test_strings_that_only_look_like_numbers_are_said_nothing_of(values, tmp_pat
         (["8'961", "950", "N/A"], "numbers such as '8'961', of which the point or comma can be read in two ways"),
         (["8\u2019961", "950"], "of which the point or comma can be read in two ways"),
         (["1_000", "950"], "of which the point or comma can be read in two ways"),
+        (["1\u202f234", "950"], "of which the point or comma can be read in two ways"),
+        (["1\u00a0234,5", "950"], "of which the point or comma can be read in two ways"),
         ([chr(0x661 + i % 9) + chr(0x660 + i // 9) for i in range(40)], "numbers in other signs than 0 to 9"),
         (["1.5", "inf", "2"], "infinite in row 2; --missing inf if nothing is known there"),
     ],
@@ -264,6 +286,25 @@ def test_a_number_that_may_stand_for_nothing_is_said(mark, tmp_path):
     ):
         assert found.frame["age"].to_list() == without(AGES, None)
         assert "(15 rows)" in found.notes[0]
+
+
+@pytest.mark.parametrize("column", ["y", "smokes", "w", "later"])
+def test_a_number_for_nothing_is_said_of_few_values_outcomes_and_weights(column):
+    """-999 beside 0 and 1; of columns that are left out too, as limits may be on them."""
+    bits = pl.Series([i // 2 % 2 for i in range(ROWS)])
+    columns = {"smokes": bits, "w": bits + 1, "later": bits, "y": bits, column: without(bits.to_list(), 999)}
+    frame = pl.DataFrame({"age": AGES, **columns, "treat": TREAT})
+    named = Columns("treat", "y", maximise=True, randomised=True, weight="w", leave_out=("later",))
+    found = [note for note in make_source("log", frame, named).notes if "far from its other numbers" in note]
+    assert [note.partition(" ")[0] for note in found] == [f"'{column}'"]
+
+
+def test_actions_that_may_be_one_are_said():
+    """A blank or a capital more makes another action."""
+    done = [["call", "letter", "call "][i % 3] for i in range(ROWS)]
+    frame = pl.DataFrame({"age": AGES, "treat": done, "y": OUTCOME})
+    (note,) = make_source("log", frame, Columns("treat", "y", maximise=True, randomised=True)).notes
+    assert note.startswith("'treat' holds 'call' and 'call ', which are two strings")
 
 
 def test_numbers_that_are_like_others_are_not_doubted(tmp_path):
