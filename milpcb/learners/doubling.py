@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from milpcb import rng
 from milpcb.contexts import Transductive
 from milpcb.core.checks import whole
-from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.errors import InputError
 from milpcb.learners.base import Learner
-from milpcb.learners.needs import SUPPLIED, check_pool
+from milpcb.learners.inside import inside
+from milpcb.learners.needs import check_pool
 from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
 from milpcb.types import Floats
@@ -36,7 +37,7 @@ class Doubling(Learner):
 
     Raises
     ------
-    InputError (a learner without a horizon, options it does not know, a pool with a fixed order), UnknownNameError
+    InputError (a learner without a horizon, a pool with a fixed order), and what making the learner inside raises
 
     """
 
@@ -56,13 +57,9 @@ class Doubling(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         check_pool(pool)
         self._first = whole("first", first, 1)
-        self._name, self._class = inner, registry.load("learner", inner)
-        self._asked = injection.arguments(self._class)
-        if options is not None and not isinstance(options, Mapping):
-            raise InputError(f"options must be a table of {inner}'s own options by name, got {shown(options)}")
-        self._options = dict(options or {})
+        _check(inner, pool)
+        self._name, self._options = inner, copy(options)
         self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
-        self._check(pool)
         self._spent = 0.0  # oracle errors of finished phases
         self._begin(0)
         self.hides_law = self._inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
@@ -109,26 +106,19 @@ class Doubling(Learner):
 
     def _make(self, phase: int) -> Learner:
         """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
-        supplied = {**self._supplied, "horizon": self._first * 2**phase, "seed": phase_seed(self.seed, phase)}
-        try:
-            made: Learner = injection.make(self._class, supplied, self._options)
-        except InputError as error:
-            raise InputError(f"doubling cannot make '{self._name}' with options {self._options}: {error}") from error
-        return made
+        supplied = self._supplied | {"horizon": self._first * 2**phase, "seed": phase_seed(self.seed, phase)}
+        return inside(self._name, supplied, self._options, Doubling, "doubling")
 
-    def _check(self, pool: ContextModel) -> None:
-        if "horizon" not in self._asked or self._class is Doubling:
-            raise InputError(f"doubling is for learners that must know a horizon; use '{self._name}' as it is")
-        if self._class.full_information:
-            raise InputError(f"doubling hands on the played cost only, but '{self._name}' learns from all costs")
-        if "pool" in self._asked and isinstance(pool, Transductive):
-            raise InputError(
-                f"an order known in advance fixes the horizon: use '{self._name}' as it is, or a pool without an order"
-            )
-        known = [name for name in self._asked if name not in SUPPLIED]
-        for key in self._options:
-            if key not in known:
-                raise UnknownNameError(f"option of '{self._name}'", str(key), known)
+
+def _check(inner: str, pool: ContextModel) -> None:
+    """Raise InputError where a learner needs no doubling, or the pool does not go with it."""
+    cls = registry.load("learner", inner)
+    if not injection.asks(cls, "horizon") or cls is Doubling:
+        raise InputError(f"doubling is for learners that must know a horizon; use '{inner}' as it is")
+    if injection.asks(cls, "pool") and isinstance(pool, Transductive):
+        raise InputError(
+            f"an order known in advance fixes the horizon: use '{inner}' as it is, or a pool without an order"
+        )
 
 
 def phase_seed(seed: int, phase: int) -> int:

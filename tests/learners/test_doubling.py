@@ -189,9 +189,9 @@ def test_a_pool_with_a_fixed_order_is_refused() -> None:
     ("options", "message"),
     [
         ({"inner": "doubling"}, "use 'doubling' as it is"),
-        ({"inner": "hedge"}, "learns from all costs"),
-        ({"options": {"nois": "half"}}, "unknown option of 'bistro_plus' 'nois'; did you mean 'noise'"),
-        ({"options": {"horizon": 5}}, "unknown option of 'bistro_plus' 'horizon'"),
+        ({"inner": "hedge"}, "learn from played actions, not with 'hedge'"),
+        ({"options": {"nois": "half"}}, "BistroPlus has no option 'nois'; did you mean 'noise'"),
+        ({"options": {"horizon": 5}}, "BistroPlus has no option 'horizon'"),
         ({"inner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
         ({"options": {"scale": 1.0}}, "at least 3"),
         ({"first": 0}, "first must be an integer of at least 1"),
