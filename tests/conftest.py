@@ -113,7 +113,6 @@ SLOW = {
     "tests/oracles/test_pickled_oracles.py::test_an_oracle_that_has_answered_can_be_pickled": "every class and solver",
     "tests/logs": "pages learnt from logs",
     "tests/policies/test_log_sums.py": "compiled functions called one by one",
-    "tests/learners/test_policy_elimination.py::test_wrong_arguments_are_one_clear_line": "50 625 policies",
     "tests/test_service_learnt_rule.py::test_a_learnt_rule_decides_by_its_own_tests": "rules learnt from a log",
     "tests/test_studies.py": "plays of studies as they are given",
     "tests/learners/test_comparators.py::test_exp4p_keeps_its_guarantee_on_flipping_costs": "many plays",

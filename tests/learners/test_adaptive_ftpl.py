@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle, rng
-from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import ContextualFTPL
 from milpcb.learners.noise_laws import LAWS, MOST, Noise, spread
 from policies import DecisionTrees, FiniteClass
@@ -269,29 +268,3 @@ def test_a_class_of_one_policy_is_played() -> None:
         learner.learn(row, 1 - row, 1.0, 1.0)
     assert learner.certificate() == 0.0
     assert learner.bound() == pytest.approx(0.0, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"separator": [0]}, "separator is for a fixed epsilon"),
-        ({"epsilon": None}, 'needs a horizon.*epsilon = "adaptive"'),
-        ({"epsilon": 0.1, "horizon": 9, "noise_on": "columns"}, 'noise_on = "columns".*epsilon = "adaptive"'),
-        ({"epsilon": 0.1, "horizon": 9, "law": "whole"}, 'law = "whole".*epsilon = "adaptive"'),
-        ({"cap": 0}, "cap"),
-        ({"kind": "enumeration", "noise_on": "columns"}, "kind 'milp'"),
-    ],
-)
-def test_wrong_settings_are_refused(options: dict[str, Any], message: str) -> None:
-    """Settings that do not go together are refused in one line that fixes them."""
-    with pytest.raises(InputError, match=message):
-        adaptive(**options)
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "nearest"), [("epsilon", "adaptve", "adaptive"), ("law", "laplac", "laplace")]
-)
-def test_unknown_names_are_refused(option: str, value: str, nearest: str) -> None:
-    """Unknown names come with the nearest."""
-    with pytest.raises(UnknownNameError, match=f"did you mean '{nearest}'"):
-        adaptive(**{option: value})

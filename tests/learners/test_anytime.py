@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, open_oracle
-from milpcb.errors import InputError, OracleInexact
+from milpcb.errors import OracleInexact
 from milpcb.learners import BistroPlus
 from milpcb.relaxations.game import phi_from_psi, psi_from_profile
 from milpcb.types import Answer, Floats, Stop
@@ -164,13 +164,3 @@ def test_the_oracle_error_is_part_of_the_state() -> None:
     play(first, oracle, 50)
     second.restore(first.state())
     assert second.oracle_error() == first.oracle_error() > 0
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"queries": "profile"}, {"leftover": "uniform"}, {"noise": "bistro"}, {"noise": "bistro", "queries": "argmin"}],
-)
-def test_choices_without_an_oracle_error_are_refused(options: dict[str, Any]) -> None:
-    """Anytime play takes only what the oracle error is proved for."""
-    with pytest.raises(InputError, match=r"noise|anytime"):
-        BistroPlus(open_oracle(CLASS, CONTEXTS), FinitePool(CONTEXTS), horizon=9, seed=0, anytime=True, **options)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from milpcb import Empirical, FinitePool, Transductive, open_oracle
+from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
@@ -311,18 +311,6 @@ def test_transductive_play_runs_to_the_end() -> None:
         learner.act(0)
 
 
-def test_another_row_than_announced_is_refused() -> None:
-    """A transductive learner plays the rows of the order, each in its round, and the horizon is that of the order."""
-    oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-    learner = BistroPlus(oracle, Transductive(CONTEXTS, [0, 3, 1]), horizon=3)
-    learner.learn(0, 1, 1.0, learner.act(0)[1])
-    with pytest.raises(InputError, match="round 2 shows row 1, but the order announced row 3"):
-        learner.act(1)
-    learner.act(3)
-    with pytest.raises(InputError, match="lists 3 rounds, but the horizon is 4; make them equal"):
-        BistroPlus(oracle, Transductive(CONTEXTS, [0, 3, 1]), horizon=4)
-
-
 @pytest.mark.parametrize("kind", ["milp", "search", "enumeration"])
 def test_equal_contexts_that_policies_tell_apart_are_played(kind: str) -> None:
     """A list of labelings may differ on equal contexts; queries = "argmin" then plays what the row's column says."""
@@ -363,15 +351,6 @@ def test_the_scale_of_the_relaxation_is_estimated_once() -> None:
     assert learner.oracle.calls == asked + 30 * 4  # type: ignore[attr-defined]
 
 
-def test_a_wrong_value_of_the_relaxation_s_scale_is_refused() -> None:
-    """An unknown word is named, and so is a model that does not know the law of the contexts."""
-    with pytest.raises(InputError, match="or \"relaxation\", got 'relax'"):
-        learner_on(CLASSES["decision_trees"], scale="relax")
-    oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-    with pytest.raises(InputError, match="Empirical does not know"):
-        BistroPlus(oracle, Empirical(CONTEXTS), horizon=10, seed=0, scale="relaxation")
-
-
 def test_regret_stays_below_the_guarantee() -> None:
     """On a planted game the expected regret bends away from uniform play and stays below the guarantee."""
     T, labelings = 6000, np.array([[0, 1, 0, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [1, 1, 1, 1, 1]])
@@ -388,42 +367,6 @@ def test_regret_stays_below_the_guarantee() -> None:
     assert sum(regret) < learner.guarantee()
     assert sum(regret) < 0.5 * 0.3 * T  # uniform play loses 0.3 a round
     assert sum(regret[-1000:]) < 0.6 * sum(regret[:1000])
-
-
-@pytest.mark.parametrize(
-    ("options", "fragment"),
-    [
-        ({"scale": 2.9}, "at least 3 for K = 3"),
-        ({"scale": np.nan}, "finite"),
-        ({"scale": np.inf}, "finite"),
-        ({"horizon": 0}, "horizon must be an integer"),
-        ({"seed": -1}, "seed"),
-        ({"noise": "papr"}, "did you mean 'paper'"),
-        ({"queries": "al"}, "did you mean 'all'"),
-        ({"leftover": "unifrom"}, "did you mean 'uniform'"),
-        ({"leftover": "leader"}, 'queries = "profile"'),
-    ],
-)
-def test_bad_settings_are_one_clear_line(options: dict[str, Any], fragment: str) -> None:
-    """Each wrong setting is named with its fix, before anything runs."""
-    with pytest.raises(InputError, match=fragment) as caught:
-        learner_on(CLASSES["decision_trees"], **options)
-    assert "\n" not in str(caught.value)
-
-
-def test_pool_and_oracle_must_share_their_contexts() -> None:
-    """A pool of another size than the oracle's, with other columns or with other numbers is refused."""
-    oracle = open_oracle(CLASSES["decision_trees"], CONTEXTS)
-    moved = CONTEXTS.copy()
-    moved[3] += 1
-    for contexts, message in (
-        (CONTEXTS[:3], "use the same"),
-        (CONTEXTS[:, :1], "columns"),
-        (moved, "row 3 is the first"),
-        (CONTEXTS[::-1], "different contexts"),
-    ):
-        with pytest.raises(InputError, match=message):
-            BistroPlus(oracle, FinitePool(contexts), horizon=10, seed=0)
 
 
 @settings(max_examples=20, deadline=None)

@@ -11,8 +11,8 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
-from milpcb.errors import InputError, OracleInexact
-from milpcb.learners import Conservative, Exp4, Hedge, Learner, Uniform
+from milpcb.errors import OracleInexact
+from milpcb.learners import Conservative, Exp4, Learner, Uniform
 from milpcb.plugins import registry
 from milpcb.rng import draw_action
 from policies import FiniteClass
@@ -182,50 +182,6 @@ def test_bounds_and_certificates_are_over_all_rounds() -> None:
     assert inner.bound() < learner.bound() < np.inf
     assert learner.guarantee() == np.inf
     assert np.array_equal(learner.policy().predict(CONTEXTS), LABELINGS[1])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"inner": "hedge"}, "not with 'hedge'"),
-        ({"inner": "best_in_hindsight"}, "not with 'best_in_hindsight'"),
-        ({"inner": "conservative"}, "not with 'conservative'"),
-        ({"inner": "exp4", "options": {"rat": 1}}, "did you mean 'rate'"),
-        ({"inner": "exp4", "options": 3}, "options must be a table of exp4's own options"),
-        ({"baseline": 3}, "baseline must be an integer in 0..2"),
-        ({"baseline": [0, 1, 5, 0]}, "an action of the baseline must be an integer in 0..2"),
-        ({"baseline": lambda _row: 7, "allowance": 3.0}, "the baseline's action must be an integer in 0..2"),
-        ({"baseline": [0, 1]}, "the baseline has 2 actions for 4 contexts"),
-        ({"loss": -0.1}, "loss must be finite and 0 or more"),
-        ({"allowance": np.inf}, "allowance must be finite and 0 or more"),
-        ({"confidence": 1.0}, "confidence"),
-    ],
-)
-def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None:
-    """Whatever is wrong is named."""
-    with pytest.raises(InputError, match=message):
-        conservative(**options).act(0)
-
-
-def experienced(learner: Learner) -> Learner:
-    """Return a learner after a round."""
-    play(learner, 1)
-    return learner
-
-
-@pytest.mark.parametrize(
-    ("inner", "message"),
-    [
-        (lambda asked: Hedge(asked, horizon=9), "learn from played actions, not with Hedge"),
-        (lambda _asked: Uniform(2), "the Uniform inside has 2 actions, and the oracle 3"),
-        (lambda asked: experienced(Exp4(asked)), "the Exp4 inside has played already"),
-    ],
-    ids=["full information", "other actions", "played"],
-)
-def test_a_learner_that_cannot_play_inside_is_refused(inner: Any, message: str) -> None:
-    """When it is handed in, and not by an error of numpy's in the first round."""
-    with pytest.raises(InputError, match=message):
-        conservative(inner=inner(oracle()))
 
 
 def test_it_is_registered() -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, Transductive, open_oracle
-from milpcb.errors import InputError, UnknownNameError
+from milpcb import FinitePool, open_oracle
 from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
 from milpcb.learners.doubling import phase_seed
 from milpcb.plugins import registry
@@ -172,45 +171,3 @@ def test_the_loss_factor(recorder: type[Recorder]) -> None:
     assert factor <= 2.7025
     assert later == pytest.approx(2.7024, abs=1e-3)
     assert recorder.made
-
-
-# ------------------------------------------------------------------- refusals
-
-
-def test_a_pool_with_a_fixed_order_is_refused() -> None:
-    """An order known in advance tells the horizon; learners that use no pool do not mind."""
-    pool = Transductive(CONTEXTS, [0, 1, 2])
-    with pytest.raises(InputError, match="use 'bistro_plus' as it is, or a pool without an order"):
-        doubling(pool=pool)
-    doubling(pool=pool, inner="exp4")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"inner": "doubling"}, "use 'doubling' as it is"),
-        ({"inner": "hedge"}, "learn from played actions, not with 'hedge'"),
-        ({"options": {"nois": "half"}}, "BistroPlus has no option 'nois'; did you mean 'noise'"),
-        ({"options": {"horizon": 5}}, "BistroPlus has no option 'horizon'"),
-        ({"inner": "exp4p", "options": {"delta": "half"}}, "delta must be strictly between 0 and 1"),
-        ({"options": {"scale": 1.0}}, "at least 3"),
-        ({"first": 0}, "first must be an integer of at least 1"),
-        ({"horizon": 0}, "horizon must be"),
-    ],
-)
-def test_what_cannot_be_doubled_is_refused(options: dict[str, Any], message: str) -> None:
-    """Each mistake is one line that names it, when the learner is made."""
-    with pytest.raises(InputError, match=message):
-        doubling(**options)
-
-
-def test_an_unknown_learner_is_refused() -> None:
-    """The nearest registered name is given."""
-    with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
-        doubling(inner="exp44")
-
-
-def test_a_seed_that_is_none_is_refused() -> None:
-    """Also where the learner inside draws nothing."""
-    with pytest.raises(InputError, match="seed"):
-        Doubling(oracle(), FinitePool(CONTEXTS), seed=-1, inner="exp4")

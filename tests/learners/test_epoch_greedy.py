@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.errors import InputError
 from milpcb.learners import EpochGreedy
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
@@ -150,12 +149,6 @@ def test_it_goes_on_from_its_state_inside_an_epoch(saved: int) -> None:
     mine, theirs = play(first, 80, GOOD, 4), play(second, 80, GOOD, 4)
     assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
     assert first.state() == second.state()
-
-
-def test_wrong_settings_are_refused() -> None:
-    """A horizon without rounds is refused."""
-    with pytest.raises(InputError, match="horizon"):
-        epochs(0)
 
 
 def test_a_class_of_one_policy_is_played() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from milpcb import learners, open_oracle
-from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import EpsilonGreedy
 from milpcb.rng import draw_action
 from milpcb.types import Floats
@@ -211,12 +210,3 @@ def test_it_goes_on_from_its_state(data: str, saved: int) -> None:
     mine, theirs = play(first, 80, GOOD, 4), play(second, 80, GOOD, 4)
     assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
     assert first.state() == second.state()
-
-
-def test_wrong_settings_are_refused() -> None:
-    """Wrong settings are refused."""
-    for options in ({"scale": 0.0}, {"scale": np.inf}, {"ratio": 0.9}, {"ratio": np.nan}, {"horizon": 0}):
-        with pytest.raises(InputError, match=next(iter(options))):
-            greedy(**options)
-    with pytest.raises(UnknownNameError, match="exploration"):
-        greedy(data="explore")

@@ -367,27 +367,6 @@ def test_mean_regret_stays_below_the_guarantee_on_flips(rule: str) -> None:
     assert suffered.mean() < T / 2  # uniform play costs 2 T / 3
 
 
-# ------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize("rate", ["anytme", -0.1, np.nan, np.inf, True])
-def test_a_rate_that_is_none_is_refused(rate: Any) -> None:
-    """An unknown rule is explained with the nearest one, a bad number with the numbers that are taken."""
-    oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
-    with pytest.raises(InputError, match="did you mean 'anytime'" if isinstance(rate, str) else "finite number"):
-        Exp4(oracle, horizon=10, rate=rate)
-
-
-@pytest.mark.parametrize(("policies", "kind"), [(DecisionTrees(3, 1), "milp"), (MonotoneRules(2), "search")])
-def test_a_class_that_does_not_factorise_is_refused(policies: PolicyClass, kind: str) -> None:
-    """An oracle without action weights is refused when the learner is made, with the kinds that have them."""
-    oracle = open_oracle(policies, BITS, kind=kind)
-    with pytest.raises(InputError, match=r'kind = "search".*kind = "enumeration"'):
-        Exp4(oracle, horizon=10)
-    with pytest.raises(InputError):
-        _ = oracle.log_derivations
-
-
 def test_linear_rules_by_tables_have_weights() -> None:
     """Where linear rules are searched by tables, Exp4 plays on them too."""
     oracle = open_oracle(LinearRules(2, max_weight=1), BITS, kind="search")

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit, open_oracle
-from milpcb.errors import InputError
 from milpcb.learners import FixedShare
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.totals import TermTables
@@ -208,10 +207,3 @@ def test_every_start_pays_what_the_lemma_says(followed: Followed) -> None:
 def test_mutants_break_the_lemma_or_the_bound(mutant: Followed) -> None:
     """Each has one thing wrong."""
     assert not judge_paths(mutant).passes
-
-
-def test_a_class_without_action_weights_is_refused() -> None:
-    """By the name of what is missing."""
-    oracle = open_oracle(DecisionTrees(2, 1), BITS, kind="milp")
-    with pytest.raises(InputError, match="action_weights"):
-        FixedShare(oracle)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
@@ -289,15 +289,6 @@ def test_it_goes_on_from_its_state_and_seeds_differ() -> None:
     assert play(first, 150, 1) == play(second, 150, 1)
     assert first.state() == second.state()
     assert play(ftpl(LABELINGS, 400, seed=4), 120, 0) != play(ftpl(LABELINGS, 400, seed=5), 120, 0)
-
-
-def test_wrong_settings_are_refused() -> None:
-    """Wrong settings are refused."""
-    for options in ({"epsilon": 0.0}, {"epsilon": np.inf}, {"epsilon": np.nan}, {"cap": 0}, {"horizon": 0}):
-        with pytest.raises(InputError, match=next(iter(options))):
-            ftpl(LABELINGS, **options)
-    with pytest.raises(UnknownNameError, match="queries"):
-        ftpl(LABELINGS, queries="profil")
 
 
 def test_a_class_of_one_policy_is_played() -> None:

@@ -12,8 +12,8 @@ import pytest
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
-from milpcb.errors import ExtraMissingError, InputError
-from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Hedge, Learner, Uniform
+from milpcb.errors import ExtraMissingError
+from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learner
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats
 from policies import DecisionTrees
@@ -150,27 +150,9 @@ def test_a_round_may_be_given_up_and_laws_be_hidden():
     assert np.isnan(learner.bound(0.95))
 
 
-def test_mistakes_end_in_one_line():
-    """Learners that cannot play inside, bounds and shares that are none."""
-    oracle = open_oracle(TREES, np.eye(4), kind="search")
-    played = Uniform(3)
-    played.learn(0, 0, 0.0, float(played.act(0)[0]))
-    for options, line in [
-        ({"inner": "hedge"}, "learn from played actions, not with 'hedge'"),
-        ({"inner": "guarded"}, "learn from played actions, not with 'guarded'"),
-        ({"inner": Hedge(open_oracle(TREES, np.eye(4), kind="enumeration"), horizon=9)}, "not with Hedge"),
-        ({"inner": Uniform(2)}, "2 actions, and the oracle 3"),
-        ({"inner": played}, "has played already"),
-        ({"bound": -1.0}, "bound must be"),
-        ({"share": -0.1}, "share must be"),
-        ({"options": [1]}, "options must be a table"),
-        ({"safe": "exp5"}, "exp5"),
-    ]:
-        with pytest.raises(InputError, match=line):
-            Guarded(oracle, **options)
+def test_a_class_without_weights_takes_another_safe_learner():
+    """With a bound that is given."""
     solved = open_oracle(TREES, np.eye(4), kind="milp")
-    with pytest.raises(InputError, match="action_weights"):
-        Guarded(solved)
     assert Guarded(solved, bound=50.0, safe="uniform").act(0) == pytest.approx(np.full(3, 1 / 3))
 
 

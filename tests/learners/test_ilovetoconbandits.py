@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.errors import InputError
 from milpcb.learners import ILoveToConBandits
 from milpcb.learners.low_variance import LowVariance, completed, descend, smooth
 from milpcb.oracles.base import Oracle
@@ -302,17 +301,6 @@ def test_guarantee_is_the_theorem_and_says_nothing() -> None:
     assert learner.guarantee() == pytest.approx(bound + delta * T)
     assert bound > T
     assert learner_on(psi=1.0).guarantee() == np.inf
-
-
-def test_wrong_arguments_are_one_clear_line() -> None:
-    """Psi, delta and oracles that will not do are refused."""
-    for option, value in (("psi", 0.0), ("psi", np.inf), ("delta", 1.0)):
-        with pytest.raises(InputError, match=option):
-            learner_on(**{option: value})  # type: ignore[arg-type] # K is not among them
-    oracle = listed(LABELINGS, 3)
-    oracle.capabilities = frozenset({"value"})
-    with pytest.raises(InputError, match="minimise"):
-        ILoveToConBandits(oracle, horizon=10)
 
 
 def test_callers_cannot_change_the_play() -> None:

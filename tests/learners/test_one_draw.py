@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, Sampler, Transductive, open_oracle
-from milpcb.contexts import Empirical
 from milpcb.errors import InputError, OracleInexact
 from milpcb.learners import BistroPlus, Learner
 from milpcb.oracles.growing import GrowingOracle
@@ -211,32 +210,3 @@ def test_an_oracle_that_stops_early_adds_to_the_error_in_every_round() -> None:
         errors.append(learner.oracle_error())
     assert (np.diff(errors, prepend=0.0) > 0).all()
     assert errors[-1] <= 20 * (1 - 2 / 6)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"futures": 2, "future": "fresh"}, "one draw"),
-        ({"redraw": 5, "future": "fresh"}, "one draw"),
-        ({"queries": "all"}, "leave queries"),
-        ({"draws": 2}, "leave queries"),
-        ({"estimator": "ips"}, "estimator"),
-        ({"noise": "bistro"}, "psi"),
-        ({"futures": 0}, "futures"),
-        ({"redraw": 0}, "redraw"),
-        ({"future": "twice"}, "future"),
-        ({"noise": "signed", "anytime": True}, "anytime play"),
-    ],
-)
-def test_options_that_do_not_go_together(options: dict[str, Any], words: str) -> None:
-    """One line names which."""
-    oracle, pool = open_oracle(CLASS, CONTEXTS, kind="enumeration"), FinitePool(CONTEXTS)
-    with pytest.raises(InputError, match=words):
-        BistroPlus(oracle, pool, horizon=T, **{"future": "once"} | options)
-
-
-def test_a_guess_of_the_contexts_is_no_law_to_draw_from() -> None:
-    """Empirical does not know the contexts to come before the first round."""
-    oracle = open_oracle(CLASS, CONTEXTS, kind="enumeration")
-    with pytest.raises(InputError, match="needs their law"):
-        BistroPlus(oracle, Empirical(CONTEXTS), horizon=T, future="once")

@@ -10,11 +10,9 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.bets import proved
-from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL
 from milpcb.ledger import OWN
-from milpcb.oracles.growing import GrowingOracle
-from policies import DecisionTrees, FiniteClass
+from policies import FiniteClass
 
 OPPOSITE = FiniteClass([[0, 0], [1, 1], [0, 1]], 2)
 
@@ -76,12 +74,3 @@ def test_without_a_horizon_stakes_fall() -> None:
     again = opened(None)
     again.restore(json.loads(json.dumps(learner.state())))
     assert played(again, 20).state() == played(learner, 20).state()
-
-
-def test_who_may_ask() -> None:
-    """A fixed epsilon has no such estimates, nor has a class that nobody can count beforehand."""
-    with pytest.raises(InputError, match='for epsilon = "adaptive"'):
-        ContextualFTPL(opened().oracle, horizon=5, estimates="optimistic")
-    arriving = GrowingOracle(DecisionTrees(2, depth=1, thresholds=[[0.5]]), np.eye(2)[:, :1], kind="milp")
-    with pytest.raises(InputError, match="number of policies"):
-        ContextualFTPL(arriving, epsilon="adaptive", noise_on="columns", estimates="optimistic")

@@ -11,7 +11,6 @@ import pytest
 from scipy.optimize import linprog
 
 from milpcb import FinitePool, Transductive, open_oracle
-from milpcb.errors import InputError
 from milpcb.learners import PolicyElimination
 from milpcb.learners.policy_elimination import spread
 from milpcb.rng import draw_action
@@ -185,18 +184,3 @@ def test_state_between_two_solves() -> None:
         assert second.act(row).tolist() == q
         second.learn(row, action, cost, q[action])
     assert second.state() == whole.state()
-
-
-def test_wrong_arguments_are_one_clear_line() -> None:
-    """Too many policies, no list of them, and settings out of range are refused."""
-    many = np.indices((15,) * 4).reshape(4, -1).T  # 50 625 policies are fine
-    assert len(learner_on(many, 15).survivors) == 15**4
-    with pytest.raises(InputError, match="at most 60000"):
-        learner_on(np.indices((16,) * 4).reshape(4, -1).T, 16)
-    oracle: Any = open_oracle(FiniteClass(LABELINGS, 2), CONTEXTS, kind="milp")
-    with pytest.raises(InputError, match="enumeration"):
-        PolicyElimination(oracle, FinitePool(CONTEXTS), horizon=10)
-    with pytest.raises(InputError, match="growth"):
-        learner_on(growth=0.9)
-    with pytest.raises(InputError, match="delta"):
-        learner_on(delta=2.0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from milpcb import Empirical, FinitePool, LabelConstraint, Transductive, open_oracle
-from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.game import psi_from_profile
@@ -195,21 +194,6 @@ def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
     learner = learner_on(CLASSES["finite_class"])
     learner._past[:, 2] = -1
     assert learner.oracle.minimise(learner.estimates()).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"queries": "argmin", "estimator": "ips"}, 'needs whole totals: set estimator = "bernoulli", or queries ='),
-        ({"queries": "profile", "anytime": True}, 'anytime play needs queries "all"'),
-        ({"scale": 3.9}, "at least 4 for K = 3"),
-    ],
-)
-def test_what_is_not_proved_is_refused(options: dict[str, Any], message: str) -> None:
-    """Real totals have no ties to break evenly, and L below 2 (K - 1) would need more noise than there are rounds."""
-    with pytest.raises(InputError, match=message) as caught:
-        learner_on(TREES, **options)
-    assert "\n" not in str(caught.value)
 
 
 def test_the_smallest_scale_plays() -> None:

@@ -1,0 +1,209 @@
+"""Settings that no learner can play with: each is refused by its name, when the learner is made or first asked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import Empirical, FinitePool, Transductive, open_oracle
+from milpcb.learners import Hedge, Learner, Uniform
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.plugins import registry
+from policies import DecisionTrees, FiniteClass, MonotoneRules
+from tests.refused import refused
+
+CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], float)
+LABELINGS = [[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2]]
+LISTED = FiniteClass(LABELINGS, 3)
+ORDER = Transductive(CONTEXTS, [0, 3, 1, 4])
+MOVED = CONTEXTS + np.eye(5, 2, k=-3)
+MANY = np.indices((16,) * 4).reshape(4, -1).T
+ADAPTIVE = {"epsilon": "adaptive"}
+SIGNED = {"noise": "signed"}
+ONE_DRAW = {"future": "once"}
+
+
+def opened(policies: Any = LISTED, kind: str = "enumeration", contexts: Any = CONTEXTS) -> Any:
+    """Return an oracle on the five contexts."""
+    return open_oracle(policies, contexts, kind=kind)
+
+
+def made(name: str, **options: Any) -> Any:
+    """Return a learner with all that it asks for."""
+    cls = registry.load("learner", name)
+    given = {"oracle": opened(), "pool": FinitePool(CONTEXTS), "horizon": 9, "seed": 0} | options
+    asked = inspect.signature(cls).parameters
+    return cls(**{key: value for key, value in given.items() if key in asked or key in options})
+
+
+def played(learner: Learner, row: int = 0) -> Any:
+    """Return a learner after a round."""
+    q = learner.act(row)
+    learner.learn(row, int(q.argmax()), 0.5, float(q.max()))
+    return learner
+
+
+OF_BISTRO: list[tuple[dict[str, Any], str]] = [
+    ({"scale": 2.9}, "at least 3"),
+    *(({"scale": scale}, "scale") for scale in (np.nan, np.inf, "relax")),
+    ({"horizon": 0}, "horizon"),
+    ({"seed": -1}, "seed"),
+    ({"noise": "papr"}, "'paper'"),
+    ({"queries": "al"}, "'all'"),
+    ({"leftover": "unifrom"}, "'uniform'"),
+    ({"leftover": "leader"}, "queries"),
+    ({"pool": Empirical(CONTEXTS), "scale": "relaxation"}, "Empirical"),
+    ({"pool": ORDER, "horizon": 5}, "horizon"),
+    ({"pool": FinitePool(CONTEXTS[:3])}, "contexts"),
+    ({"pool": FinitePool(CONTEXTS[:, :1])}, "columns"),
+    ({"pool": FinitePool(MOVED)}, "row 3"),
+    ({"pool": FinitePool(CONTEXTS[::-1])}, "contexts"),
+    ({"pool": CONTEXTS}, "pool"),
+    ({"pool": FinitePool}, "pool"),
+    ({"oracle": None}, "oracle"),
+    ({"oracle": FinitePool(CONTEXTS), "pool": opened()}, "oracle"),
+    *(({"anytime": True, **other}, "queries") for other in ({"queries": "profile"}, {"leftover": "uniform"})),
+    *(({"anytime": True, "noise": "bistro", **other}, "noise") for other in ({}, {"queries": "argmin"})),
+    ({**SIGNED, "queries": "argmin", "estimator": "ips"}, "estimator"),
+    ({**SIGNED, "queries": "profile", "anytime": True}, "anytime"),
+    ({**SIGNED, "scale": 3.9}, "at least 4"),
+    ({"future": "fresh", "futures": 2}, "one draw"),
+    ({"future": "fresh", "redraw": 5}, "one draw"),
+    ({**ONE_DRAW, "queries": "all"}, "queries"),
+    ({**ONE_DRAW, "draws": 2}, "queries"),
+    ({**ONE_DRAW, "estimator": "ips"}, "estimator"),
+    ({**ONE_DRAW, "noise": "bistro"}, "psi"),
+    ({**ONE_DRAW, "futures": 0}, "futures"),
+    ({**ONE_DRAW, "redraw": 0}, "redraw"),
+    ({"future": "twice"}, "future"),
+    ({**ONE_DRAW, **SIGNED, "anytime": True}, "anytime"),
+    ({**ONE_DRAW, "pool": Empirical(CONTEXTS)}, "law"),
+]
+OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
+    ("ftpl", {**ADAPTIVE, "separator": [0]}, "separator"),
+    ("ftpl", {"epsilon": None, "horizon": None}, "horizon"),
+    ("ftpl", {"epsilon": 0.1, "noise_on": "columns"}, "noise_on"),
+    ("ftpl", {"epsilon": 0.1, "law": "whole"}, "law"),
+    ("ftpl", {**ADAPTIVE, "cap": 0}, "cap"),
+    ("ftpl", {**ADAPTIVE, "noise_on": "columns"}, "kind 'milp'"),
+    ("ftpl", {"epsilon": "adaptve"}, "'adaptive'"),
+    ("ftpl", {**ADAPTIVE, "law": "laplac"}, "'laplace'"),
+    *(("ftpl", {"epsilon": epsilon}, "epsilon") for epsilon in (0.0, np.inf, np.nan)),
+    ("ftpl", {"cap": 0}, "cap"),
+    ("ftpl", {"horizon": 0}, "horizon"),
+    ("ftpl", {"queries": "profil"}, "queries"),
+    ("ftpl", {"estimates": "optimistic"}, "epsilon"),
+    (
+        "ftpl",
+        {
+            **ADAPTIVE,
+            "oracle": GrowingOracle(DecisionTrees(2, depth=1, thresholds=[[0.5]]), CONTEXTS[:2, 1:], kind="milp"),
+            "noise_on": "columns",
+            "estimates": "optimistic",
+        },
+        "number of policies",
+    ),
+    ("hedge", {"oracle": opened(kind="milp")}, 'kind = "enumeration"'),
+    ("hedge", {"oracle": opened(DecisionTrees(2, depth=1), "search")}, 'kind = "enumeration"'),
+    ("hedge", {"rate": -1.0}, "rate"),
+    ("exp4p", {"oracle": opened(DecisionTrees(2, depth=1), "search"), "horizon": 99}, 'kind = "enumeration"'),
+    *(("exp4p", {"horizon": 100, "delta": delta}, "delta") for delta in (0.0, 1.0, -0.5, np.nan)),
+    *(("best_in_hindsight", {"best": best, "n_actions": 3}, "outside 0..2") for best in ([0, 3], [0, -1])),
+    ("best_in_hindsight", {"best": [0.5, 1.0], "n_actions": 3}, "integers"),
+    ("best_in_hindsight", {"best": [[0, 1]], "n_actions": 3}, "one action"),
+    *(("conservative", {"inner": inner}, f"'{inner}'") for inner in ("hedge", "best_in_hindsight", "conservative")),
+    ("conservative", {"inner": "exp4", "options": {"rat": 1}}, "'rate'"),
+    ("conservative", {"inner": "exp4", "options": 3}, "options"),
+    ("conservative", {"baseline": 3}, "baseline"),
+    ("conservative", {"baseline": [0, 1, 5, 0, 0]}, "baseline"),
+    ("conservative", {"baseline": [0, 1]}, "baseline has 2 actions for 5 contexts"),
+    ("conservative", {"loss": -0.1}, "loss"),
+    ("conservative", {"allowance": np.inf}, "allowance"),
+    ("conservative", {"confidence": 1.0}, "confidence"),
+    *(
+        (name, {"inner": inner}, named)
+        for name in ("conservative", "guarded")
+        for inner, named in (
+            (Hedge(opened(), horizon=9), "Hedge"),
+            (Uniform(2), "2 actions"),
+            (played(Uniform(3)), "played already"),
+        )
+    ),
+    ("doubling", {"pool": ORDER}, "order"),
+    ("doubling", {"inner": "doubling"}, "'doubling'"),
+    ("doubling", {"inner": "hedge"}, "'hedge'"),
+    ("doubling", {"options": {"nois": "half"}}, "'noise'"),
+    ("doubling", {"options": {"horizon": 5}}, "'horizon'"),
+    ("doubling", {"inner": "exp4p", "options": {"delta": "half"}}, "delta"),
+    ("doubling", {"options": {"scale": 1.0}}, "at least 3"),
+    ("doubling", {"first": 0}, "first"),
+    ("doubling", {"horizon": 0}, "horizon"),
+    ("doubling", {"inner": "exp44"}, "'exp4'"),
+    ("doubling", {"inner": "exp4", "seed": -1}, "seed"),
+    ("epoch_greedy", {"horizon": 0}, "horizon"),
+    *(("epsilon_greedy", {"scale": scale}, "scale") for scale in (0.0, np.inf)),
+    *(("epsilon_greedy", {"ratio": ratio}, "ratio") for ratio in (0.9, np.nan)),
+    ("epsilon_greedy", {"horizon": 0}, "horizon"),
+    ("epsilon_greedy", {"data": "explore"}, "'exploration'"),
+    ("exp4", {"rate": "anytme"}, "'anytime'"),
+    *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.nan, np.inf, True)),
+    *(
+        (name, {"oracle": oracle}, "action_weights")
+        for name in ("exp4", "fixed_share", "guarded")
+        for oracle in (opened(DecisionTrees(3, 1), "milp"), opened(MonotoneRules(2), "search"))
+    ),
+    *(("explore_then_commit", {"rounds": rounds}, "rounds") for rounds in (0, 10, 2.5)),
+    ("explore_then_commit", {"horizon": 0}, "horizon"),
+    *(("guarded", {"inner": inner}, f"'{inner}'") for inner in ("hedge", "guarded")),
+    ("guarded", {"bound": -1.0}, "bound"),
+    ("guarded", {"share": -0.1}, "share"),
+    ("guarded", {"options": [1]}, "options"),
+    ("guarded", {"safe": "exp5"}, "exp5"),
+    *(("ilovetoconbandits", {"psi": psi}, "psi") for psi in (0.0, np.inf)),
+    ("ilovetoconbandits", {"delta": 1.0}, "delta"),
+    (
+        "policy_elimination",
+        {"oracle": opened(FiniteClass(MANY, 16), contexts=CONTEXTS[:4]), "pool": FinitePool(CONTEXTS[:4])},
+        "at most 60000",
+    ),
+    ("policy_elimination", {"oracle": opened(kind="milp")}, "enumeration"),
+    ("policy_elimination", {"growth": 0.9}, "growth"),
+    ("policy_elimination", {"delta": 2.0}, "delta"),
+    ("randomized_ucb", {"delta": 0.0}, "delta"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "named"), [("bistro_plus", *case) for case in OF_BISTRO] + OF_OTHERS)
+def test_a_wrong_setting_is_named(name: str, options: dict[str, Any], named: str) -> None:
+    """In one line, when the learner is made."""
+    refused(lambda: made(name, **options), named)
+
+
+IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
+    "an order that has ended": (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
+    "a baseline that plays no action": (
+        lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0),
+        "baseline",
+    ),
+    "too many rounds": (lambda: played(played(made("exp4", horizon=1))), "horizon of 1"),
+    **{
+        f"a confidence of {confidence!r} in {ask}": (
+            lambda ask=ask, confidence=confidence: getattr(played(made("exp4", estimates="optimistic")), ask)(
+                confidence=confidence
+            ),
+            "confidence",
+        )
+        for ask in ("certificate", "bound")
+        for confidence in (0, 1, 1.5, -0.1, float("nan"), "0.95", True)
+    },
+}
+
+
+@pytest.mark.parametrize("case", IN_A_PLAY)
+def test_a_wrong_question_is_named(case: str) -> None:
+    """By what is wrong with it."""
+    refused(IN_A_PLAY[case][0], IN_A_PLAY[case][1])
