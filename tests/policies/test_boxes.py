@@ -129,19 +129,6 @@ def test_an_oracle_finds_the_boxes_once(built, kind):
 NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))
 
 
-@pytest.mark.parametrize(
-    ("intervals", "text"),
-    [
-        ((Interval(0, 30.0, 64.5),), "if 30 < age <= 64.5"),
-        ((Interval(0, None, 64.5), Interval(1, 0.5, None, binary=True)), "if age <= 64.5 and insured = 1"),
-        ((Interval(0, 30.0, None), Interval(1, None, 0.5, binary=True)), "if age > 30 and insured = 0"),
-    ],
-)
-def test_a_rule_prints_as_one_reads_it_aloud(intervals, text):
-    """Names, open ends left out, = 0 and = 1 for features of 0 and 1."""
-    assert str(BoxRule(intervals, 1, 0, NAMES)) == f"{text}:\n    play treat\nelse:\n    play wait"
-
-
 def test_predict_follows_the_bounds():
     """A context on the upper bound is inside, one on the lower bound outside; all intervals must hold."""
     rule = BoxRule((Interval(0, 1.0, 2.0), Interval(1, None, 0.0)), 2, 1)
@@ -169,39 +156,6 @@ def test_a_feature_is_binary_only_if_all_its_values_are():
     """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
     answer = open_oracle(BoxRules(2, thresholds=((0.5,),)), [[0.0], [1.0], [0.25]]).minimise([[0, 1], [1, 0], [0, 1]])
     assert str(answer.policy).startswith("if x0 <= 0.5:")
-
-
-@pytest.mark.parametrize("kind", ["milp", "search"])
-def test_the_class_hands_its_names_to_its_rules(kind):
-    """Answers print with the names given to the class."""
-    rules = BoxRules(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
-    answer = open_oracle(rules, [[20, 0], [70, 0], [30, 0]], kind=kind).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy).startswith("if age <= ")
-    assert "play treat" in str(answer.policy)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "max_features": 0}, "max_features"),
-        ({"n_actions": 2, "max_features": 3}, "max_features must be 1 or 2, got 3"),
-        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        BoxRules(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("contexts", "message"), [([[1.0]], "1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan")]
-)
-def test_predict_refuses_wrong_contexts(contexts, message):
-    """Contexts without the feature or with NaN raise InputError."""
-    with pytest.raises(InputError, match=message):
-        BoxRule((Interval(1, 0.0, None),), 0, 1).predict(contexts)
 
 
 @pytest.mark.parametrize("pairs", [False, True])

@@ -13,7 +13,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
-from policies.cuts import Distinct, check_thresholds, cut_points, every_cut
+from policies.cuts import Distinct, cut_points, every_cut
 from policies.names import Names
 
 VALUES = arrays(float, st.integers(1, 30), elements=st.floats(-1e6, 1e6, allow_subnormal=False))
@@ -65,19 +65,6 @@ def test_equal_rows_are_one_group(rows: Ints) -> None:
         assert (rows[distinct.first][distinct.group] == rows).all()
     distinct = Distinct.codes(wide.T, len(rows))
     assert distinct.group.tolist() == expected
-
-
-@pytest.mark.parametrize("wrong", ["al", "", [["a"]], 0, None, [1.0]])
-def test_wrong_thresholds_are_one_line(wrong: object) -> None:
-    """What is neither a number, nor "all", nor lists of cut points is an error."""
-    with pytest.raises(InputError, match="thresholds"):
-        check_thresholds(wrong)
-
-
-def test_the_nearest_word_is_suggested() -> None:
-    """A mistyped "all" names it."""
-    with pytest.raises(InputError, match="all"):
-        DecisionTrees(2, thresholds="al")
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,7 @@ from milpcb.errors import InputError
 from milpcb.solvers import describe_all, lazy
 from milpcb.testing.instances import instances
 from milpcb.types import Floats
-from policies import Halfspaces, LinearRules, from_json
-from policies.halfspaces import HalfspaceRule
+from policies import Halfspaces, LinearRules
 from policies.halfspaces.fitting import rule_of
 from policies.halfspaces.separator import LabelSeparator
 from policies.names import Names
@@ -250,14 +249,6 @@ def test_a_rule_keeps_clear_of_rounding() -> None:
         assert (np.abs(contexts @ rule.weights - rule.cut) > 3 * np.finfo(float).eps * size).all()
 
 
-def test_a_rule_is_written_to_json_and_read_back() -> None:
-    """What is read compares, prints and is named as what was written."""
-    names = Names(("age", "dose"), ("wait", "treat"))
-    for rule in (HalfspaceRule((0.1, -2.5e-9), 1_700_000_000.25, names), HalfspaceRule((0.0, 0.0), 0.0)):
-        again = from_json(rule.to_json())
-        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
-
-
 # ------------------------------------------------------------------- refusals
 
 
@@ -267,18 +258,3 @@ def test_there_is_no_search() -> None:
         assert "search" not in policies.on(CUBE).capabilities
         with pytest.raises(InputError, match="have no search; use oracle kind 'milp'"):
             open_oracle(policies, CUBE, kind="search")
-
-
-def test_more_than_two_actions_are_refused() -> None:
-    """A halfspace has two sides."""
-    with pytest.raises(InputError, match="n_actions must be 2, got 3"):
-        Halfspaces(3)
-
-
-def test_too_many_labelings_are_not_listed() -> None:
-    """Forty contexts in five dimensions are refused before the first is listed."""
-    contexts = np.random.default_rng(0).normal(size=(40, 5))
-    with pytest.raises(InputError, match="too many to list"):
-        REAL.on(contexts).policies()
-    with pytest.raises(InputError, match="too many to list"):
-        open_oracle(REAL, contexts, kind="enumeration")

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
-from policies import Halfspaces, from_json
+from policies import Halfspaces
 from policies.linear import LinearRule, LinearRules, program_tables
-from policies.linear.geometry import LARGEST_WHOLE
 from policies.linear.program_bigm import MOST_PAIRED, LinearEncoding, parallelograms
-from policies.names import Names
+
+from .rules import SCORE
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=float)
 INTEGERS = np.array([[-3, 10], [4, 30], [0, 20], [4, 30], [-1, 40], [2, 10]], dtype=float)
@@ -336,48 +336,17 @@ def test_predict_scores_new_contexts():
     assert rule.predict(contexts).tolist() == [0, 1, 0, 2, 2, 2]
 
 
-def test_a_rule_prints_as_a_scoring_rule():
-    """Weights with signs, what a point is, and who plays when."""
-    names = Names(("age_bin", "smoker", "dose"), ("wait", "treat", "refer"))
-    assert str(LinearRule((2, -1, 0), (3,), (None, None, None), names)) == (
-        "score = +2*age_bin -1*smoker\nplay treat if score >= 3, else play wait"
-    )
-    assert str(LinearRule((1, 0, 3), (-1, 4), (None, None, (0.2, 0.7)), names)) == (
-        "score = +1*age_bin +3*points(dose)\n"
-        "points(dose) = 1 point for each of dose >= 0.2, 0.7\n"
-        "play wait if score < -1\n"
-        "play treat if -1 <= score < 4\n"
-        "play refer if score >= 4"
-    )
-    assert str(LinearRule((1,), (2, 2), ((0.5,),))) == (
-        "score = +1*points(x0)\npoints(x0) = 1 point for x0 >= 0.5\n"
-        "play action 0 if score < 2\nplay action 2 if score >= 2"
-    )
-    assert str(LinearRule((0, 0, 0), (0, 1), (None,) * 3, names)) == "play treat"
-
-
-NAMES = Names(("age_bin", "smoker", "dose"), ("wait", "treat", "refer"))
-THREE = LinearRule((1, 0, 3), (-1, 4), (None, None, (0.2, 0.7)), NAMES)
-
-
-def test_a_rule_is_written_to_json_and_read_back():
-    """What is read compares, prints and is named as what was written."""
-    for rule in (THREE, LinearRule((2, -1), (3,), (None, None)), LinearRule((0, 0), (0,), ((), (1.5,)))):
-        again = from_json(rule.to_json())
-        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
-
-
 def test_leaves_and_drawing_are_one_for_each_range():
     """The score is one box, the ranges are its edges in the printed order, and a constant is one leaf."""
     contexts = [[-2, 0, 0.0], [-1, 0, 0.1], [1, 0, 0.2], [1, 0, 0.3]]
-    leaves = THREE.leaves(contexts, np.arange(12.0).reshape(4, 3))
+    leaves = SCORE.leaves(contexts, np.arange(12.0).reshape(4, 3))
     assert [(leaf.name, leaf.share, leaf.mean_cost) for leaf in leaves] == [
         ("wait", 0.25, 0.0),
         ("treat", 0.25, 4.0),
         ("refer", 0.5, 9.5),
     ]
-    graph = THREE.graph(leaves)
-    assert graph.nodes[0]["label"] == "score = +1*age_bin +3*points(dose)\n" + str(THREE).splitlines()[1]
+    graph = SCORE.graph(leaves)
+    assert graph.nodes[0]["label"] == "score = +1*age_bin +3*points(dose)\n" + str(SCORE).splitlines()[1]
     assert [label for *_, label in graph.edges(data="label")] == ["score < -1", "-1 <= score < 4", "score >= 4"]
     assert graph.nodes[3]["label"] == "play refer\n50.0% of contexts\nmean cost 9.5"
     two = LinearRule((1,), (0,), (None,))
@@ -387,49 +356,10 @@ def test_leaves_and_drawing_are_one_for_each_range():
     assert LinearRule((1,), (2, 2), (None,)).leaf_actions == (0, 2)
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({"feature_names": ["age"]}, "feature_names has 1 names for 2 features"),
-        ({"action_names": ["wait", "treat", "refer"]}, "action_names has 3 names for 2 actions"),
-    ],
-)
-@pytest.mark.parametrize("max_weight", [5, None])
-def test_too_few_or_too_many_names_are_refused(max_weight, names, message):
-    """One name for each feature and action, with integer and with real weights."""
-    with pytest.raises(InputError, match=message):
-        LinearRules(2, max_weight, **names).on(REALS)
-
-
-def test_the_class_hands_its_names_to_its_rules():
-    """Answers print with the names given to the class, in the columns' own values."""
-    rules = LinearRules(feature_names=["age", "smoker"], action_names=["wait", "treat"])
-    answer = open_oracle(rules, [[20, 0], [70, 0], [30, 0]]).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy) == "score = +1*age\nplay treat if score >= 70, else play wait"
-
-
 def test_a_constant_answer_has_no_weights():
     """When one action is best everywhere, the rule says only that."""
     answer = open_oracle(LinearRules(3), INTEGERS).minimise(np.tile([2.0, 1.0, 3.0], (6, 1)))
     assert str(answer.policy) == "play action 1"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"max_weight": 0}, "max_weight"),
-        ({"max_weight": 1.5}, "max_weight"),
-        ({"max_features": 0}, "max_features"),
-        ({"max_weight": None, "n_actions": 3}, "max_weight = None"),
-        ({"max_weight": None, "max_features": 2}, "max_weight = None"),
-        ({"thresholds": 0}, "thresholds"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        LinearRules(**arguments)
 
 
 def test_scores_that_a_solver_cannot_tell_apart_are_refused():
@@ -440,22 +370,6 @@ def test_scores_that_a_solver_cannot_tell_apart_are_refused():
         big_m_encoding(rules, contexts.astype(float))
     for kind in ("enumeration", "search", "milp"):
         assert open_oracle(rules, contexts, kind=kind).value([[0, 1], [1, 0], [0, 1]]) == 0
-
-
-def test_whole_numbers_beyond_exact_sums_are_refused():
-    """A column of huge integers is an error that names the feature."""
-    with pytest.raises(InputError, match="feature 1 has integers beyond"):
-        LinearRules().log_size(np.array([[0, 0], [1, 2 * LARGEST_WHOLE]]))
-
-
-@pytest.mark.parametrize(
-    ("contexts", "message"),
-    [([[1.0]], "have 1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
-)
-def test_predict_refuses_wrong_contexts(contexts, message):
-    """Contexts with other columns, with NaN or of the wrong shape raise InputError."""
-    with pytest.raises(InputError, match=message):
-        LinearRule((1, 1), (0,), (None, None)).predict(contexts)
 
 
 def test_a_config_can_ask_for_real_weights():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
+from itertools import combinations
 
 import hypothesis.strategies as st
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 
 from milpcb import open_oracle
-from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies.linear import LinearRules, program_tables, search_branching
 from policies.linear.kernels import _floor
@@ -160,20 +159,3 @@ def test_how_far_free_columns_reach() -> None:
                 for row in rows
             ]
             assert sorted(levels.reach[left, here]) == sorted(wanted)
-
-
-def test_there_are_no_action_weights() -> None:
-    """Nothing is listed, so nothing can be summed: the error names what would help."""
-    contexts = np.array(list(product((0.0, 1.0), repeat=6)))
-    oracle = open_oracle(LinearRules(), contexts, kind="search")
-    with pytest.raises(InputError, match=r"branch and bound has no action weights.*lower max_features"):
-        oracle.action_weights(np.zeros((64, 2)), 0, 1.0)
-
-
-def test_scores_that_span_too_much_are_refused() -> None:
-    """Incomes in units of 1 make tables and bounds too long: the error names the ways out."""
-    rng = np.random.default_rng(0)
-    contexts = rng.integers(0, 100_000, (60, 3)).astype(float)
-    assert "search" not in LinearRules().on(contexts).capabilities
-    with pytest.raises(InputError, match="larger units or in classes"):
-        LinearRules().on(contexts).search()

@@ -183,14 +183,6 @@ def test_what_is_too_large_for_tables_is_refused_and_left_to_a_solver() -> None:
     assert open_oracle(rules, few, "milp").value(costs) == pytest.approx(0.0)
 
 
-def test_settings_that_do_not_go_together_are_one_line() -> None:
-    """Other words than "one" and "each", and real weights with a score each."""
-    with pytest.raises(InputError, match="known: each, one"):
-        LinearRules(3, scores="all")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="give a max_weight"):
-        LinearRules(2, max_weight=None, scores="each")
-
-
 def test_one_score_is_the_default() -> None:
     """Rules with cuts print and count as before."""
     assert isinstance(

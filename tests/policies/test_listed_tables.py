@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milpcb.constraints import LabelConstraint
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.listed import FiniteClass
@@ -95,13 +94,6 @@ def test_other_tables_are_looked_up_by_value():
     assert policy.predict([[3, 4], [0, 2], [5, 6]]).tolist() == [0, 1, 1]
 
 
-def test_an_unknown_context_is_refused():
-    """A context that is not listed raises InputError with its row."""
-    policy = next(FiniteClass(AGREE, 3).on(REALS).policies())
-    with pytest.raises(InputError, match=r"contexts\[1\] is not among"):
-        policy.predict([REALS[0], [8.0, 8.0]])
-
-
 def test_an_ambiguous_context_is_refused():
     """A context listed with two labels raises InputError; the others of the table are still answered."""
     policy = next(FiniteClass(DIFFER, 2).on(REALS).policies())
@@ -131,40 +123,6 @@ def test_a_labeling_prints_its_counts():
     assert str(first) == "labeling 0: action 0 on 2 contexts, action 1 on 1"
     assert str(second) == "labeling 1: action 1 on 3 contexts"
     assert str(next(FiniteClass([[1]], 2).on(REALS[:1]).policies())) == "labeling 0: action 1 on 1 context"
-
-
-def test_a_budget_that_no_labeling_keeps_is_infeasible():
-    """A side constraint that every labeling breaks is named."""
-    budget = LabelConstraint(np.tile([1.0, 0.0], (5, 1)), 0.0, "no zero")
-    with pytest.raises(InfeasibleError, match="no zero"):
-        open_oracle(FiniteClass(DIFFER, 2), REALS, constraints=[budget])
-
-
-@pytest.mark.parametrize(
-    ("labelings", "n_actions", "message"),
-    [
-        ([0, 1], 2, "must be a table"),
-        ([[]], 2, "must be a table"),
-        ([], 2, "must be a table"),
-        ([[0, 1], [1]], 2, "rectangular"),
-        ([[0.5, 1.0]], 2, "integers"),
-        ([[True, False]], 2, "integers"),
-        ([[0, 1], [0, 2]], 2, r"labelings\[1, 1\] is 2; actions are 0..1"),
-        ([[0, -1]], 2, r"labelings\[0, 1\] is -1"),
-        ([[0]], 1, "n_actions"),
-    ],
-)
-def test_wrong_labelings_are_refused(labelings, n_actions, message):
-    """Labelings of the wrong shape, kind or range raise an InputError that says so."""
-    with pytest.raises(InputError, match=message):
-        FiniteClass(labelings, n_actions)
-
-
-@pytest.mark.parametrize("use", ["on", "log_size"])
-def test_other_numbers_of_contexts_are_refused(use):
-    """The labelings must have one column per context."""
-    with pytest.raises(InputError, match="of 5 contexts, but the contexts have 4 rows"):
-        getattr(FiniteClass(AGREE, 3), use)(BINARY)
 
 
 @given(data=st.data())

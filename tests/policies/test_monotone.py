@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
-from milpcb.testing.instances import MORE_REALS as REALS
 from milpcb.testing.instances import instances
-from policies import from_json
-from policies.monotone import MonotoneRule, MonotoneRules
+from policies.monotone import MonotoneRules
 from policies.monotone.geometry import Order, axes_of
 from policies.monotone.rule import Axis
 from policies.names import Names
+
+from .rules import MONOTONE, ORDERED
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("monotone_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
@@ -101,14 +100,6 @@ def test_a_tie_goes_to_the_lowest_actions():
         assert search.minimise(costs).policy.predict(contexts).tolist() == lowest.tolist()
 
 
-def test_action_weights_are_refused():
-    """There is no sum over monotone labelings: the class declares it, and the error says what to do."""
-    rules, contexts = INSTANCES["binary, two actions"]
-    oracle = open_oracle(rules, contexts, kind="search")
-    with pytest.raises(InputError, match="use oracle kind 'enumeration'"):
-        oracle.action_weights(np.zeros((6, 2)), 0, 0.1)
-
-
 @EVERY_INSTANCE
 def test_labelings_are_all_those_of_the_definition(name):
     """The listed rules are the monotone labelings, each once."""
@@ -170,21 +161,6 @@ def test_zero_and_minus_zero_are_one(sign):
     assert MonotoneRules(2, directions=[sign, 1]).on(contexts).group.tolist() == [0, 0]
 
 
-NAMES = Names(("age", "insured", "weight"), ("wait", "treat", "refer"))
-AXES = (Axis(0, 1), Axis(1, 1, (0.5,), binary=True), Axis(2, -1, (60.0, 80.0)))
-RULE = MonotoneRule(0, ((1, ((40.0, 0.0, -1.0), (60.0, 0.0, -2.0))), (2, ((50.0, 1.0, 0.0),))), AXES, NAMES)
-
-
-def test_a_rule_prints_as_one_reads_it_aloud():
-    """Highest action first, floors joined by or, conditions that always hold left out."""
-    assert str(RULE) == (
-        "if age >= 50 and insured = 1 and weight <= 60:\n    play refer\n"
-        "elif age >= 40 and weight <= 80\nor age >= 60:\n    play treat\n"
-        "else:\n    play wait"
-    )
-    assert str(MonotoneRule(1, (), AXES, NAMES)) == "play treat"
-
-
 @pytest.mark.parametrize(
     ("axis", "floor", "text"),
     [
@@ -198,48 +174,28 @@ def test_a_rule_prints_as_one_reads_it_aloud():
 def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
     """Directions turn the comparison round, steps are said by their cut points."""
     test = axis.test(floor)
-    assert ("" if test is None else test.in_words(NAMES)) == text
-
-
-def test_a_rule_is_written_to_json_and_read_back():
-    """What is read predicts, prints and compares as what was written, axes with and without steps included."""
-    for rule in (RULE, MonotoneRule(1, (), AXES)):
-        again = from_json(rule.to_json())
-        assert (again, str(again), again.names) == (rule, str(rule), rule.names)
+    assert ("" if test is None else test.in_words(ORDERED)) == text
 
 
 def test_leaves_and_drawing_follow_the_printed_order():
     """Parts are numbered as printed, highest action first, in ``leaves`` and in the graph."""
     contexts = [[50, 1, 60], [50, 1, 61], [39, 1, 10], [38, 1, 10]]
-    leaves = RULE.leaves(contexts, np.arange(12.0).reshape(4, 3))
+    leaves = MONOTONE.leaves(contexts, np.arange(12.0).reshape(4, 3))
     assert [(leaf.action, leaf.share, leaf.mean_cost) for leaf in leaves] == [
         (2, 0.25, 2.0),
         (1, 0.25, 4.0),
         (0, 0.5, 7.5),
     ]
-    drawn = dict(RULE.graph(leaves).nodes(data="label"))
+    drawn = dict(MONOTONE.graph(leaves).nodes(data="label"))
     assert drawn[0] == "age >= 50 and insured = 1 and weight <= 60"
     assert drawn[2] == "age >= 40 and weight <= 80\nor age >= 60"
     assert drawn[4] == "play wait\n50.0% of contexts\nmean cost 7.5"
 
 
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        ({"feature_names": ["age"]}, "feature_names has 1 names for 2 features"),
-        ({"action_names": ["wait", "treat", "refer"]}, "action_names has 3 names for 2 actions"),
-    ],
-)
-def test_too_few_or_too_many_names_are_refused(names, message):
-    """One name for each feature and action."""
-    with pytest.raises(InputError, match=message):
-        MonotoneRules(2, **names).on(REALS)
-
-
 def test_predict_follows_the_floors():
     """The highest action with a floor that is reached plays, on the cut point or not."""
     contexts = [[50, 1, 60], [50, 1, 61], [50, 0, 60], [39, 1, 10], [60, 0, 99], [40, 0, 80], [40, 0, 81]]
-    assert RULE.predict(contexts).tolist() == [2, 1, 1, 0, 1, 1, 0]
+    assert MONOTONE.predict(contexts).tolist() == [2, 1, 1, 0, 1, 1, 0]
 
 
 def test_floors_are_the_lowest_contexts_of_an_action():
@@ -268,45 +224,6 @@ def test_new_contexts_get_the_least_monotone_extension():
     constant = open_oracle(MonotoneRules(3), pool).minimise(costs[:, [1, 0, 1]] * 0 + [1, 0, 1]).policy
     assert str(constant) == "play action 1"
     assert constant.predict([[-9, -9]]).tolist() == [1]
-
-
-@pytest.mark.parametrize("kind", ["milp", "search"])
-def test_the_class_hands_its_names_to_its_rules(kind):
-    """Answers print with the names given to the class, a feature of 0 and 1 with = 1."""
-    rules = MonotoneRules(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
-    answer = open_oracle(rules, [[20, 1], [70, 1], [70, 0]], kind=kind).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy) == "if age >= 70 and insured = 1:\n    play treat\nelse:\n    play wait"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "directions": [1, 0]}, "directions"),
-        ({"n_actions": 2, "directions": 1}, "directions"),
-        ({"n_actions": 2, "directions": "up"}, "directions"),
-        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        MonotoneRules(**arguments)
-
-
-def test_directions_for_another_number_of_features_are_refused():
-    """One direction per feature."""
-    with pytest.raises(InputError, match="directions list 3 features, but the contexts have 2"):
-        MonotoneRules(2, directions=[1, 1, -1]).on(REALS)
-
-
-@pytest.mark.parametrize(
-    ("contexts", "message"), [([[1.0]], "have 1 columns, but the policy reads 3"), ([[1.0, np.nan, 0.0]], "nan")]
-)
-def test_predict_refuses_wrong_contexts(contexts, message):
-    """Contexts with other features or with NaN raise InputError."""
-    with pytest.raises(InputError, match=message):
-        RULE.predict(contexts)
 
 
 def test_numba_waits_for_the_search():

@@ -14,9 +14,10 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.literals import LARGEST, Literals
-from policies.names import Names
 from policies.rule_lists import Clause, RuleList, RuleLists
 from policies.rule_lists.geometry import HeldCells
+
+from .rules import LIST, NAMES
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("rule_lists")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
@@ -158,22 +159,6 @@ def test_lists_too_long_for_memory_are_refused(kind):
     assert lists.on(contexts).draw(np.random.default_rng(0)).predict(contexts).shape == (200,)
 
 
-NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))
-LIST = RuleList((Clause(0, 64.5, False, 2), Clause(1, 0.5, False, 1, True), Clause(0, 30.0, True, 2)), 0, NAMES)
-
-
-def test_a_list_prints_as_one_reads_it_aloud():
-    """Names, elif for the further rules, = 0 and = 1 for features of 0 and 1."""
-    assert str(LIST) == (
-        "if age > 64.5:\n    play refer\nelif insured = 1:\n    play treat\nelif age <= 30:\n    play refer\n"
-        "else:\n    play wait"
-    )
-    assert (
-        str(RuleList((Clause(1, 0.5, True, 1, True),), 0)) == "if x1 = 0:\n    play action 1\nelse:\n    play action 0"
-    )
-    assert str(RuleList((), 1, NAMES)) == "play treat"
-
-
 def test_the_first_rule_that_holds_plays():
     """Rules are read in order, and a context on the threshold is below it."""
     contexts = [[70, 0], [64.5, 0], [40, 1], [70, 1], [30, 0], [20, 1]]
@@ -216,35 +201,3 @@ def test_a_decoded_list_keeps_what_it_plays():
         written = cells.rule_list(steps, 0, NAMES)
         assert written.predict(contexts).tolist() == labels
         assert len(written.rules) == n_rules
-
-
-def test_the_class_hands_its_names_to_its_lists():
-    """Answers print with the names given to the class."""
-    lists = RuleLists(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
-    answer = open_oracle(lists, [[20, 0], [70, 0], [30, 0]], kind="search").minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy).startswith("if age <= ")
-    assert "play treat" in str(answer.policy)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "max_rules": 0}, "max_rules"),
-        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
-        ({"n_actions": 2, "thresholds": [[np.inf]]}, "finite"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        RuleLists(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("contexts", "message"), [([[1.0]], "1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan")]
-)
-def test_predict_refuses_wrong_contexts(contexts, message):
-    """Contexts without the feature or with NaN raise InputError."""
-    with pytest.raises(InputError, match=message):
-        LIST.predict(contexts)

@@ -7,7 +7,6 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.cuts import cut_points
@@ -114,26 +113,6 @@ def test_the_optimum_is_decoded_without_idle_cuts():
     assert policy.predict(contexts).tolist() == wanted.tolist()
 
 
-def test_a_rule_prints_as_one_reads_it_aloud():
-    """Names, elif for the middle pieces, = 0 for features of 0 and 1."""
-    names = Names(("age", "insured"), ("wait", "treat", "refer"))
-    assert str(ThresholdRule(0, (30.0, 64.5), (0, 1, 2), names)) == (
-        "if age <= 30:\n    play wait\nelif age <= 64.5:\n    play treat\nelse:\n    play refer"
-    )
-    assert str(ThresholdRule(1, (0.5,), (2, 0), names, binary=True)) == (
-        "if insured = 0:\n    play refer\nelse:\n    play wait"
-    )
-    assert str(ThresholdRule(1, (0.5,), (2, 2), names)) == "play refer"
-
-
-def test_the_class_hands_its_names_to_its_rules():
-    """Answers print with the names given to the class."""
-    rules = ThresholdRules(2, feature_names=["age", "insured"], action_names=["wait", "treat"])
-    answer = open_oracle(rules, [[20, 0], [70, 0], [30, 0]]).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy).startswith("if age <= ")
-    assert "play treat" in str(answer.policy)
-
-
 def test_a_feature_is_binary_only_if_all_its_values_are():
     """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
     contexts = np.array([[0.0], [1.0], [0.25]])
@@ -141,28 +120,3 @@ def test_a_feature_is_binary_only_if_all_its_values_are():
     answer = open_oracle(rules, contexts).minimise([[0, 1], [1, 0], [0, 1]])
     assert str(answer.policy).startswith("if x0 <= 0.5:")
     assert answer.policy in set(rules.on(contexts).policies())
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "max_cuts": 0}, "max_cuts"),
-        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
-        ({"n_actions": 2, "thresholds": "high"}, "thresholds"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        ThresholdRules(**arguments)
-
-
-@pytest.mark.parametrize(
-    ("contexts", "message"),
-    [([[1.0]], "contexts have 1 columns, but the policy reads 2"), ([[1.0, np.nan]], "nan"), ([1.0, 2.0], "table")],
-)
-def test_predict_refuses_wrong_contexts(contexts, message):
-    """Contexts without the feature, with NaN or of the wrong shape raise InputError."""
-    with pytest.raises(InputError, match=message):
-        ThresholdRule(1, (0.0,), (0, 1)).predict(contexts)

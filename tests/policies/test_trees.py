@@ -13,16 +13,14 @@ from matplotlib.figure import Figure
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from policies.literals import Literals
-from policies.names import Names
 from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 from policies.trees.routes import Route
 from policies.trees.rule import path_totals
 
+from .rules import NAMES, TREE
+
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
 DEEP = (DecisionTrees(2, depth=3), np.array([[0, 0], [0, 1], [1, 0], [0, 1], [1, 1]], dtype=float))
-
-NAMES = Names(("age", "insured"), ("wait", "treat", "refer"))
-TREE = DecisionTree(Split(0, 40.0, Leaf(2), Split(1, 0.5, Leaf(0), Leaf(1), binary=True)), NAMES)
 
 
 @settings(max_examples=2)
@@ -59,14 +57,6 @@ def test_whole_path_totals_are_exact():
     assert (totals == np.rint(totals)).all()
 
 
-def test_a_tree_prints_as_nested_rules():
-    """Names of features and actions, = 0 for a feature of 0 and 1, indented by depth."""
-    assert str(TREE) == (
-        "if age <= 40:\n    play refer\nelse:\n    if insured = 0:\n        play wait\n    else:\n        play treat"
-    )
-    assert str(DecisionTree(Leaf(1))) == "play action 1"
-
-
 def test_predict_follows_the_tests():
     """A context on the threshold goes to the yes side."""
     assert TREE.predict([[40, 1], [40.5, 0], [41, 1]]).tolist() == [2, 0, 1]
@@ -75,12 +65,6 @@ def test_predict_follows_the_tests():
 def test_names_do_not_count_in_comparisons():
     """Two trees with the same tests and leaves are equal whatever they are called."""
     assert DecisionTree(TREE.root) == TREE
-
-
-def test_predict_refuses_what_is_not_finite():
-    """Contexts with NaN raise InputError."""
-    with pytest.raises(InputError, match=r"contexts\[0, 1\]"):
-        TREE.predict([[1.0, np.nan]])
 
 
 def test_graph_has_a_node_for_each_test_and_leaf():
@@ -145,19 +129,6 @@ def test_binary_columns_give_one_literal_each():
     assert literals.tests == [(0, 0.5, True), (3, 0.5, True)]
 
 
-def test_thresholds_for_another_number_of_features_are_refused():
-    """One list of cut points per feature."""
-    with pytest.raises(InputError, match="thresholds list 1 features, but the contexts have 2"):
-        Literals.of(REALS, ((0.5,),))
-
-
-def test_the_class_hands_its_names_to_its_trees():
-    """Answers print with the names given to the class."""
-    trees = DecisionTrees(2, depth=1, feature_names=["age", "insured"], action_names=["wait", "treat"])
-    answer = open_oracle(trees, [[0, 0], [0, 1]]).minimise([[0, 1], [1, 0]])
-    assert str(answer.policy) == "if insured = 0:\n    play wait\nelse:\n    play treat"
-
-
 def test_contexts_with_the_same_literals_are_one():
     """Contexts that no tree tells apart are merged."""
     opened = DecisionTrees(2, thresholds=((1.0,), (0.0,))).on(
@@ -206,21 +177,6 @@ def test_export_text_is_scikit_learns_with_numbers_in_full():
         "|   |--- insured >  0.5\n"
         "|   |   |--- class: treat\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_actions": 1}, "n_actions"),
-        ({"n_actions": 2, "depth": -1}, "depth"),
-        ({"n_actions": 2, "thresholds": 0}, "thresholds"),
-        ({"n_actions": 2, "thresholds": [[np.inf]]}, "finite"),
-    ],
-)
-def test_wrong_arguments_are_named(arguments, message):
-    """A wrong constructor argument is named in an InputError."""
-    with pytest.raises(InputError, match=message):
-        DecisionTrees(**arguments)
 
 
 def test_trees_of_too_many_subtrees_are_refused_by_the_search():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from milpcb.constraints import LabelConstraint, always, bind_to, parity, share_at_most
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError
 from milpcb.oracles import open_oracle
 from policies.literals import Literals
 from policies.trees import DecisionTrees, Leaf, Split
@@ -239,24 +239,6 @@ def test_a_limit_that_is_none_in_effect_rules_nothing_out() -> None:
     contexts = np.random.default_rng(7).integers(0, 2, (30, 4)).astype(float)
     assert "action_weights" in DecisionTrees(2, max_features=3).on(contexts).capabilities
     assert "action_weights" in DecisionTrees(2, depth=3, max_features=4).on(contexts).capabilities
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"min_action_rows": 1}, "belong together"),
-        ({"logged_actions": [0, 1, 0, 1]}, "belong together"),
-        ({"min_action_rows": 0, "logged_actions": [0, 1, 0, 1]}, "min_action_rows must be"),
-        ({"min_action_rows": 1, "logged_actions": [0, 2, 0, 1]}, "one action 0..1 for each row"),
-        ({"min_action_rows": 1, "logged_actions": [0.5]}, "logged_actions must hold integers"),
-        ({"min_action_rows": 1, "logged_actions": [0, 1]}, "lists 2 actions, but there are 4 rows"),
-        ({"min_action_rows": 3, "logged_actions": [0, 1, 0, 0]}, "action 1 was logged in only 1 rows.*make it smaller"),
-    ],
-)
-def test_wrong_logged_actions_are_named(options: dict[str, Any], message: str) -> None:
-    """One line that names what is wrong and how to fix it."""
-    with pytest.raises(InputError, match=message):
-        DecisionTrees(2, **options).on([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
 @pytest.mark.parametrize("limits", [{"min_leaf_size": 2}, {"max_leaves": 3}, {"max_leaves": 1}, {"max_features": 1}])
