@@ -10,8 +10,7 @@ import pytest
 
 import milpcb
 from milpcb import open_oracle
-from milpcb.errors import InfeasibleError, InputError, UnknownNameError
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.integers(0, 2, (12, 3)).astype(float)
@@ -61,31 +60,6 @@ def test_a_class_opened_without_a_column_keeps_them_on_the_contexts_as_they_were
     named = open_oracle(DecisionTrees(3, depth=1), CONTEXTS, kind="search", constraints=[rule])
     numbered = open_oracle(DecisionTrees(3, depth=1), CONTEXTS, kind="search", constraints=NUMBERED["never"])
     assert named.near_best(COSTS, 0.0).features == numbered.near_best(COSTS, 0.0).features
-
-
-@pytest.mark.parametrize(
-    ("rule", "error", "message"),
-    [
-        (milpcb.share_at_most("phone", 0.2), UnknownNameError, "unknown action of a constraint 'phone'"),
-        (milpcb.parity("call", "young", 0.2), UnknownNameError, "unknown column of a constraint 'young'"),
-        (
-            "at most a fifth",
-            InputError,
-            "constraints must be a list of share_at_most, .*one of them is 'at most",
-        ),
-    ],
-)
-def test_what_is_not_there_is_refused(rule: Any, error: type[Exception], message: str) -> None:
-    """A name that no action and no column has, and what is no constraint."""
-    with pytest.raises(error, match=message):
-        open_oracle(NAMED, CONTEXTS, kind="search", constraints=[rule])
-
-
-def test_a_conflict_is_named() -> None:
-    """Where no policy keeps it, the message has the constraint in the words it was given by."""
-    everyone = [milpcb.share_at_most(action, 0.2) for action in (0, 1)]
-    with pytest.raises(InfeasibleError, match=r"0 on at most 0.2 of the rows.*1 on at most 0.2 of the rows"):
-        open_oracle(FiniteClass([[0] * 12, [1] * 12], 2), CONTEXTS, kind="enumeration", constraints=everyone)
 
 
 def test_a_class_that_was_opened_before_knows_the_names_of_its_actions() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.errors import InputError, UnknownNameError
 from policies import DecisionTrees, FiniteClass
 
 CONTEXTS = np.array([[0.0], [1.0], [0.0], [2.0]])
@@ -78,11 +77,3 @@ def test_it_goes_on_from_its_state() -> None:
     assert json.dumps(state) == written
     other.restore(json.loads(written))
     assert other.profile(2).tolist() == expected
-
-
-def test_wrong_places_of_noise_are_refused() -> None:
-    """An unknown place names the nearest; a kind without columns names those that have them."""
-    with pytest.raises(UnknownNameError, match="did you mean 'columns'"):
-        oracle("search").table("colums")
-    with pytest.raises(InputError, match="kind 'milp'"):
-        oracle("enumeration").table("columns")

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.errors import InputError
 from milpcb.oracles import growing as growing_module
 from milpcb.oracles import totals
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import PolicyClass
-from policies import BoxRules, DecisionTrees, FiniteClass, RuleLists, ThresholdRules
+from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 
 RNG = np.random.default_rng(0)
 CUTS = ((-0.5, 0.5), (0.0,), (0.3,))
@@ -73,12 +72,3 @@ def test_quantiles_are_those_of_the_first_contexts() -> None:
     growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [1.5], [2.0]], kind="milp")
     assert growing.rows([[0.0], [1.5], [2.0]]).tolist() == [0, 0, 1]
     assert growing.extend([[1.4], [900.0], [1.6]]).tolist() == [0, 1, 1]
-
-
-def test_a_class_on_listed_rows_cannot_grow() -> None:
-    """A finite class, and other columns than before, are refused with one line."""
-    with pytest.raises(InputError, match="open it on all"):
-        GrowingOracle(FiniteClass([[0, 1]], 2), [[0.0], [1.0]])
-    growing = GrowingOracle(ThresholdRules(2, thresholds=1), [[0.0], [2.0]], kind="milp")
-    with pytest.raises(InputError, match="columns"):
-        growing.extend([[1.0, 2.0]])

@@ -246,16 +246,3 @@ def test_a_growing_oracle_with_terms_is_never_opened(monkeypatch: pytest.MonkeyP
         growing.rows([[0.9, 0.1]])
         growing.value(np.zeros((2, 2)))
         assert opened == expected
-
-
-def test_what_a_growing_oracle_refuses() -> None:
-    """No contexts without cut points, no contexts for a solver, no table of costs by context."""
-    for make, reason in (
-        (lambda: GrowingOracle(DecisionTrees(2)), "quantiles of contexts"),
-        (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS), kind="milp"), "needs kind 'search'"),
-        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS, kind="milp").table(), "open the oracle on all of them"),
-        (lambda: GrowingOracle(DecisionTrees(2), CONTEXTS).table("contexts"), 'noise_on = "columns"'),
-        (lambda: GrowingOracle(DecisionTrees(2, thresholds=CUTS)).rows([[1.0]]), "cuts of 2 features"),
-    ):
-        with pytest.raises(InputError, match=reason):
-            make()

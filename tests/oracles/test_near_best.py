@@ -132,23 +132,6 @@ def test_constraints_that_the_cheapest_break_leave_questions(monkeypatch):
     assert totals(found.policies(), costs=costs) == totals(expected.policies(), costs=costs)
 
 
-@pytest.mark.parametrize("slack", [-1, float("nan"), float("inf"), "a", None])
-def test_a_wrong_slack_is_one_line(slack):
-    """Negative, infinite and other slacks are refused with what is wanted."""
-    with pytest.raises(InputError, match="slack must be finite and not negative, got"):
-        open_oracle(TREES, CONTEXTS, "search").near_best(COSTS, slack)
-
-
-def test_wrong_costs_and_closed_oracles_are_refused_as_elsewhere():
-    """The costs are those of every other question."""
-    oracle = open_oracle(TREES, CONTEXTS, "search")
-    with pytest.raises(InputError, match="costs have shape"):
-        oracle.near_best(COSTS[:5], 1)
-    oracle.close()
-    with pytest.raises(InputError, match="closed"):
-        oracle.near_best(COSTS, 1)
-
-
 def test_what_is_not_proved_has_no_neighbours():
     """A solver without time has no least cost that others could be near to."""
     oracle = open_oracle(TREES, CONTEXTS, "milp", time_limit=0.0)
@@ -185,13 +168,6 @@ def test_without_a_column_a_constraint_may_be_broken_by_all():
     found = open_oracle(DecisionTrees(2, depth=1), contexts, "search", constraints=rules).near_best(np.eye(4, 2), 9)
     assert found.features == {"x0": np.inf}
     assert found.needed == ["x0"]
-
-
-def test_lists_have_no_features():
-    """Policies that are a table of labels read no columns."""
-    found = open_oracle(FiniteClass([[0, 1]], 2), CONTEXTS[:2], "search").near_best(np.eye(2), 1)
-    with pytest.raises(InputError, match="policies of a list have no columns to leave out"):
-        _ = found.features
 
 
 def test_whole_columns_of_scores_are_left_out_although_they_have_no_cuts():

@@ -7,7 +7,7 @@ import pytest
 
 from milpcb.constraints import LabelConstraint, always, bind_to, mean_at_most, never, parity, share_at_most
 from milpcb.constraints.linear import SideConstraint, merged, reduced
-from milpcb.errors import InfeasibleError, InputError, OracleDisagreement
+from milpcb.errors import InfeasibleError, OracleDisagreement
 from milpcb.oracles import open_oracle
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 from policies.trees.constrained import ConstrainedTrees
@@ -15,7 +15,6 @@ from policies.trees.constrained import ConstrainedTrees
 RNG = np.random.default_rng(0)
 CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # rows repeat
 TREES = DecisionTrees(3)
-SIZE = {"n_contexts": 24, "n_actions": 3}
 BUDGET = share_at_most(2, 0.2)
 PARITY = parity(0, CONTEXTS[:, 0], 0.1)
 OUTCOME = mean_at_most(np.random.default_rng(1).normal(size=(24, 3)), 0.05)
@@ -196,18 +195,6 @@ def test_a_conflict_is_named_as_kind_milp_names_it(constraints):
             open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints)
         messages.append(str(error.value))
     assert messages[0] == messages[1]
-
-
-def test_classes_without_a_recursion_under_rows_name_the_way_out():
-    """One line, with the kind to use."""
-    with pytest.raises(InputError, match=r"no minimum cut .*; use oracle kind 'milp'"):
-        open_oracle(MonotoneRules(3), CONTEXTS, kind="search", constraints=[BUDGET])
-    with pytest.raises(InputError, match="max_features"):
-        open_oracle(DecisionTrees(3, max_features=1), CONTEXTS, kind="search", constraints=[BUDGET])
-    oracle = open_oracle(TREES, CONTEXTS, kind="search", constraints=[BUDGET]).opened
-    for capability in ("program", "policies", "draw"):
-        with pytest.raises(InputError, match="under side constraints has no"):
-            getattr(oracle, capability)(*([np.random.default_rng(0)] if capability == "draw" else []))
 
 
 def test_an_audit_finds_a_search_that_breaks_a_constraint(monkeypatch):
