@@ -182,6 +182,22 @@ def test_rewards_are_costs_turned_round() -> None:
     assert paid.certificate() == earned.certificate()
 
 
+def test_costs_have_a_unit_of_their_own(tmp_path: Path) -> None:
+    """The learner sees them from 0 to 1, and plays alike; the statement and a saved file keep the unit."""
+    paid, dear = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, cost_range=(-100, 300))
+    for t in range(100):
+        first, second = paid.act(BITS[t % 8]), dear.act(BITS[t % 8])
+        assert alike(first, second)
+        cost = cost_of(BITS[t % 8], int(first.action))
+        paid.learn(first, cost=cost)
+        dear.learn(second, cost=400 * cost - 100)
+    assert paid.certificate() == pytest.approx(dear.certificate())
+    total = 400 * paid._rounds.learner.ledger.cost - 100 * 100
+    dear.save(tmp_path / "dear.json")
+    for bandit in (dear, Bandit.load(tmp_path / "dear.json")):
+        assert f"100 decisions cost {total:,.0f} in all".replace(",", " ") in bandit.statement()
+
+
 # ------------------------------------------------------------------- files
 
 
@@ -268,8 +284,8 @@ def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
     [
         ({}, "give either cost"),
         ({"cost": 0.5, "reward": 1}, "give either cost"),
-        ({"cost": 1.5}, r"costs must be numbers in \[0, 1\]"),
-        ({"cost": float("nan")}, r"costs must be numbers in \[0, 1\]"),
+        ({"cost": 1.5}, "cost must be in the range 0 to 1 .*cost_range=.*, got 1.5"),
+        ({"cost": float("nan")}, "cost must be in the range 0 to 1 .*got nan"),
         ({"reward": 11}, "reward must be in the range 0 to 10 .*reward_range=.*, got 11"),
         ({"reward": "much"}, "reward must be a number, got 'much'"),
     ],
@@ -291,6 +307,10 @@ def test_costs_and_rewards_outside_their_range_are_refused(given: dict[str, Any]
         (lambda: Bandit(NUMBERED, rate="fixed"), "needs a horizon"),
         (lambda: Bandit(NUMBERED, reward_range=(1, 0)), "the least and a greater one"),
         (lambda: Bandit(NUMBERED, reward_range=5), "must be two finite numbers"),
+        (lambda: Bandit(NUMBERED, cost_range=(1, 0)), "cost_range must be two finite numbers, the least and a greater"),
+        (lambda: Bandit(NUMBERED, cost_range=(0, 9), reward_range=(0, 9)), "either cost_range=... or reward_range"),
+        (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", reward=1), "was made with a cost_range"),
+        (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", cost=10), "cost must be in the range 0 to 9"),
         (lambda: Bandit(NUMBERED, "bistro_plus", horizon=10), "give Bandit the contexts that can occur"),
         (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
         (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),

@@ -95,13 +95,41 @@ def test_a_decision_lost_in_a_crash_is_learnt_all_the_same(tmp_path: Path) -> No
         ({"baseline": [0, 1]}, "baseline must be an action, or a policy with to_json"),
         ({"baseline": "call", "loss": -1}, "loss must be finite and 0 or more"),
         ({"baseline": "call", "confidence": 2}, "confidence"),
-        ({"baseline": "call", "constraints": [never("call", "age > 30")]}, "takes baseline= or constraints=, not both"),
     ],
 )
 def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None:
     """When the bandit is made."""
     with pytest.raises(InputError, match=message):
         Bandit(TREES, values={"region": ["north"]}, **options)
+
+
+@pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"], [70, "north"]]], ids=["arriving", "known"])
+def test_the_learner_keeps_constraints_and_the_promise(contexts: Any) -> None:
+    """A budget of no calls, where calls are the best: only the baseline calls, and all it does is within the loss."""
+    limits = [share_at_most("wait", 0.0), never("write", "age > 60")]
+    options = {"values": {"region": ["north", "south"]}, "contexts": contexts, "constraints": limits}
+    bandit = Bandit(TREES, seed=2, baseline="call", loss=0.3, **options)
+    draws, played = np.random.default_rng(3), []
+    for _ in range(800):
+        age, region = [(20, "north"), (50, "south"), (70, "north")][draws.integers(3)]
+        decision = bandit.act([age, region])
+        bandit.learn(decision, cost=cost({"age": age}, decision.action, draws))
+        played.append((age, decision.action))
+    assert {action for _, action in played} == {"call", "write"}
+    assert (70, "write") not in played
+    learner = bandit._rounds.learner
+    assert 0 < learner.rounds_of_baseline < 800
+    assert learner.ledger.cost <= 1.3 * learner.floor + 1
+    assert {"call", "write"} >= set(bandit.policy().predict_names([[20, "north"], [50, "south"], [70, "north"]]))
+
+
+def test_a_guard_rail_that_the_baseline_breaks_is_noticed() -> None:
+    """At the decision that it forbids; no decision is made."""
+    bandit = Bandit(TREES, values={"region": ["north"]}, baseline="call", constraints=never("call", "age > 30"))
+    bandit.learn(bandit.act([20, "north"]), cost=0.5)
+    with pytest.raises(InputError, match="a guard-rail forbids 'call' for this context, and the baseline plays it"):
+        bandit.act([50, "north"])
+    bandit.learn(bandit.act([20, "north"]), cost=0.5)
 
 
 def test_a_baseline_of_other_features_is_refused() -> None:

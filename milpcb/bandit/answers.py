@@ -87,7 +87,7 @@ class BanditAnswers(BanditParts):
         with self.lock:
             if not self._rounds.groups:
                 raise InputError('name the groups beforehand, as in Bandit(..., groups=["region = north", "age > 60"])')
-            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._rewards)
+            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._scale)
 
     def overrides(self) -> list[Override]:
         """Return the decisions that a person overrode, in that order, with who, why, and what it cost if that is known.
@@ -151,8 +151,8 @@ class BanditAnswers(BanditParts):
         What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
         would have paid, or why that is not known yet and when it may be; where it is proved, that two policies in turn
         would have been better than every single one, and when the second began; with a baseline the promise that is
-        kept, and what the baseline would have cost at least; decisions that are open, were given up or
-        overridden; the rule in force; groups. Rewards are stated as rewards. Raises what ``certificate`` raises.
+        kept, and what the baseline would have cost at least; decisions that are open, were given up or overridden; the
+        rule in force; groups. Costs and rewards are in their own unit. Raises what ``certificate`` raises.
         """
         confidence = check_confidence(confidence)
         with self.lock:
@@ -170,7 +170,7 @@ class BanditAnswers(BanditParts):
                 len(book.overridden),
                 self._added,
                 self._logged,
-                self._rewards,
+                self._scale,
                 self._stated,
             )
             self._stated = (known, learner.ledger.cost)
@@ -201,7 +201,7 @@ class BanditAnswers(BanditParts):
             if self._constraints or self._added:
                 raise InputError("settled is for one class of policies: without constraints, and without new actions")
             lines = (self._log or [])[: len(log)]
-            reader, rewards = self._reader, self._rewards
+            reader, width = self._reader, self._scale.unit
         floor = np.array([line[4] for line in lines])
         if not floor.any():
             raise InputError(
@@ -211,7 +211,6 @@ class BanditAnswers(BanditParts):
         if any(min(chances) < least * (1 - ROUNDING) for *_, chances, least in lines):
             raise InputError("settled is for decisions in which all actions were available")
         contexts = np.array([np.ravel(reader.read(line[0]).numbers) for line in lines])
-        width = 1.0 if rewards is None else rewards[1] - rewards[0]
         found = settled(log, reader.policies, eps / width, confidence, contexts=contexts, floor=floor)
         own: dict[str, Any] = {"policy": reader.show(found.policy), "rivals": tuple(map(reader.show, found.rivals))}
         return replace(found, **own, eps=eps, refuted_eps=width * found.refuted_eps)

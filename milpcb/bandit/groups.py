@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from milpcb.bandit.scale import Scale
 from milpcb.bets import RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import whole
@@ -29,7 +30,7 @@ class GroupSummary:
     Attributes
     ----------
     group : its condition
-    decisions, paid : those whose cost is known, and what they cost in all
+    decisions, paid : those whose cost is known, and what they cost in all, each from 0 to 1
     outcome : mean cost, or reward where rewards are learnt
     rates : by action, how often it was played, by whomever
     certificate : how much more they cost than the best policy for this group alone would have, at most
@@ -108,20 +109,15 @@ class Groups:
             new.rates = old.rates + [RunningMean.of_zeros(old.cost.count) for _ in range(known, n_actions)]
         return made
 
-    def summaries(
-        self, oracle: Minimiser, names: Sequence[Any], confidence: float, rewards: Sequence[float] | None
-    ) -> list[GroupSummary]:
+    def summaries(self, oracle: Minimiser, names: Sequence[Any], confidence: float, scale: Scale) -> list[GroupSummary]:
         """Return what is known of each group; all of it holds at once, at all times, with the confidence."""
         chance = (1 - confidence) / len(self._conditions) / (len(names) + 2)
         found = []
         for condition, group in zip(self._conditions, self._groups, strict=True):
             rates = {name: MeanWithin(*rate.within(chance)) for name, rate in zip(names, group.rates, strict=True)}
-            value, lower, upper = group.cost.within(chance)
-            if rewards is not None:
-                unit = rewards[1] - rewards[0]
-                value, lower, upper = (rewards[1] - unit * cost for cost in (value, upper, lower))
+            value, *ends = (scale.total(1, cost) for cost in group.cost.within(chance))
             certificate = group.ledger.confident(oracle, 1 - chance) if group.cost.count else 0.0
-            outcome = MeanWithin(value, lower, upper)
+            outcome = MeanWithin(value, *sorted(ends))
             found.append(GroupSummary(condition, group.cost.count, group.cost.total, outcome, rates, certificate))
         return found
 

@@ -142,8 +142,6 @@ def learner(
     alone = cast("Learner", injection.make(cls, supplied, settings["options"]))
     if today is None:
         return alone
-    if constrained:
-        raise InputError("a baseline need not keep constraints, so Bandit takes baseline= or constraints=, not both")
     options = {name: option for name, option in settings["baseline"].items() if name != "is"}
     around = registry.load("learner", "conservative")
     return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": today, **options}))

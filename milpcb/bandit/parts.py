@@ -15,10 +15,11 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import makers
 from milpcb.bandit.events import Event
 from milpcb.bandit.rounds import DecisionRounds
+from milpcb.bandit.scale import Scale
 from milpcb.bandit.statement import Stated
 from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
-from milpcb.core.checks import check_range, whole
+from milpcb.core.checks import whole
 from milpcb.errors import InputError, MilpcbError
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
@@ -69,7 +70,7 @@ class BanditParts:
 
     lock: Any  # of all that may change; see milpcb.bandit.parts
     _on_event: Callable[[Event], object] | None
-    _rewards: Sequence[float] | None
+    _scale: Scale
 
     def save(self, path: str | Path) -> None:
         """Write everything to a JSON file, from which ``load`` goes on, with draws of its own; replaces an old one.
@@ -110,14 +111,14 @@ class BanditParts:
         self,
         policies: PolicyClass,
         settings: dict[str, Any],
-        reward_range: Any,
+        scale: Scale,
         values: Any,
         constraints: list[NamedConstraint],
     ) -> None:
         self._saving = Lock()
         self._on_event = None
         self._policies, self._settings, self._constraints = policies, settings, constraints
-        self._rewards = None if reward_range is None else check_range("reward_range", reward_range)
+        self._scale = scale
         self._featureless = made.featureless(policies)
         self._reader = ContextReader(made.with_constant(policies), values)
         self._names = made.action_names(policies)
@@ -146,7 +147,7 @@ class BanditParts:
         return {
             "policies": saved.as_written(self._policies),
             "settings": self._settings,
-            "rewards": self._rewards,
+            "scale": self._scale,
             "values": self._reader.declared,
             "constraints": as_documents(self._constraints),
             "stated": self._stated,
@@ -163,7 +164,7 @@ class BanditParts:
         """Take up a state on a bandit that is not made; raises MilpcbError, and the errors of data of another shape."""
         policies, state = kept
         constraints = [of_document(document) for document in state["constraints"]]
-        self._set_up(policies, dict(state["settings"]), state["rewards"], state["values"], constraints)
+        self._set_up(policies, dict(state["settings"]), Scale.restored(state["scale"]), state["values"], constraints)
         self._begin(DecisionRounds.known(state))
         self._rounds.restore(state)
         makers[self._rounds.book.session] = self

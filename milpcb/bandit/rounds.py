@@ -240,7 +240,7 @@ class DecisionRounds:
         q = self.learner.act(row)
         law = q.tolist() if offered is None else replaced(q.tolist(), offered)
         if self._constraints:
-            self._check_allowed(np.array(law), tables)
+            self._check_allowed(row, np.array(law), tables)
         drawn = rng.draw_action(q, self._rng)
         action = drawn if offered is None or drawn in offered else offered[0]
         if self.changing:
@@ -271,15 +271,19 @@ class DecisionRounds:
                 raise
             raise InputError(f"{error}; {advice}") from error
 
-    def _check_allowed(self, q: Floats, tables: budget.Tables) -> None:
+    def _check_allowed(self, row: int, q: Floats, tables: budget.Tables) -> None:
         """Raise InputError where a guard-rail forbids what may be drawn."""
         drawn = np.flatnonzero((q > 0.0) & self._so_far.forbidden(tables))
-        if len(drawn):
-            self.learner.give_up()
-            raise InputError(
-                f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and the contexts that were given in "
-                "advance did not show it: give some like this one, or cut points where its condition changes"
-            )
+        if not len(drawn):
+            return
+        self.learner.give_up()
+        forbids = f"a guard-rail forbids '{self._names[drawn[0]]}' for this context, and"
+        if self._today is not None and self._today(row) == drawn[0]:
+            raise InputError(f"{forbids} the baseline plays it: give a baseline that keeps all guard-rails")
+        raise InputError(
+            f"{forbids} the contexts that were given in advance did not show it: "
+            "give some like this one, or cut points where its condition changes"
+        )
 
     def _undo(self, decision: Decision) -> None:
         """Take back a decision that was not handed out; its context stays among those seen."""

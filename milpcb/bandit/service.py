@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from decimal import Decimal
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -18,9 +16,9 @@ from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.made import constant, constants
+from milpcb.bandit.scale import Scale
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
-from milpcb.core.checks import real, unit_cost
 from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
@@ -28,40 +26,10 @@ from milpcb.protocols import PolicyClass
 if TYPE_CHECKING:
     from milpcb.offline import Log
 
-UNIT = (0.0, 1.0)  # where rewards lie if nothing else is given: the reward r is the cost 1 - r
-
-
-def cost_of(cost: Any, reward: Any, rewards: Sequence[float] | None) -> float:
-    """Return a cost in [0, 1], as it is or of a reward in the range ``rewards``, None for 0 to 1; raises InputError."""
-    if (cost is None) == (reward is None):
-        raise InputError("give either cost=... or reward=..., as in learn(decision, cost=0.5)")
-    if reward is None:
-        return cost if type(cost) is float and 0.0 <= cost <= 1.0 else unit_cost("the cost", _number("cost", cost))
-    least, most = rewards or UNIT
-    wanted = f"in the range {least:g} to {most:g} (for another give it from the start, as in reward_range=(0, 10))"
-    earned = real("reward", _number("reward", reward), wanted, lambda number: least <= number <= most)
-    return (most - earned) / (most - least)
-
-
-def _number(name: str, value: Any) -> Any:
-    """Return a number of any type as one of Python's: True is 1, and an array without dimensions is what it holds.
-
-    Raises InputError on everything else, and names its type.
-    """
-    if getattr(value, "shape", None) == () and hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, Decimal) and not value.is_nan():
-        return float(value)
-    if not isinstance(value, Real):
-        hint = f": convert it, as in {name}=float(...)" if isinstance(value, (str, bytes)) else ""
-        raise InputError(f"{name} must be a number, got {shown(value)}, which is of type {type(value).__name__}{hint}")
-    return int(value) if isinstance(value, bool) else value
-
-
 Logged = tuple[int, float, list[float]]  # number of the action, cost, law (K,)
 
 
-def logged_rounds(log: Log, names: Sequence[Any], rewards: Sequence[float] | None) -> Iterator[Logged]:
+def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[Logged]:
     """Yield the action, the cost and the law of each row of a log; actions are matched by name.
 
     The chances of actions that are not known are 0 in a law: nothing is learnt of them. Raises InputError on a log
@@ -80,7 +48,7 @@ def logged_rounds(log: Log, names: Sequence[Any], rewards: Sequence[float] | Non
         law = np.zeros(len(names))
         law[numbers] = np.nan_to_num(chances)
         try:
-            cost = cost_of(**{"cost": None, "reward": None, paid: float(outcome)}, rewards=rewards)
+            cost = scale.paid(**{"cost": None, "reward": None, paid: float(outcome)})
         except InputError as error:
             raise InputError(f"row {row} of the log: {error}") from error
         yield numbers[action], cost, law.tolist()
@@ -126,6 +94,8 @@ class Bandit(BanditAnswers):
     horizon : number of decisions, for learners that need to know it
     contexts : all contexts that can occur (m, d), None where they arrive
     oracle : kind of the oracle, or its options, as in ``{"kind": "milp", "solver": "highs"}``
+    cost_range : least and greatest cost; the learner sees (cost - least) / (greatest - least), and certificates are in
+        its unit. Where it is None costs lie in [0, 1]
     reward_range : least and greatest reward, where rewards are learnt; the cost is (greatest - reward) / (greatest -
         least). Where it is None rewards lie in [0, 1], and the first one that is learnt makes it (0, 1)
     keep_log : whether the decisions learnt are kept, for ``log()``; memory then grows with their number
@@ -139,7 +109,8 @@ class Bandit(BanditAnswers):
         free. What it raises is logged, and changes nothing. It is not saved
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
         all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative.
-        Decisions whose cost is not learnt yet count as if they cost 1
+        Decisions whose cost is not learnt yet count as if they cost 1. Of ``constraints`` it keeps guard-rails, or
+        ``act`` raises InputError; only the policies of the learner keep shares and means
     loss, confidence : those of the baseline
     groups : conditions on contexts, such as "region = north", that costs, rates of actions and certificates are wanted
         for while it runs: see ``by_group``. They may overlap, and read what rules do not, if contexts come by name
@@ -160,6 +131,7 @@ class Bandit(BanditAnswers):
         horizon: int | None = None,
         contexts: Any = None,
         oracle: str | Mapping[str, Any] = "search",
+        cost_range: tuple[float, float] | None = None,
         reward_range: tuple[float, float] | None = None,
         keep_log: bool = False,
         constraints: NamedConstraint | Sequence[NamedConstraint] = (),
@@ -186,7 +158,7 @@ class Bandit(BanditAnswers):
             document = as_document(baseline, made.action_names(policies))
             today = {"is": document, "loss": loss, "confidence": confidence}
         settings |= {"keep_log": keep_log, "baseline": today, "groups": listed_groups(groups)}
-        self._set_up(policies, settings, reward_range, values, listed(constraints))
+        self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
         self._on_event = on_event
         if contexts is None:
             for rule in self._constraints:
@@ -282,7 +254,7 @@ class Bandit(BanditAnswers):
             self._added.append(str(name))
 
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
-        """Take in what a decision cost, in [0, 1], or the reward earned, within ``reward_range``; each decision once.
+        """Take in what a decision cost, or the reward it earned, within its range; each decision once.
 
         ``decision`` is the decision, its id, or what it was stored as. After a crash, one that was made after the file
         was saved is taken if it is handed in whole and the learner takes costs late. Raises
@@ -290,11 +262,10 @@ class Bandit(BanditAnswers):
         oracle is stopped before its proof, the decision is given up.
         """
         with self.lock:
-            paid = cost_of(cost, reward, self._rewards)
+            paid = self._scale.paid(cost, reward)
             floor = self._rounds.learner.least_chance  # as it was when the decision was made, see ``settled``
             known = self._rounds.learn(decision, paid)
-            if reward is not None:
-                self._rewards = self._rewards or UNIT
+            self._scale = self._scale.learnt(reward)
             made = known.decision
             if self._log is not None and made.id not in self._rounds.book.overridden:
                 action = self._names.index(made.action)
@@ -364,9 +335,9 @@ class Bandit(BanditAnswers):
         learner = self._rounds.learner
         if not learner.delayed or self._settings["baseline"] is not None:
             raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
-        rounds = list(logged_rounds(log, self._names, self._rewards))
+        rounds = list(logged_rounds(log, self._names, self._scale))
         rows = [[0.0]] * len(rounds) if self._featureless else log.features
         for context, (action, cost, law) in zip(self._reader.read_all(rows), rounds, strict=True):
             self._rounds.replay(context, action, cost, law)
-        self._rewards = self._rewards or (UNIT if log.maximise else None)
+        self._scale = self._scale.learnt(log.maximise or None)
         self._logged = len(rounds)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
+from milpcb.bandit.scale import COSTS, Scale
 from milpcb.blocks import ProvedChange
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
@@ -20,7 +21,7 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 
 @dataclass(frozen=True)
 class DecisionCounts:
-    """The counts of a bandit; ``rewards`` are the least and the greatest, None where costs are learnt.
+    """The counts of a bandit; ``scale`` is that of its costs, or rewards.
 
     ``known`` are the decisions whose cost is, and ``overridden`` all that a person overrode. ``before`` is what was
     stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the decisions of the log that
@@ -33,17 +34,8 @@ class DecisionCounts:
     overridden: int
     added: Sequence[str]
     logged: int
-    rewards: Sequence[float] | None
+    scale: Scale
     before: Stated | None
-
-    @property
-    def unit(self) -> float:
-        """A cost of 1 in units of rewards."""
-        return 1.0 if self.rewards is None else self.rewards[1] - self.rewards[0]
-
-    def total(self, n: int, paid: float) -> float:
-        """Return what ``n`` decisions cost, or earned."""
-        return paid if self.rewards is None else n * self.rewards[1] - self.unit * paid
 
 
 def sentences(
@@ -72,12 +64,12 @@ def sentences(
     n, paid = counted.known, learner.ledger.cost
     if not n:
         return "\n".join(["No decision is learnt yet, so there is nothing to state.", *_others(counted)])
-    total, done = counted.total(n, paid), _done(counted)
+    total, done = counted.scale.total(n, paid), _done(counted)
     lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
     lines += _since(n, paid, counted)
     best = f"the best of all {compared} would have {done} on them"
     if most < paid:
-        amount = f"{_count(ceil(counted.unit * most))} {'more' if counted.rewards is None else 'less'}"
+        amount = f"{_count(ceil(counted.scale.unit * most))} {'less' if counted.scale.rewards else 'more'}"
         lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
         lines += _of_change(change, confidence, counted)
     else:
@@ -100,9 +92,9 @@ def of_groups(groups: Sequence[GroupSummary], confidence: float, counted: Decisi
     if not groups:
         return []
     lines = [f"By group, with {_percent(confidence)} confidence for all that follows at once:"]
-    more = "more" if counted.rewards is None else "less"
+    more = "less" if counted.scale.rewards else "more"
     for group in groups:
-        most = _count(ceil(counted.unit * group.certificate))
+        most = _count(ceil(counted.scale.unit * group.certificate))
         known = group.certificate < group.paid
         lines.append(str(group))
         if known:
@@ -117,13 +109,14 @@ def _since(n: int, paid: float, counted: DecisionCounts) -> list[str]:
     more, cost = n - counted.before[0], paid - counted.before[1]
     if not more:
         return ["Nothing was learnt since the last statement."]
-    return [f"Since the last statement {_count(more)} more {_done(counted)} {_count(counted.total(more, cost))}."]
+    return [f"Since the last statement {_count(more)} more {_done(counted)} {_count(counted.scale.total(more, cost))}."]
 
 
 def _reason(n: int, covered: float, counted: DecisionCounts) -> str:
     """Return why nothing is known of the best policy, and when that may change."""
     if not covered:  # no more is certain than that no cost is below 0
-        worse = "cost anything" if counted.rewards is None else "earned less than the most there is"
+        free = "cost anything" if counted.scale.best == 0 else "cost more than the least there is"
+        worse = "earned less than the most there is" if counted.scale.rewards else free
         return f"nothing that was learnt shows that it would have {worse}"
     enough = _count(ceil(n / min(covered, 1.0)))
     return f"{_count(n)} are too few to know it from chance. If costs go on like this, some {enough} will do"
@@ -133,7 +126,7 @@ def _of_change(change: ProvedChange | None, confidence: float, counted: Decision
     """Return the sentence on a change of the world, which is only made where it is proved."""
     if change is None:
         return []
-    as_good = "cost as little" if counted.rewards is None else "earned as much"
+    as_good = "earned as much" if counted.scale.rewards else "cost as little"
     in_turn = f"as two in turn, the second once {_count(change.after[0])} decisions were learnt"
     none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
     return [f"With {_percent(confidence)} confidence {none}"]
@@ -142,7 +135,7 @@ def _of_change(change: ProvedChange | None, confidence: float, counted: Decision
 def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: DecisionCounts) -> list[str]:
     """Return the sentences on the baseline, in units of cost, of which the promise is made."""
     sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
-    unit = "" if counted.rewards is None else " (of costs from 0 to 1)"
+    unit = "" if counted.scale == COSTS else " (of costs from 0 to 1)"
     made = counted.known + counted.open + counted.given_up
     left = f"{_count(learner.rounds_of_baseline)} of all {_count(made)} decisions were left"
     promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
@@ -182,7 +175,7 @@ def _others(counted: DecisionCounts) -> list[str]:
 
 
 def _done(counted: DecisionCounts) -> str:
-    return "cost" if counted.rewards is None else "earned"
+    return "earned" if counted.scale.rewards else "cost"
 
 
 def _count(number: float) -> str:
