@@ -17,11 +17,13 @@ from milpcb.plugins import registry
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from milpcb.theory.one_draw import DrawVerdict
     from milpcb.theory.runs import RunVerdict
     from milpcb.theory.verdicts import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
+DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -63,6 +65,12 @@ Columns:
         beside the law that was verified: in standard errors, at most 6
   answers
         the largest difference between a run's q and the verified one; must be 0
+  difference
+        the largest between the mean cost of a round where the future is drawn
+        once, and where it is drawn afresh in each round; must be 0 where ties
+        are broken in a fixed order, and is 0 by definition where leaders are kept
+  Rel - E reg
+        Rel minus expected regret with one draw; must not be below 0
 
 \b
 Names:
@@ -85,7 +93,8 @@ def verify(*, quick: bool, noise: str | None) -> None:
     the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
     BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
-    guarantee is no less than Rel(empty).
+    guarantee is no less than Rel(empty). And one draw of the future is compared with fresh draws, round by round, with
+    ways of drawing that must be rejected.
 
     Exit code 2 if a relaxation or a run is rejected, or a mutant is not.
     """
@@ -106,6 +115,22 @@ def verify(*, quick: bool, noise: str | None) -> None:
     played = _each([run for name in names for run in runs(name)], lambda run, _: judge_run(run, games))
     _report("run", RUN_COLUMNS, _run_row, played)
     out.print(f"{len(played)} runs do what was verified, and state no less")
+    if not noise:
+        _verify_one_draw(quick=quick)
+
+
+def _verify_one_draw(*, quick: bool) -> None:
+    from milpcb.theory.one_draw import DRAW_MUTANTS, SCHEMES, judge_draw
+
+    judged = [*((scheme, settings[:1] if quick else settings) for scheme, settings in SCHEMES), *DRAW_MUTANTS]
+    verdicts = _each(judged, lambda each, _: judge_draw(*each))
+    good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
+    _report("one draw", DRAW_COLUMNS, _draw_row, good, bad)
+    n_games = sum(verdict.games for verdict in good)
+    out.print(
+        f"one draw costs what fresh draws do in every round of {n_games} games; "
+        f"all {len(bad)} mutants are rejected, as they should be"
+    )
 
 
 def _each(
@@ -154,6 +179,10 @@ def _row(verdict: Verdict) -> Row:
 
 def _run_row(verdict: RunVerdict) -> Row:
     return [verdict.name, *(f"{slack:.4g}" for slack in verdict.slacks)], verdict.passes
+
+
+def _draw_row(verdict: DrawVerdict) -> Row:
+    return [verdict.name, str(verdict.games), _short(verdict.difference), _short(verdict.slack)], verdict.passes
 
 
 def _short(slack: Fraction) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.theory.coins.one_draw import BEHIND, DRAW_MUTANTS, SCHEMES, SHORT, Scheme, judge_draw
+from milpcb.theory.one_draw import BEHIND, DRAW_MUTANTS, SCHEMES, SHORT, Scheme, judge_draw
 
 
 @pytest.mark.parametrize(("scheme", "settings"), SCHEMES, ids=lambda each: getattr(each, "name", ""))
