@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import log1p
+from math import log, log1p
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -138,16 +138,19 @@ class Ledger:
         """
         return self.sums(0, n_contexts, n_actions)
 
-    def confident(self, oracle: Minimiser, confidence: float) -> float:
+    def confident(self, oracle: Minimiser, confidence: float, looks: int | None = None) -> float:
         """Return a number that regret exceeds after any of all rounds with probability 1 - ``confidence`` at most.
 
         Costs may react to all rounds before; each stake is one minimisation. Statement 16 of
-        milpcb/theory/confidence.md.
+        milpcb/theory/confidence.md. With ``looks`` it holds after each of so many rounds that were planned, where costs
+        do not react: statement 24 of milpcb/theory/changes.md.
         """
         self._check_rows(oracle)
-        self._check_union(oracle)
+        if looks is None:
+            self._check_union(oracle)
         least = 0.0  # what the best policy has paid, at least
-        for table, paid_for in self._stakes(oracle, confidence):
+        log_size = oracle.log_union if looks is None else log(looks)
+        for table, paid_for in self._stakes(oracle, confidence, log_size):
             if float(table.max(axis=1, initial=0.0).sum()) - paid_for > least:  # else no policy can prove more
                 least = max(least, oracle.minimise(table).lower - paid_for)
         return self.cost - least
@@ -158,39 +161,44 @@ class Ledger:
         Above 1, ``confident`` is below what was paid. It is that of the best stake, and grows in proportion to the
         rounds while costs go on as they did.
         """
-        return max(oracle.minimise(table).lower / paid_for for table, paid_for in self._stakes(oracle, confidence))
+        stakes = self._stakes(oracle, confidence, oracle.log_union)
+        return max(oracle.minimise(table).lower / paid_for for table, paid_for in stakes)
 
-    def _stakes(self, oracle: Minimiser, confidence: float) -> Iterator[tuple[Floats, float]]:
+    def _stakes(self, oracle: Minimiser, confidence: float, log_size: float) -> Iterator[tuple[Floats, float]]:
         """Yield what each stake proves, (n_contexts, n_actions), and its price."""
         tables = self._tables(oracle.n_contexts, oracle.n_actions)[OWN:]
         for table, stake in zip(tables, self.stakes, strict=True):
-            yield table, self.price(stake, oracle.log_union, confidence)
+            yield table, self.price(stake, log_size, confidence)
 
     def price(self, stake: float, log_size: float, confidence: float) -> float:
         """Return what is taken off a sum of one of the stakes, for exp(log_size) policies."""
         return price(stake, log_size, len(self.stakes), confidence)
 
-    def in_turn(self, oracle: Minimiser, most: int, confidence: float | None = None) -> list[InTurn]:
+    def in_turn(
+        self, oracle: Minimiser, most: int, confidence: float | None = None, looks: int | None = None
+    ) -> list[InTurn]:
         """Return what the best 1, 2, ..., ``most`` policies in turn have paid, and after which rounds they change.
 
         That is in the mean, as in ``certify``; or, with a ``confidence``, at least, for all numbers of policies at
-        once: statements 20 and 21 of milpcb/theory/changes.md. It takes n (n + 1) / 2 minimisations for n blocks, of
-        each stake that may prove more than those before it. ``most`` is cut off at n.
+        once: statements 20 and 21 of milpcb/theory/changes.md, and 24 with ``looks``. It takes n (n + 1) / 2
+        minimisations for n blocks, of each stake that may prove more than those before it. ``most`` is cut off at n.
         """
         self._check_rows(oracle, self.blocks.contexts())
         shape = (oracle.n_contexts, oracle.n_actions)
         if confidence is None:
             return self.blocks.in_turn(0, shape, lambda t: proved_total(oracle.minimise(t)), most, 0.0)
-        self._check_union(oracle)
+        if looks is None:
+            self._check_union(oracle)
         found = [InTurn(0.0, ())] * min(most, self.blocks.count())
         for place, stake in enumerate(self.stakes, 1):
-            prices = [self._price_in_turn(oracle, stake, turns, confidence) for turns in range(1, len(found) + 1)]
+            prices = [
+                self._price_in_turn(oracle, stake, turns, confidence, looks) for turns in range(1, len(found) + 1)
+            ]
             together = oracle.minimise(self.blocks.tables(place, *shape).sum(axis=0)).upper
             if all(together - own <= best.total for own, best in zip(prices, found, strict=True)):
                 continue  # several in turn prove less before the price, and pay more
-            turns = self.blocks.in_turn(
-                place, shape, lambda table: oracle.minimise(table).lower, most, -1 / loss(stake)
-            )
+            toll = -1 / loss(stake) if looks is None else 0.0
+            turns = self.blocks.in_turn(place, shape, lambda table: oracle.minimise(table).lower, most, toll)
             proved = (InTurn(turn.total - own, turn.after) for turn, own in zip(turns, prices, strict=True))
             found = [max(pair) for pair in zip(found, proved, strict=True)]
         return found
@@ -224,8 +232,11 @@ class Ledger:
         certificates = tuple(self.cost - turn.total for turn in found)
         return Changes(certificates, tuple(turn.after for turn in found), confidence, proof)
 
-    def _price_in_turn(self, oracle: Minimiser, stake: float, turns: int, confidence: float) -> float:
-        return self.price(stake, self.blocks.log_union(turns, oracle.log_union), confidence)
+    def _price_in_turn(
+        self, oracle: Minimiser, stake: float, turns: int, confidence: float, looks: int | None = None
+    ) -> float:
+        union = self.blocks.log_union(turns, oracle.log_union) if looks is None else log(looks * turns * (turns + 1))
+        return self.price(stake, union, confidence)
 
     def _check_union(self, oracle: Minimiser) -> None:
         if np.isnan(oracle.log_union):

@@ -36,7 +36,12 @@ class Certified:
         return np.nan
 
     def certificate(
-        self, oracle: Minimiser | None = None, *, confidence: float | None = None, changes: int | None = None
+        self,
+        oracle: Minimiser | None = None,
+        *,
+        confidence: float | None = None,
+        changes: int | None = None,
+        looks: int | None = None,
     ) -> float:
         """Return the universal certificate of the rounds so far: a random number whose mean bounds mean regret.
 
@@ -52,17 +57,26 @@ class Certified:
 
         With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
 
+        With ``looks`` and a confidence it is for simulated worlds and others in which neither contexts nor costs react
+        to what was played, looked at so many times at most, after numbers of rounds that were planned beforehand: the
+        best policy in hindsight is then a fixed one, and nothing is paid for there being many (statement 24 of
+        milpcb/theory/changes.md). It is false of a world that reacts.
+
         ``oracle`` names the policies to compare with, opened on the contexts of the play; None takes the learner's own.
-        Raises InputError where it has none, and with a confidence where contexts arrive and the number of policies is
-        not known beforehand.
+        Raises InputError where it has none, for ``looks`` without a confidence, and with a confidence and without looks
+        where contexts arrive and the number of policies is not known beforehand.
         """
+        sure = None if confidence is None else check_confidence(confidence)
+        if looks is not None:
+            looks = whole("looks", looks, 1)
+            if sure is None:
+                raise InputError("looks= is for certificates with a confidence; give confidence=0.95 too")
         if changes is not None:
-            sure = None if confidence is None else check_confidence(confidence)
             most = whole("changes", changes, 0) + 1
-            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure)[-1].total
-        if confidence is None:
+            return self.ledger.cost - self.ledger.in_turn(self._compared(oracle), most, sure, looks)[-1].total
+        if sure is None:
             return self.certify(oracle).value
-        return self.ledger.confident(self._compared(oracle), check_confidence(confidence))
+        return self.ledger.confident(self._compared(oracle), sure, looks)
 
     def changes(self, oracle: Minimiser | None = None, *, confidence: float | None = None, most: int = 9) -> Changes:
         """Return certificates against the best sequence of policies with 0, 1, ..., ``most`` changes; print it.

@@ -115,7 +115,7 @@ def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:
     oracle, coins, m, T = game.oracle(), game.coins(), len(game.labelings[0]), len(game.rows)
     block = np.searchsorted(played.ends[:-1], np.arange(T), side="right")
     n = int(block[-1]) + 1
-    every, least = _labelings(np.array(game.labelings), n)
+    every, least = sequences_of(np.array(game.labelings), n)
     learner = judged.learner.make(oracle, T, coins)
     learner.ledger = Ledger([statement.stake])
     learner.ledger.blocks = judged.blocks(played.ends, planned=played.planned)
@@ -152,7 +152,7 @@ def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:
     return InTurnChances(*(worst_chance(root, rows, every, wrong) for wrong in wrongs))
 
 
-def _labelings(labelings: Ints, n: int) -> tuple[Ints, Ints]:
+def sequences_of(labelings: Ints, n: int) -> tuple[Ints, Ints]:
     """Return the labels of all sequences by block and context (M, n m), and the number of policies in turn (M,)."""
     which = np.array(list(product(range(len(labelings)), repeat=n)))
     return labelings[which].reshape(len(which), -1), 1 + (np.diff(which, axis=1) != 0).sum(axis=1)
