@@ -31,11 +31,13 @@ class FixedShare(Learner):
 
         q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
 
-    The rate is min(0.08, C / Delta), made by the run itself as that of Exp4 with rate "certified": Delta = d_1 + ... +
-    d_t with the same d; it falls in steps of 5 %, and u is then raised to the power eta' / eta. No horizon, and no
-    number of changes, need be known. A segment, the rounds of one of several policies in turn, is cut into
-    *pieces*, each played by one start: the first needs one piece, those after it at most 1 + log_4 n. With W the number
-    of derivations, n blocks, J starts awake and R pieces, on every path (statement 23 of milpcb/theory/changes.md)
+    The rate is min(0.09, C / Delta), made by the run itself as that of Exp4 with rate "certified": Delta = d_1 + ... +
+    d_t with the same d. C is 1.5 log(W / alpha) for each start that came to have the most weight when a block ended, up
+    to 12 log(W / alpha): where the world is not seen to change the rate falls soon, and where it changes it stays. It
+    falls in steps of 5 %, and u is then raised to the power eta' / eta. No horizon, and no number of changes, need be
+    known. A segment, the rounds of one of several policies in turn, is cut into *pieces*, each played by one start: the
+    first needs one piece, those after it at most 1 + log_4 n. With W the number of derivations, n blocks, J starts
+    awake and R pieces, on every path (statement 23 of milpcb/theory/changes.md)
 
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta_t + d_1 + ... + d_t.
@@ -57,12 +59,13 @@ class FixedShare(Learner):
     delayed = True
     plays_policies = True
     parts: ClassVar[int] = 5  # of each block of the certificates
-    share: ClassVar[float] = 0.002  # alpha, what a new start gets of all weight
-    ahead: ClassVar[float] = 12.0  # C, in units of what a change costs at the rate 1: more of it follows faster
-    first: ClassVar[float] = 0.08  # the rate of the first round
+    share: ClassVar[float] = 0.016  # alpha, what a new start gets of all weight
+    each: ClassVar[float] = 1.5  # C for each start that came to lead, in units of what a change costs at the rate 1
+    ahead: ClassVar[float] = 12.0  # C at most, in the same units
+    first: ClassVar[float] = 0.09  # the rate of the first round
     bolder: ClassVar[float] = 1.5  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
     oracle: WeighingOracle
-    kept = ("block", "_gaps", "_unsure", "rate", "_starts", "_logs", "_tables")
+    kept = ("block", "_gaps", "_unsure", "rate", "_starts", "_logs", "_leader", "_led", "_tables")
 
     def __init__(
         self,
@@ -75,12 +78,14 @@ class FixedShare(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("fixed_share", oracle, "action_weights")
         self._log_count = max(0.0, oracle.log_derivations)
-        self._ahead = self.ahead * (self._log_count - log(self.share))
+        self._change = self._log_count - log(self.share)  # what one costs at the rate 1
         self._ends = _parts(self.ledger.blocks.ends, self.parts)
         self._tables = oracle.table(noise=None).several()
         self._tables.begin(0)
         self._starts = [0]  # the block in which each table began
         self._logs = np.zeros(1)  # of their weights u
+        self._others = 1.0 - np.eye(self.n_actions)
+        self._leader, self._led = 0, 1  # the start that had most weight when a block ended, and how many there were
         self.block = 0
         self._gaps = 0.0  # Delta, the sum of the d
         self._unsure = 0.0  # estimates of rounds that were learnt in another block than they were played in
@@ -116,18 +121,22 @@ class FixedShare(Learner):
             if self.late and self._before < self._began():
                 self._unsure += estimate
             self._tables.add(row, action, estimate)
-            self._charge(played[:, action], estimate)
+            self._charge(played, action, estimate)
             self._asked = None
-        if self._gaps * self.rate > FALL * self._ahead:
-            self._lower(self._ahead / self._gaps)
+        if self._gaps * self.rate > FALL * (ahead := self._ahead()):
+            self._lower(ahead / self._gaps)
         if self.played + 1 == self._ends[self.block]:
             self._start(self.block + 1)
 
-    def _charge(self, played: Floats, estimate: float) -> None:
-        """Take off each start's weight what those of its policies lose that play the action, ``played`` (J,) of it."""
-        share = np.minimum(played, 1.0)
-        self._logs += np.log(np.maximum(1.0 - share + share * exp(-self.rate * estimate), LEAST))
+    def _charge(self, played: Floats, action: int, estimate: float) -> None:
+        """Take off each start's weight what those of its policies lose that play the action; ``played`` is (J, K)."""
+        others = played @ self._others[action]  # 1 less the share would be rounded to nothing
+        self._logs += np.log(np.maximum(others + played[:, action] * exp(-self.rate * estimate), LEAST))
         self._normalise()
+
+    def _ahead(self) -> float:
+        """Return C of the rounds so far; it never falls."""
+        return self._change * min(self.ahead, self.each * self._led)
 
     def starts(self) -> list[tuple[int, float]]:
         """Return the starts awake: the block in which each began, and the logarithm of its weight u."""
@@ -141,6 +150,8 @@ class FixedShare(Learner):
 
     def _start(self, block: int) -> None:
         """Begin a block, with a start in the place of the one that has lived its time."""
+        leader = self._starts[int(self._logs.argmax())]
+        self._leader, self._led = leader, self._led + (leader != self._leader)
         over = [j for j, start in enumerate(self._starts) if start and start + 4 * (start & -start) == block]
         place = over[0] if over else len(self._starts)
         if over:  # its policies go on in the table that began next
@@ -166,15 +177,16 @@ class FixedShare(Learner):
         """Return the bound on expected regret after T rounds to the best policies in turn.
 
         It is infinite without a horizon, and for optimistic estimates, of which nothing is claimed beforehand; else
-        price / 0.08 + (price / C + 1) (1/2 + sqrt(1/4 + 1.05 C K T)), with the price of ``bound`` after T rounds.
+        price / 0.09 + (price / C_1 + 1) (1/2 + sqrt(1/4 + 1.05 C_2 K T)), with the price of ``bound`` after T rounds,
+        and C_1 and C_2 the least and the greatest C there can be.
         """
         if self.horizon is None or self._optimism is not None:
             return np.inf
         if self._log_count == 0:
             return 0.0
         price = self._price(changes, int(np.searchsorted(self._ends, self.horizon)) + 1)
-        sum_of_d = 0.5 + sqrt(0.25 + FALL * self._ahead * self.n_actions * self.horizon)
-        return price / self.first + (price / self._ahead + 1) * sum_of_d
+        sum_of_d = 0.5 + sqrt(0.25 + FALL * self._change * self.ahead * self.n_actions * self.horizon)
+        return price / self.first + (price / (self._change * min(self.ahead, self.each)) + 1) * sum_of_d
 
     def bound(self, confidence: float | None = None, *, changes: int = 0) -> float:
         """Return what ``certificate(changes=changes)`` never exceeds (class's docstring); 0 before round 1.

@@ -136,8 +136,8 @@ class CarriedAlong(Hurried):
 class HalfCharged(Steady):
     """Charges starts half of what their policies pay."""
 
-    def _charge(self, played: Floats, estimate: float) -> None:
-        super()._charge(played, estimate / 2)
+    def _charge(self, played: Floats, action: int, estimate: float) -> None:
+        super()._charge(played, action, estimate / 2)
 
 
 class StartsThatRemember(Steady):
