@@ -91,7 +91,6 @@ def _rows(found: Bound) -> Iterator[dict[str, Any]]:
 
 
 def _name(config: Config, environment: Component, policies: Component) -> str:
-    """Name a setting by what there are several of, or by all where there is one of each."""
     several = [(config.environments, environment.label), (config.policies, policies.label)]
     parts = [label for sections, label in several if len(sections) > 1]
     return ", ".join(parts or [policies.label, environment.label])

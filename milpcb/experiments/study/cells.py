@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -52,7 +51,6 @@ class Task:
         }
 
     def _world_settings(self) -> dict[str, Any]:
-        """Return everything that decides the contexts and the costs."""
         return {
             "format": FORMAT,
             "environment": _settings("environment", self.environment),
@@ -162,26 +160,24 @@ def build_study(config: Config) -> Study:
     cells: list[Cell] = []
     comparators: list[Comparator] = []
     comparator_of: dict[str, str] = {}
-    for environment, policies, horizon, seed in _worlds(config):
-        shared = (environment, policies, config.constraints, horizon, seed, config.experiment.checkpoints)
-        played = [
-            Cell(
-                *shared,
-                _title(config, learner, environment, policies, oracle, horizon, seed),
-                learner,
-                oracle,
-                folder=config.run.folder,
-                confidence=config.experiment.confidence,
-            )
-            for learner, oracle in _players(config, horizon)
-        ]
-        if played:
-            title = _title(config, None, environment, policies, None, horizon, seed)
-            draw = len(comparators) < MOST_DRAWN
-            folder, changes = config.run.folder, config.experiment.changes
-            comparators.append(Comparator(*shared, title, draw=draw, folder=folder, changes=changes))
-            comparator_of |= {cell.key: comparators[-1].key for cell in played}
-            cells += played
+    experiment, folder = config.experiment, config.run.folder
+    for environment, policies in product(config.environments, config.policies):
+        where = [environment.label] * (len(config.environments) > 1) + [policies.label] * (len(config.policies) > 1)
+        for horizon, seed in product(experiment.horizon, experiment.seeds):
+            when = [f"T = {horizon}"] * (len(experiment.horizon) > 1) + [f"seed {seed}"]
+            shared = (environment, policies, config.constraints, horizon, seed, experiment.checkpoints)
+            played = []
+            for learner, oracle in _players(config, horizon):
+                asked = [oracle.label] if oracle and len(learner.oracles) > 1 else []
+                title = ", ".join([learner.label, *where, *asked, *when])
+                more: dict[str, Any] = {"folder": folder, "confidence": experiment.confidence}
+                played.append(Cell(*shared, title, learner, oracle, **more))
+            if played:
+                title, draw = ", ".join(["best policy in hindsight", *where, *when]), len(comparators) < MOST_DRAWN
+                best = Comparator(*shared, title, draw=draw, folder=folder, changes=experiment.changes)
+                comparators.append(best)
+                comparator_of |= {cell.key: best.key for cell in played}
+                cells += played
     _check_distinct([*cells, *comparators])
     if not cells:
         raise InputError("no cell is left to play: every learner's max_horizon is below every horizon; raise one")
@@ -193,11 +189,6 @@ def build_study(config: Config) -> Study:
 def asks_oracle(learner: LearnerSection) -> bool:
     """Return whether a learner's constructor has an argument ``oracle``."""
     return injection.asks(registry.load("learner", learner.component.name), "oracle")
-
-
-def _worlds(config: Config) -> Iterator[tuple[Component, Component, int, int]]:
-    """Yield every combination of environment, policy class, horizon and seed."""
-    return product(config.environments, config.policies, config.experiment.horizon, config.experiment.seeds)
 
 
 def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleSection | None]]:
@@ -221,24 +212,6 @@ def _drawn(config: Config, cells: list[Cell]) -> set[str]:
         first = wanted[0]
         wanted = [c for c in wanted if (c.environment, c.policies) == (first.environment, first.policies)]
     return {cell.key for cell in wanted[:MOST_DRAWN]}
-
-
-def _title(
-    config: Config,
-    learner: LearnerSection | None,
-    environment: Component,
-    policies: Component,
-    oracle: OracleSection | None,
-    horizon: int,
-    seed: int,
-) -> str:
-    """Name a task by its learner, by what there are several of, and by its seed."""
-    parts = [learner.label if learner else "best policy in hindsight"]
-    parts += [environment.label] if len(config.environments) > 1 else []
-    parts += [policies.label] if len(config.policies) > 1 else []
-    parts += [oracle.label] if oracle and learner and len(learner.oracles) > 1 else []
-    parts += [f"T = {horizon}"] if len(config.experiment.horizon) > 1 else []
-    return ", ".join([*parts, f"seed {seed}"])
 
 
 def _check_distinct(tasks: list[Task]) -> None:

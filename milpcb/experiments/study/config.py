@@ -8,10 +8,9 @@ from typing import Any, TypeVar, get_args
 
 from milpcb.core.checks import whole
 from milpcb.core.gate import named_classes
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.experiments.study.fingerprints import file_options, source_file
-from milpcb.experiments.study.options import check_options, check_plain, validate
-from milpcb.experiments.study.oracle_sections import common_oracles, merged_oracles
+from milpcb.experiments.study.options import check_options, check_plain, option_names, validate
 from milpcb.experiments.study.sections import (
     MOST_CELLS,
     Component,
@@ -21,9 +20,12 @@ from milpcb.experiments.study.sections import (
     LearnerSection,
     OracleSection,
     RunSection,
+    oracle_label,
 )
 from milpcb.experiments.study.toml_tables import Tables, line_of, read_tables
+from milpcb.oracles import unknown_option
 from milpcb.plugins import injection, local_classes, registry
+from milpcb.solvers import load_solver
 
 
 def folder_of(named: str | None, place: Path) -> Path:
@@ -65,6 +67,7 @@ def _scheduler(config: Config) -> Iterator[str]:
 
 SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "constraints", "run", "versions")
 KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
+DEFAULT_KIND = "milp"  # of an oracle, as of open_oracle
 
 T = TypeVar("T")
 
@@ -108,7 +111,7 @@ def parse_config(
         experiment=reader.model("experiment", ExperimentSection),
         environments=reader.each("environment", reader.component),
         policies=reader.each("policies", reader.component),
-        oracles=common_oracles(placed),
+        oracles=_common_oracles(placed),
         constraints=reader.each("constraints", reader.component),
         run=run,
     )
@@ -141,7 +144,6 @@ class _Reader:
         self._tables = tables
 
     def each(self, section: str, read: Callable[[str, int], T]) -> tuple[T, ...]:
-        """Read every table of a section."""
         return tuple(read(section, index) for index in range(len(self._tables.of(section))))
 
     def model(self, section: str, model: type[Any]) -> Any:
@@ -171,7 +173,7 @@ class _Reader:
                 raise UnknownNameError("contexts", str(contexts), get_args(Contexts))
         with self._tables.placing(section, index, "max_horizon"):
             most = None if own["max_horizon"] is None else whole("max_horizon", own["max_horizon"], 1)
-        merged = merged_oracles(self._tables, oracle, index) if oracle else common_oracles(self._tables)
+        merged = _merged_oracles(self._tables, oracle, index) if oracle else _common_oracles(self._tables)
         return LearnerSection(label or component.name, component, oracle, merged, contexts, most)
 
     def check_labels(self, config: Config) -> None:
@@ -242,3 +244,73 @@ class _Reader:
             checked = check_options(cls, options, heading, (*fixed, *unset))
             check_plain(checked, heading)
         return Component(name, checked, label or name)
+
+
+def _common_oracles(tables: Tables) -> tuple[OracleSection, ...]:
+    """Return the common oracles, one for each solver where a list of solvers is given."""
+    found: list[OracleSection] = []
+    for index in range(len(tables.of("oracle"))):
+        for label, table in _by_solver(tables, index):
+            options = _checked_oracle(tables, table, "oracle", index)
+            found.append(OracleSection(label or oracle_label(options), options))
+    return tuple(found)
+
+
+def _merged_oracles(tables: Tables, own: dict[str, Any], index: int) -> tuple[OracleSection, ...]:
+    """Return the common oracles with a learner's own keys put over them; equal ones once.
+
+    Common options that the learner's own kind does not have were written for other kinds, and are left out.
+    """
+    found: dict[str, OracleSection] = {}
+    for common in range(len(tables.of("oracle"))):
+        for label, table in _by_solver(tables, common):
+            kind = own.get("kind", table.get("kind", DEFAULT_KIND))
+            known = ("kind", *_oracle_options(tables, kind, "learners", index))
+            options = _checked_oracle(
+                tables, {**{key: table[key] for key in table if key in known}, **own}, "learners", index
+            )
+            found.setdefault(repr(options), OracleSection(label, options))
+    names = [oracle_label(section.options) for section in found.values()]
+    distinct = len(set(names)) == len(names)
+    return tuple(
+        OracleSection(name if distinct else section.label or name, section.options)
+        for name, section in zip(names, found.values(), strict=True)
+    )
+
+
+def _by_solver(tables: Tables, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield label and table of one [oracle] section, once for each solver in its list."""
+    table = tables.of("oracle")[index]
+    label, solvers = tables.label(table, "oracle", index), table.get("solver")
+    plain = {key: table[key] for key in table if key != "label"}
+    if not isinstance(solvers, list):
+        yield label, plain
+        return
+    if not solvers:
+        with tables.placing("oracle", index, "solver"):
+            raise InputError('the list of solvers is empty; name at least one, such as "highs"')
+    for solver in solvers:
+        yield f"{label}:{solver}" if label else "", {**plain, "solver": solver}
+
+
+def _oracle_options(tables: Tables, kind: Any, section: str, index: int) -> list[str]:
+    with tables.placing(section, index, "kind"):
+        if not isinstance(kind, str):
+            raise InputError(f"kind in [oracle] must be a string, got {clipped(repr(kind))}")
+        return option_names(registry.load("oracle", kind), registry.KINDS["oracle"].supplied)
+
+
+def _checked_oracle(tables: Tables, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
+    options = {key: table[key] for key in table if key != "kind"}
+    kind = table.get("kind", DEFAULT_KIND)
+    own = _oracle_options(tables, kind, section, index)
+    with tables.placing(section, index, next((key for key in options if key not in own), "")):
+        for key in options:
+            if key not in own:
+                raise InputError(unknown_option(kind, key))
+        checked = check_options(registry.load("oracle", kind), options, "[oracle]", registry.KINDS["oracle"].supplied)
+        check_plain(checked, "[oracle]")
+    if "solver" in checked:
+        with tables.placing(section, index, "solver"):
+            load_solver(checked["solver"])
+    return {"kind": kind, **checked}

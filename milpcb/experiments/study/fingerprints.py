@@ -141,7 +141,6 @@ def _is_file(text: str) -> bool:
 
 
 def _with_imports(files: set[Path], root: Path) -> set[Path]:
-    """Return source files and those under ``root`` that they import, directly or not."""
     found, waiting = set(files), list(files)
     while waiting:
         file = waiting.pop()

@@ -84,7 +84,6 @@ _CONFIG = ConfigDict(arbitrary_types_allowed=True)
 
 
 def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
-    """Return a value converted to the type of its annotation."""
     if _largest(value) > LARGEST:
         raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     try:
@@ -106,7 +105,6 @@ def as_written(kind: Any) -> Any:
 
 
 def _config_of(kind: Any) -> ConfigDict | None:
-    """Return the settings for a type; a model brings its own."""
     return None if isinstance(kind, type) and issubclass(kind, BaseModel) else _CONFIG
 
 
@@ -123,7 +121,6 @@ def _is_plain(value: Any) -> bool:
 
 
 def _largest(value: Any) -> int:
-    """Return the largest size of an integer anywhere in a nested value, 0 where there is none."""
     if isinstance(value, dict):
         return max(map(_largest, value.values()), default=0)
     if isinstance(value, list):

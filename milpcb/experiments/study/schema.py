@@ -8,9 +8,8 @@ from typing import Any, get_args
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.errors import PydanticUserError
 
-from milpcb.experiments.study.config import KIND_OF
+from milpcb.experiments.study.config import DEFAULT_KIND, KIND_OF
 from milpcb.experiments.study.options import as_written
-from milpcb.experiments.study.oracle_sections import DEFAULT_KIND
 from milpcb.experiments.study.sections import LONGEST, Contexts, ExperimentSection, RunSection
 from milpcb.plugins import injection, registry
 
@@ -62,7 +61,6 @@ def _component(section: str, *, more: Schema | None = None, free: tuple[str, ...
 
 
 def _named(kind: str, name: str, own: Schema, free: tuple[str, ...]) -> Schema:
-    """Return the section for one built-in part."""
     properties, needed = _options(kind, name)
     properties = {"name": {"const": name}, **own, **properties}
     about = {"title": name, "description": injection.summary(registry.load(kind, name))}
@@ -70,7 +68,6 @@ def _named(kind: str, name: str, own: Schema, free: tuple[str, ...]) -> Schema:
 
 
 def _options(kind: str, name: str) -> tuple[Schema, list[str]]:
-    """Return the schema of each option of a part, and those that must be set."""
     part, supplied = registry.load(kind, name), registry.KINDS[kind].supplied
     hints, found = injection.types(part, supplied), injection.options(part, supplied)
     properties = {key: _value(hints[key], parameter) for key, parameter in found.items()}
@@ -88,7 +85,6 @@ def _value(hint: Any, parameter: Parameter) -> Schema:
 
 
 def _oracle() -> Schema:
-    """Return [oracle]; a list of solvers stands for one section each."""
     each = []
     for kind in registry.entries("oracle"):
         properties, _ = _options("oracle", kind)
@@ -101,7 +97,6 @@ def _oracle() -> Schema:
 
 
 def _learner() -> Schema:
-    """Return one [[learners]]."""
     more = {
         "oracle": _oracle(),
         "contexts": {"enum": list(get_args(Contexts)), "description": "what it knows of contexts to come"},

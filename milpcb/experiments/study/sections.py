@@ -20,7 +20,6 @@ Seed = Annotated[int, Field(le=2**63 - 1)]  # a column of integers in every tabl
 
 
 def _several(value: Any) -> Any:
-    """Read a single value as a list of one."""
     return tuple(value) if isinstance(value, list) else (value,)
 
 
