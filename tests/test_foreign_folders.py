@@ -12,7 +12,7 @@ from milpcb import play
 from milpcb.commands.learn import learn
 from milpcb.core.files import append, digest, own_contents, sealed
 from milpcb.errors import RunError
-from milpcb.experiments.results.figures.policy import draw_policy
+from milpcb.experiments.results.figures.single import draw_policy
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.logs.folder import INDEX, NAMES, check_folder
 from policies import DecisionTrees

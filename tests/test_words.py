@@ -205,7 +205,6 @@ ONE_MEANING = {
             "milpcb/experiments/run/play.py",  # milpcb.play
             "milpcb/experiments/run/player.py",  # a learner at play
             "milpcb/experiments/run/play_results.py",  # what milpcb.play returns
-            "milpcb/experiments/results/figures/play_results.py",  # the picture of that
             "milpcb/theory/player.py",  # the player of the game in the proofs
         },
     ),

@@ -9,8 +9,7 @@ import click
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from milpcb.commands.console import out
-from milpcb.errors import InputError
+from milpcb.commands.console import check_ending, out
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path
     from milpcb.experiments.study.config import read_config
 
     for target in targets:
-        _check_ending(target)
+        check_ending(target, ENDINGS)
     for noise in noises:
         registry.target("relaxation", noise)
     study = read_config(config)
@@ -98,21 +97,13 @@ def _bounded(bound: float, horizon: int) -> str:
     return f"{bound:,.0f}{'*' if bound > horizon else ' '}"
 
 
-def _check_ending(path: Path) -> str:
-    """Return the format that the ending of a path stands for."""
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in ENDINGS:
-        raise InputError(f"cannot write '{path.name}': the ending decides the format, use .csv, .png or .svg")
-    return kind
-
-
 def _save(found: list[Bound], target: Path, title: str) -> Path:
     from milpcb.core.files import write_file
-    from milpcb.experiments.results.figures.bounds import bounds_figure
     from milpcb.experiments.results.figures.drawing import render
+    from milpcb.experiments.results.figures.single import bounds_figure
     from milpcb.experiments.study.bounds import bounds_frame
 
-    kind = _check_ending(target)
+    kind = check_ending(target, ENDINGS)
     if kind == "csv":
         return write_file(target, bounds_frame(found).write_csv().encode())
     return write_file(target, render(bounds_figure(found, title), [kind])[kind])

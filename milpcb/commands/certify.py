@@ -80,8 +80,7 @@ def certify(
         "feature_names": played.features or None,
         "action_names": found.names or None,
     }
-    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    opened = class_of(name, given, ctx.args, own).on(played.contexts)
+    opened = class_of(name, given, ctx.args, ctx.command).on(played.contexts)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     kind = kind or ("search" if "search" in opened.capabilities and solver is None and not limit else "milp")
     oracle = open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit)

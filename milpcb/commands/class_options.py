@@ -1,24 +1,38 @@
-"""A policy class from the command line: its options are those of its constructor."""
+"""A policy class or an estimator from the command line: options are those of its constructor, and of the command."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from milpcb.errors import InputError, did_you_mean
+import click
+
+from milpcb.core.text import listed
+from milpcb.errors import InputError, UnknownNameError, did_you_mean
 from milpcb.plugins import injection, registry
 
+if TYPE_CHECKING:
+    from milpcb.logs.source import Source
 
-def class_of(name: str, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
-    """Make a policy class from --key value pairs; keys are its constructor's arguments.
+ESTIMATORS = {
+    "decision_trees": "LoggedPolicyTree",
+    "threshold_rules": "LoggedThresholdRule",
+    "rule_lists": "LoggedRuleList",
+    "linear_rules": "LoggedScoringRule",
+}
+HERE = (
+    "constraints", "monotone", "missing", "treatment_cost", "random_state", "policies", "model_outcome",
+    "model_propensity",
+)  # fmt: skip
 
-    ``given`` is known already; ``own`` are the options of the command, for the nearest name of a mistyped one.
-    """
+
+def class_of(name: str, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
+    """Make a policy class from --key value pairs; keys are its constructor's arguments but for those ``given``."""
     from milpcb.experiments.study.options import check_options, option_names
 
     cls = registry.load("policies", name)
-    table = options_of(name, option_names(cls, given), arguments, own)
+    table = options_of(name, option_names(cls, given), arguments, own_options(command))
     options = check_options(cls, table, name, tuple(given))
     return injection.make(cls, given, options)
 
@@ -51,3 +65,106 @@ def _pairs(arguments: list[str]) -> Iterator[tuple[str, str]]:
         if not option.startswith("--") or value is None:
             raise InputError(f"cannot read '{argument}': options of a policy class are pairs like --depth 2")
         yield option.replace("_", "-"), value
+
+
+def own_options(command: click.Command) -> list[str]:
+    """Return the options of a command, for the nearest name of a mistyped one."""
+    return [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+
+
+def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
+    """Return the estimator that the options of ``milpcb learn`` describe: those ``given``, and ``arguments``."""
+    from milpcb import estimators
+
+    if given["name"] not in ESTIMATORS:
+        raise UnknownNameError("policy class of milpcb learn", given["name"], ESTIMATORS)
+    cls = getattr(estimators, ESTIMATORS[given["name"]])
+    known = [name for name in cls().get_params(deep=False) if name not in HERE]
+    options = options_of(given["name"], known, arguments, own_options(command))
+    if given["depth"] is not None:
+        if "max_depth" in options:
+            raise InputError("--depth is short for --max-depth: give one of them")
+        options["max_depth"] = given["depth"]
+        if "max_depth" not in known:
+            sizes = listed([f"--{name.replace('_', '-')}" for name in known if name.startswith("max_")])
+            raise InputError(f"--depth is of trees; {given['name']} have {sizes}")
+    costs = {action: _cost(cost, text, source) for text, action, cost in split(given["treatment_cost"], "=", source)}
+    rules = list(_constraints(given, source))
+    order = dict(_ways(given["monotone"], source)) or None
+    costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
+    costs_of["missing"] = given["missing_side"]
+    return cls(**options, **costs_of, constraints=rules, monotone=order)
+
+
+def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
+    """Yield each column whose order is asked for, and which."""
+    for text in texts:
+        column, _, way = (part.strip() for part in text.rpartition("="))
+        if way not in ("more", "less") or not column:
+            raise InputError(f"cannot read --monotone '{text}': write COLUMN=more or COLUMN=less")
+        if column not in source.frame.columns:
+            raise UnknownNameError("column of --monotone", column, source.frame.columns)
+        yield column, way
+
+
+def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
+    from milpcb import estimators
+    from milpcb.data.conditions import names_in
+
+    for text, action, share in split(given["at_most"], "=", source):
+        yield estimators.share_at_most(action, _number(share, text))
+    for make, name in ((estimators.never, "never"), (estimators.always, "always")):
+        for _, action, condition in split(given[name], ":", source):
+            for column in names_in(condition):
+                _check_read(column, source)
+            yield make(action, condition)
+    for text, action, rest in split(given["parity"], ":", source):
+        group, _, delta = rest.rpartition("=")
+        _check_read(group.strip(), source)
+        yield estimators.parity(action, group.strip(), _number(delta, text))
+
+
+def _check_read(column: str, source: Source) -> None:
+    """Raise InputError where a constraint reads a column of the log that policies may not read."""
+    if column in source.frame.columns or column not in source.table.columns:
+        return
+    if column in (source.columns.action, source.columns.outcome, *source.columns.propensity):
+        raise InputError(f"no constraint can read '{column}', the action, outcome or propensity; name a feature")
+    raise InputError(
+        f"no constraint can read '{column}', as policies may not: it is left out of the features; take it out of "
+        f"--leave-out, or add it to --features"
+    )
+
+
+def split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:
+    """Yield each text, its action, and what follows the sign."""
+    for text in texts:
+        action, found, rest = text.partition(sign)
+        if not found or not rest.strip():
+            raise InputError(f"cannot read '{text}': write an action, '{sign}', and what is wanted of it")
+        yield text, action_of(action.strip(), source), rest.strip()
+
+
+def action_of(action: str, source: Source) -> str:
+    """Return an action of the log; raises UnknownNameError for another."""
+    if action not in source.log.actions:
+        raise UnknownNameError("action", action, source.log.actions)
+    return action
+
+
+def _number(text: str, whole: str) -> float:
+    """Return a share or a difference of shares, 0.3 or 30%."""
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
+    except ValueError as error:
+        raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
+
+
+def _cost(text: str, whole: str, source: Source) -> float | str:
+    """Return what an action costs: a number, or the name of a column that has it for each row."""
+    if text in source.table.columns:
+        return text
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UnknownNameError(f"column of '{whole}', and no number:", text, source.table.columns) from error

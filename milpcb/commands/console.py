@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from milpcb.core.text import encodable, escaped
+from milpcb.errors import InputError
 
 LAYOUT = "\n\t"  # the control characters that our own output is made with
 
@@ -45,3 +46,13 @@ def print_remarks(directory: Path) -> None:
 
     for line in remarks(directory):
         err.print(line)
+
+
+def check_ending(path: Path, endings: Sequence[str]) -> str:
+    """Return the format by the ending of a path that is to be written; raises InputError where it is none of these."""
+    kind = path.suffix.lstrip(".").lower()
+    if kind not in endings:
+        *first, last = (f".{ending}" for ending in endings)
+        use = f"{', '.join(first)} or {last}"
+        raise InputError(f"cannot write '{path.name}': the ending decides the format, use {use}")
+    return kind

@@ -13,30 +13,18 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
+from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
 from milpcb.commands.console import err, out
 from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
 from milpcb.core.files import contents
-from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError, shown
 
 if TYPE_CHECKING:
     from milpcb.logs.findings import Findings
     from milpcb.logs.sections import PageTable
     from milpcb.logs.source import Source
-
-ESTIMATORS = {
-    "decision_trees": "LoggedPolicyTree",
-    "threshold_rules": "LoggedThresholdRule",
-    "rule_lists": "LoggedRuleList",
-    "linear_rules": "LoggedScoringRule",
-}
-HERE = (
-    "constraints", "monotone", "missing", "treatment_cost", "random_state", "policies", "model_outcome",
-    "model_propensity",
-)  # fmt: skip
-
 
 SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
 THIN = 7  # cut points of each number where several limits are kept, of which trees are compared one by one
@@ -146,7 +134,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     if given["near"] is not None:
         real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
     one_pass = wants_one_pass(log, one_pass=given["one_pass"])
-    found = learn_files(ctx, log, folder, given, _estimator) if one_pass else _in_memory(ctx, log, given)
+    found = learn_files(ctx, log, folder, given) if one_pass else _in_memory(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
@@ -161,8 +149,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         source, limits = _read(log, given, tick)
     for note in (*source.notes, *_memory(source)):
         err.print(f"note: {note}")
-    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    estimator = _estimator(source, given, ctx.args, own)
+    estimator = estimator_of(source, given, ctx.args, ctx.command)
     if limits and given["at_most"] and _thins(estimator):
         err.print(
             f"note: with --no-worse beside --at-most trees cut each number at {THIN} quantiles, and not at "
@@ -224,109 +211,11 @@ def _memory(source: Source) -> Iterator[str]:
         yield f"{rows:,} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
-def _estimator(source: Source, given: dict[str, Any], arguments: list[str], own: list[str]) -> Any:
-    """Return the estimator that the options describe; raises InputError on a wrong one."""
-    from milpcb import estimators
-    from milpcb.commands.class_options import options_of
-
-    if given["name"] not in ESTIMATORS:
-        raise UnknownNameError("policy class of milpcb learn", given["name"], ESTIMATORS)
-    cls = getattr(estimators, ESTIMATORS[given["name"]])
-    known = [name for name in cls().get_params(deep=False) if name not in HERE]
-    options = options_of(given["name"], known, arguments, own)
-    if given["depth"] is not None:
-        if "max_depth" in options:
-            raise InputError("--depth is short for --max-depth: give one of them")
-        options["max_depth"] = given["depth"]
-        if "max_depth" not in known:
-            sizes = listed([f"--{name.replace('_', '-')}" for name in known if name.startswith("max_")])
-            raise InputError(f"--depth is of trees; {given['name']} have {sizes}")
-    costs = {action: _cost(cost, text, source) for text, action, cost in _split(given["treatment_cost"], "=", source)}
-    rules = list(_constraints(given, source))
-    order = dict(_ways(given["monotone"], source)) or None
-    costs_of: dict[str, Any] = {"treatment_cost": costs or None, "random_state": given["seed"]}
-    costs_of["missing"] = given["missing_side"]
-    return cls(**options, **costs_of, constraints=rules, monotone=order)
-
-
-def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
-    """Yield each column whose order is asked for, and which."""
-    for text in texts:
-        column, _, way = (part.strip() for part in text.rpartition("="))
-        if way not in ("more", "less") or not column:
-            raise InputError(f"cannot read --monotone '{text}': write COLUMN=more or COLUMN=less")
-        if column not in source.frame.columns:
-            raise UnknownNameError("column of --monotone", column, source.frame.columns)
-        yield column, way
-
-
-def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
-    from milpcb import estimators
-    from milpcb.data.conditions import names_in
-
-    for text, action, share in _split(given["at_most"], "=", source):
-        yield estimators.share_at_most(action, _number(share, text))
-    for make, name in ((estimators.never, "never"), (estimators.always, "always")):
-        for _, action, condition in _split(given[name], ":", source):
-            for column in names_in(condition):
-                _check_read(column, source)
-            yield make(action, condition)
-    for text, action, rest in _split(given["parity"], ":", source):
-        group, _, delta = rest.rpartition("=")
-        _check_read(group.strip(), source)
-        yield estimators.parity(action, group.strip(), _number(delta, text))
-
-
-def _check_read(column: str, source: Source) -> None:
-    """Raise InputError where a constraint reads a column of the log that policies may not read."""
-    if column in source.frame.columns or column not in source.table.columns:
-        return
-    if column in (source.columns.action, source.columns.outcome, *source.columns.propensity):
-        raise InputError(f"no constraint can read '{column}', the action, outcome or propensity; name a feature")
-    raise InputError(
-        f"no constraint can read '{column}', as policies may not: it is left out of the features; take it out of "
-        f"--leave-out, or add it to --features"
-    )
-
-
-def _split(texts: tuple[str, ...], sign: str, source: Source) -> Iterator[tuple[str, str, str]]:
-    """Yield each text, its action, and what follows the sign."""
-    for text in texts:
-        action, found, rest = text.partition(sign)
-        if not found or not rest.strip():
-            raise InputError(f"cannot read '{text}': write an action, '{sign}', and what is wanted of it")
-        yield text, _named(action.strip(), source), rest.strip()
-
-
-def _named(action: str, source: Source) -> str:
-    if action not in source.log.actions:
-        raise UnknownNameError("action", action, source.log.actions)
-    return action
-
-
-def _number(text: str, whole: str) -> float:
-    """Return a share or a difference of shares, 0.3 or 30%."""
-    try:
-        return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
-    except ValueError as error:
-        raise InputError(f"cannot read '{whole}': '{text}' is no number") from error
-
-
-def _cost(text: str, whole: str, source: Source) -> float | str:
-    """Return what an action costs: a number, or the name of a column that has it for each row."""
-    if text in source.table.columns:
-        return text
-    try:
-        return float(text)
-    except ValueError as error:
-        raise UnknownNameError(f"column of '{whole}', and no number:", text, source.table.columns) from error
-
-
 def _budget(source: Source, given: dict[str, Any]) -> str | None:
     """Return the action of the curve: the one named, else one that is scarce or costs something; None for no curve."""
     if given["budget"] is not None:
-        return _named(given["budget"], source)
-    for text, action, _ in _split((*given["at_most"], *given["treatment_cost"]), "=", source):
+        return action_of(given["budget"], source)
+    for text, action, _ in split((*given["at_most"], *given["treatment_cost"]), "=", source):
         if text:
             return action
     return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from milpcb.commands.class_options import estimator_of
 from milpcb.commands.console import err
 from milpcb.commands.log_source import columns_of
 from milpcb.commands.steps import step
@@ -34,13 +34,8 @@ def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
     return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
 
 
-def learn_files(
-    ctx: click.Context, log: Path, folder: Path, given: dict[str, Any], make_estimator: Callable[..., Any]
-) -> Findings:
-    """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder.
-
-    ``make_estimator`` is that of the command: by a sample of the log, what was given, further options, and own ones.
-    """
+def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
+    """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
     from milpcb.logs.findings import Asked
     from milpcb.logs.one_pass.counting import open_backend
     from milpcb.logs.one_pass.files import log_files
@@ -58,8 +53,7 @@ def learn_files(
     if not any(argument.partition("=")[0] == METHOD for argument in arguments):
         arguments += [METHOD, "snips"]
         err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
-    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    estimator = make_estimator(source, given, arguments, own)
+    estimator = estimator_of(source, given, arguments, ctx.command)
     backend = open_backend(given["backend"], given["workers"], given["scheduler"])
     asked = ("level", "holdout", "seed", "model_rows", "unit")
     questions = Asked(**{name: given[name] for name in asked})

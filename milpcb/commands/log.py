@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 from milpcb import rng
-from milpcb.commands.console import err, out
+from milpcb.commands.console import check_ending, err, out
 from milpcb.errors import InputError, RunError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.sections import Config
 
 PLAYED = ("action", "cost", "probability")  # the columns behind those of the context
-ENDINGS = (".csv", ".parquet")
 SLICE = 1024  # rounds between two looks at how far it is
 AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 
@@ -45,10 +44,9 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     """
     from milpcb.core.files import write_file
 
-    if target.suffix not in ENDINGS:
-        raise InputError(f"cannot write '{target.name}': the ending decides the format, use .csv or .parquet")
+    kind = check_ending(target, ("csv", "parquet"))
     frame, _ = rounds_of_run(directory, wanted, trust=trust)
-    content = frame.write_csv().encode() if target.suffix == ".csv" else _parquet(frame)
+    content = frame.write_csv().encode() if kind == "csv" else _parquet(frame)
     out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
 
 
@@ -93,7 +91,7 @@ def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, b
     import polars as pl
 
     from milpcb.commands.steps import step
-    from milpcb.experiments.results.world_costs import WorldCosts
+    from milpcb.experiments.results.records import WorldCosts
     from milpcb.experiments.run.player import Rounds, Tally, play
     from milpcb.experiments.run.task import CellPlayer
     from milpcb.experiments.study.worlds import open_world

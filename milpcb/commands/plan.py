@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import err, out
+from milpcb.commands.console import check_ending, err, out
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
@@ -20,6 +20,7 @@ from milpcb.plugins import local_classes
 if TYPE_CHECKING:
     from milpcb.offline.planning import Plan
 
+ENDINGS = ("png", "svg")
 POWERS = (0.5, 0.8, 0.9, 0.95)
 
 
@@ -51,12 +52,11 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
 
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
     for target in given["targets"]:
-        _ending(target)
+        check_ending(target, ENDINGS)
     power = real("--power", given["power"], "above 0 and below 1", lambda value: 0 < value < 1)
     design = Design(*(given[name] for name in ("features", "actions", "effect", "share", "base")))
     supplied = {"n_actions": design.n_actions, "thresholds": [[0.5]] * design.n_features}
-    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    policies = class_of(given["name"], supplied, ctx.args, own)
+    policies = class_of(given["name"], supplied, ctx.args, ctx.command)
     settings = {name: given[name] for name in ("confidence", "trials", "most", "seed")}
     with step(err, "simulating trials") as tick:
         found = simulated(policies, design, given["eps"], tick=tick, **settings)
@@ -94,16 +94,9 @@ def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
 def _draw(found: Plan, power: float, target: Path) -> Path:
     from milpcb.core.files import write_file
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.figures.power import power_figure
+    from milpcb.experiments.results.figures.single import power_figure
 
     if np.isinf(found.rows).all():
         raise InputError(f"there is nothing to draw: no trial ended within {found.most:,} rows; give --most")
-    kind = _ending(target)
+    kind = check_ending(target, ENDINGS)
     return write_file(target, render(power_figure(found.rows, power), [kind])[kind])
-
-
-def _ending(path: Path) -> str:
-    kind = path.suffix.lstrip(".").lower()
-    if kind not in {"png", "svg"}:
-        raise InputError(f"cannot write '{path.name}': the ending decides the format, use .png or .svg")
-    return kind

@@ -24,7 +24,7 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
     Classes ("module:Class"), files of data and schedulers that the config names are taken only if you have run the same
     config in DIRECTORY before, or with --trust.
     """
-    from milpcb.experiments.results.layout import CONFIG
+    from milpcb.experiments.results.records import CONFIG
     from milpcb.experiments.results.store import RunDirectory
     from milpcb.experiments.run.trust import read_run
 

@@ -90,7 +90,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.experiments.results.figures import draw
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
-    from milpcb.experiments.results.final_table import summary_table
+    from milpcb.experiments.results.report_table import summary_table
 
     try:
         load(path)
@@ -124,7 +124,7 @@ def _print_whole(table: Table) -> None:
 def _print_policy(path: Path) -> None:
     """Print the best policy of the first seed."""
     from milpcb.core.files import contents
-    from milpcb.experiments.results.index import read_index
+    from milpcb.experiments.results.records import read_index
 
     first = min(read_index(path)["comparators"], key=lambda comparator: comparator["seed"])
     policy = path / f"{first['file']}.txt"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import err, out
+from milpcb.commands.console import check_ending, err, out
 from milpcb.core.checks import real
 from milpcb.errors import InputError
 from milpcb.plugins import injection, local_classes, registry
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from milpcb.oracles.near_best import NearBest
     from milpcb.types import Answer, Floats
 
+ENDINGS = ("json", "png", "svg")
 SHOWN = 3  # near-best policies side by side
 
 
@@ -54,7 +57,6 @@ def solve(
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
     from milpcb.data.tables import read_table, remarks
-    from milpcb.experiments.results.documents import check_ending
     from milpcb.oracles import open_oracle
     from milpcb.solvers import solver_name
 
@@ -62,7 +64,7 @@ def solve(
         registry.target("solver", solver_name(solver).partition(":")[0])
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
-        check_ending(target)
+        check_ending(target, ENDINGS)
     if near is not None:
         real("--near", near, "finite and not negative", lambda slack: slack >= 0)
     features, rows = read_table(contexts)
@@ -72,8 +74,7 @@ def solve(
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
-    own = [option for parameter in ctx.command.params for option in parameter.opts if option.startswith("--")]
-    policies = class_of(name, given, ctx.args, own)
+    policies = class_of(name, given, ctx.args, ctx.command)
     limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
     oracle = open_oracle(policies, rows, kind=kind, solver=solver, **limit)
     answer = oracle.minimise(matrix)
@@ -87,21 +88,14 @@ def solve(
         out.print(_near_table(found, rows, matrix))
     if explain:
         out.print(oracle.explain())
-    if targets:
-        _save(answer, targets)
+    for target in targets:
+        out.print(f"written: {save_answer(answer, target)}")
 
 
 def _asked(kind: str, solver: str | None) -> str:
     """Return the kind of an oracle, with the solver that it uses if it uses one."""
     own = injection.options(registry.load("oracle", kind))
     return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
-
-
-def _save(answer: Answer, targets: tuple[Path, ...]) -> None:
-    from milpcb.experiments.results.documents import save_answer
-
-    for target in targets:
-        out.print(f"written: {save_answer(answer, target)}")
 
 
 def _near_lines(found: NearBest) -> Iterator[str]:
@@ -135,3 +129,47 @@ def _near_table(found: NearBest, contexts: Floats, costs: Floats) -> Table:
     table = Table(*(f"cost {total:.12g}" for total in totals))
     table.add_row(*map(str, policies))
     return table
+
+
+def save_answer(answer: Answer, path: Path) -> Path:
+    """Write an oracle's answer as .json, or its policy as a .png or .svg drawing, by the ending of the path."""
+    from milpcb.core.files import write_file
+    from milpcb.experiments.results.figures.single import draw_policy
+
+    kind = check_ending(path, ENDINGS)
+    if kind == "json":
+        return write_file(path, answer_json(answer).encode())
+    if answer.policy is None:
+        raise InputError(f"no policy was found in time, so there is nothing to draw in {path}")
+    return write_file(path, draw_policy(answer.policy)[kind])
+
+
+def answer_json(answer: Answer) -> str:
+    """Return bounds, stop reason, seconds and the policy; ``policies.from_json`` reads a policy that can be read back.
+
+    Other policies are written as their class, their rules as text, and their fields. A bound that is not known is null:
+    JSON has no infinity.
+    """
+    document = {
+        "lower": answer.lower if np.isfinite(answer.lower) else None,
+        "upper": answer.upper if np.isfinite(answer.upper) else None,
+        "stop": str(answer.stop),
+        "seconds": answer.seconds,
+        "policy": None if answer.policy is None else _document(answer.policy),
+    }
+    return json.dumps(document, indent=2, default=_plain) + "\n"
+
+
+def _document(policy: Any) -> dict[str, Any]:
+    if hasattr(policy, "document"):
+        return dict(policy.document())
+    fields = asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
+    return {"class": type(policy).__name__, "rules": str(policy), **fields}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, np.generic):
+        return value.item()
+    return str(value)

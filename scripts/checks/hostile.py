@@ -190,7 +190,7 @@ def take_the_gate_out() -> None:
     """Let everything pass: names, paths, links, schemas, sizes, what a config asks for."""
     from milpcb.core import gate
     from milpcb.data import tables
-    from milpcb.experiments.results import layout, schemas
+    from milpcb.experiments.results import records, schemas
     from milpcb.experiments.study import config
     from milpcb.plugins import local_classes, registry
 
@@ -214,7 +214,7 @@ def take_the_gate_out() -> None:
             sys.path[:] = sys.path[: len(sys.path) - len(folder)]
 
     def file_of(directory: Path, what: str, key: str) -> Path:
-        folder, suffix = layout._PLACES.get(what, ("cells", what))  # noqa: SLF001 - as it was
+        folder, suffix = records._PLACES.get(what, ("cells", what))  # noqa: SLF001 - as it was
         return directory / folder / f"{key}.{suffix}"
 
     instead = {
@@ -228,7 +228,7 @@ def take_the_gate_out() -> None:
         local_classes.open_folder: on_path,
         config.asked_for: lambda _: [],
         schemas.checked: lambda _, data: data or {}["nothing"],
-        layout.file_of: file_of,
+        records.file_of: file_of,
         tables.check_table: lambda _: None,
     }
     for module in [module for name, module in sys.modules.items() if name.partition(".")[0] in {"milpcb", "policies"}]:

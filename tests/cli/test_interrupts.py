@@ -14,7 +14,7 @@ import pytest
 import milpcb
 from milpcb.core.files import sealed, unsealed
 from milpcb.errors import RunError
-from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.records import read_index
 
 RUN_LONG = ("run", "long.toml", "--out", "out", "--backend", "serial")
 

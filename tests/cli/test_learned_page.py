@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import milpcb
+from milpcb.commands.class_options import ESTIMATORS, HERE
 from milpcb.commands.evaluate import evaluate
-from milpcb.commands.learn import ESTIMATORS, HERE, learn
+from milpcb.commands.learn import learn
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule
 
 TRIAL = ("--action", "message", "--reward", "bought", "--randomised")

@@ -10,11 +10,12 @@ import pytest
 import milpcb
 from milpcb import open_oracle, rng
 from milpcb.errors import InputError
-from milpcb.experiments.results.confident import column_in, column_of
+from milpcb.experiments.results.columns import confident_column, confident_in
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
-from milpcb.experiments.results.final_table import summary_table
-from milpcb.experiments.results.report import glossary, report
+from milpcb.experiments.results.figures.words import glossary
+from milpcb.experiments.results.report import report
+from milpcb.experiments.results.report_table import summary_table
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.learners import Exp4
@@ -81,7 +82,7 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
     """The points of a checkpoint hold them, and a play that goes on from it ends with the same."""
     from pathlib import Path
 
-    from milpcb.experiments.results.world_costs import WorldCosts
+    from milpcb.experiments.results.records import WorldCosts
     from milpcb.experiments.run.task import CellPlayer
     from milpcb.experiments.study.worlds import open_world
 
@@ -175,11 +176,11 @@ def test_a_play_from_python_has_it_too():
 
 def test_the_names_of_columns():
     """They are per cents; nothing is taken for one that is not, and of several levels none is."""
-    assert [column_of(level) for level in (0.95, 0.57, 0.999)] == [
+    assert [confident_column(level) for level in (0.95, 0.57, 0.999)] == [
         "certificate_95",
         "certificate_57",
         "certificate_99.9",
     ]
-    assert column_in(["certificate", "certificate_error"]) is None
-    assert column_in(["certificate", "certificate_error", "certificate_95"]) == "certificate_95"
-    assert column_in(["certificate_90", "certificate_95"]) is None
+    assert confident_in(["certificate", "certificate_error"]) is None
+    assert confident_in(["certificate", "certificate_error", "certificate_95"]) == "certificate_95"
+    assert confident_in(["certificate_90", "certificate_95"]) is None

@@ -11,10 +11,8 @@ import polars as pl
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
-from milpcb.experiments.results import in_turn
-from milpcb.experiments.results.confident import column_of
-from milpcb.experiments.results.index import read_index
-from milpcb.experiments.results.records import read_record
+from milpcb.experiments.results.columns import TURNS, confident_column, turns_column
+from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
 
@@ -121,15 +119,12 @@ def csv_text(frame: pl.DataFrame) -> str:
 
 
 def _curves(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the columns of each finished cell."""
     index = read_index(path)
     best: dict[str, dict[str, Any] | None] = {}
     for cell in index["cells"]:
         comparator = cell.pop("comparator")
-        if comparator not in best:
-            best = {
-                comparator: read_record(path, "comparator", comparator, cell["horizon"])
-            }  # cells of one comparator follow each other
+        if comparator not in best:  # cells of one comparator follow each other
+            best = {comparator: read_record(path, "comparator", comparator, cell["horizon"])}
         measured, record = best[comparator], read_record(path, "cell", cell["key"], cell["horizon"])
         if measured is None or record is None or measured["rounds"] != record["rounds"]:
             continue
@@ -140,35 +135,25 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
             "best_cost": measured["best_cost"],
             "regret": [0.0] * len(record["rounds"]),
             "guarantee": float("inf") if guarantee is None else guarantee,
-            **{name: record[name] for name in SCHEMA if name in record and name not in {"key", "guarantee"}},
-            **{
-                name: [_known(value) for value in record[name]]
-                for name in ("certificate", "certificate_error", "bound", "rule_changes")
-                if name in record
-            },
-            **_confident(record),
-            **_in_turn(measured, record),
+            **{name: _known(record[name]) for name in SCHEMA if isinstance(record.get(name), list)},
+            **_asked_for(measured, record),
         }
 
 
-def _confident(record: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the column of a record's certificates with confidence, where it has them."""
-    if not {"confidence", "confident"} <= record.keys():
-        return {}
-    return {column_of(record["confidence"]): [_known(value) for value in record["confident"]]}
-
-
-def _in_turn(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the column of regret to policies in turn, where the comparator has them."""
-    if not {"changes", "in_turn"} <= measured.keys():
-        return {}
-    pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
-    return {in_turn.column_of(measured["changes"]): [paid - least for paid, least in pairs]}
+def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the columns that the config asked for: certificates with confidence, regret to policies in turn."""
+    found = {}
+    if {"confidence", "confident"} <= record.keys():
+        found[confident_column(record["confidence"])] = _known(record["confident"])
+    if {"changes", "in_turn"} <= measured.keys():
+        pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
+        found[turns_column(measured["changes"])] = [paid - least for paid, least in pairs]
+    return found
 
 
 def _with_confident(more: set[str]) -> dict[str, Any]:
     """Return the schema with further columns: regrets after regret, certificates after those in the mean."""
-    regrets = {name for name in more if name.startswith(in_turn.PREFIX)}
+    regrets = {name for name in more if name.startswith(TURNS)}
     schema: dict[str, Any] = {}
     for name, kind in SCHEMA.items():
         schema[name] = kind
@@ -177,6 +162,6 @@ def _with_confident(more: set[str]) -> dict[str, Any]:
     return schema
 
 
-def _known(value: float | None) -> float:
-    """Return a number of a record, NaN for what was not known: JSON has none."""
-    return UNKNOWN if value is None else value
+def _known(values: list[float | None]) -> list[float]:
+    """Return the numbers of a record, NaN for what was not known: JSON has none."""
+    return [UNKNOWN if value is None else value for value in values]

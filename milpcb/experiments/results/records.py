@@ -1,15 +1,166 @@
-"""Records of finished tasks: read only if they are complete, well formed, and of the right task."""
+"""The files of a run directory, which store.py explains: places, versions, study.json, records, costs of environments.
+
+Records are read only if they are complete, well formed, and of the right task. study.json is the index: its cells,
+their labels in curves, and the names of its files. Labels are kept there and not in the records, so that a new label
+costs no new run.
+"""
 
 from __future__ import annotations
 
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
-from milpcb.core.files import contents, digest, unsealed
-from milpcb.experiments.results.layout import file_of
-from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, checked
-from milpcb.experiments.study.cells import Cell, Comparator, Task
+from milpcb.core import gate
+from milpcb.core.files import contents, digest, sealed, unsealed, write_file
+from milpcb.errors import RunError
+from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
+from milpcb.experiments.study.cells import FORMAT, Cell, Comparator, Study, Task
+from milpcb.experiments.study.sections import Config
+
+CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
+FOLDERS = ("cells", "costs", "live", "logs")
+_PLACES = {
+    "png": ("cells", "png"),
+    "svg": ("cells", "svg"),
+    "record": ("cells", "json"),
+    "part": ("cells", "part"),
+    "costs": ("costs", "json"),
+    "live": ("live", "json"),
+    "log": ("logs", "log"),
+}
+
+
+def file_of(directory: Path, what: str, key: str) -> Path:
+    """Return where a task's "record", "part" (saved state), "costs", "live" (position), "log", "png" or "svg" is kept.
+
+    Raises InputError where the folder is a link, or the key no name of a file.
+    """
+    folder, suffix = _PLACES[what]
+    return gate.inside(directory, folder) / gate.plain_name(f"{key}.{suffix}")
+
+
+SOLVERS = ("highspy", "pulp", "pyscipopt", "gurobipy", "cplex", "xpress", "coptpy")
+OTHERS = ("vowpalwabbit", "contextualbandits", "coba")
+PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn", *OTHERS)
+
+
+@cache
+def installed() -> dict[str, str]:
+    """Return the versions of Python and of those packages that are installed here."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def describe(made_with: Iterable[Mapping[str, str]]) -> str:
+    """Return 'numpy 2.0.1 (here 2.1.0), ...' for what differs in any of the given versions; '' where nothing does.
+
+    A package that is missing here or there is no difference.
+    """
+    here = installed()
+    pairs = {pair for each in made_with for pair in each.items()}
+    others = [(package, there) for package, there in sorted(pairs) if here.get(package, there) != there]
+    return ", ".join(f"{package} {there} (here {here[package]})" for package, there in others)
+
+
+LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
+
+
+def index_of(config: Config, study: Study) -> dict[str, Any]:
+    """Return what study.json holds of a study, but for the policies that are written."""
+    names, drawn = _policy_files(config, study), [cell for cell in study.cells if cell.draw]
+    best = study.comparator_of
+    return {
+        "format": FORMAT,
+        "name": config.experiment.name,
+        "cells": [{"key": c.key, "comparator": best[c.key], **c.labels} for c in study.cells],
+        "comparators": [
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "seed": c.seed, "draw": c.draw}
+            for c, name in zip(study.comparators, names, strict=True)
+        ],
+        "leaders": [
+            {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "comparator": best[c.key]}
+            for c, name in zip(drawn, _leader_files(drawn), strict=True)
+        ],
+    }
+
+
+def _policy_files(config: Config, study: Study) -> list[str]:
+    """Return best_policy_seed0, or with what else there are several of: best_policy_planted_trees_T1000_seed0."""
+    names: list[str] = []
+    for comparator in study.comparators:
+        parts = [comparator.environment.label] if len(config.environments) > 1 else []
+        parts += [comparator.policies.label] if len(config.policies) > 1 else []
+        parts += [f"T{comparator.horizon}"] if len(config.experiment.horizon) > 1 else []
+        names.append(_free(["best_policy", *parts], comparator.seed, names))
+    return names
+
+
+def _leader_files(drawn: Sequence[Cell]) -> list[str]:
+    """Return leader_bistro_plus_seed0, or with what else there are several of."""
+    names: list[str] = []
+    for cell in drawn:
+        axes = [a for a in ("environment", "policies") if len({other.labels[a] for other in drawn}) > 1]
+        axes += ["oracle"] if len(cell.learner.oracles) > 1 else []
+        names.append(_free(["leader", *(str(cell.labels[axis]) for axis in ["learner", *axes])], cell.seed, names))
+    return names
+
+
+def _free(parts: Sequence[str], seed: int, names: Sequence[str]) -> str:
+    """Return a name of these parts that a file system can keep and that is none of ``names``, whatever the case."""
+    name = f"{'_'.join(map(_file_name, parts))[:LONGEST]}_seed{seed}"
+    taken = {other.casefold() for other in names}
+    candidates = (f"{name}_{i}" if i else name for i in range(len(names) + 1))
+    return next(candidate for candidate in candidates if candidate.casefold() not in taken)
+
+
+def _file_name(label: str) -> str:
+    return re.sub(r"[^\w.+-]+", "-", label)
+
+
+def read_index(path: Path) -> dict[str, Any]:
+    """Return the contents of study.json; raises RunError when the directory has none that is whole."""
+    try:
+        content = contents(path / INDEX)
+    except OSError as error:
+        raise RunError(
+            f"{path} holds no curves that can be read ({INDEX}: {error.strerror}); is it a run directory? "
+            f"milpcb run with its {CONFIG} fixes it"
+        ) from error
+    index = unsealed(content)
+    if index is None:
+        raise RunError(
+            f"{path / INDEX} is damaged, or of another version of milpcb; milpcb resume {path} fixes the first, "
+            "for the second run the experiment again in another directory"
+        )
+    if index.get("format") != FORMAT:
+        raise RunError(f"{path / INDEX} is of another version of milpcb; run the experiment again in another directory")
+    try:
+        return dict(checked(Index, index))
+    except ValueError as error:
+        raise RunError(
+            f"{path / INDEX} is not as milpcb writes it ({error}); milpcb run with its {CONFIG} fixes it"
+        ) from error
+
+
+def whole_index(path: Path) -> dict[str, Any] | None:
+    """Return study.json if it is whole and of this format, else None."""
+    with suppress(RunError):
+        return read_index(path)
+    return None
+
 
 Kind = Literal["cell", "comparator"]
 _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
@@ -69,3 +220,27 @@ def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any
         return read_whole(path, kind, key, horizon)
     except DamagedError:
         return None
+
+
+@dataclass(frozen=True)
+class WorldCosts:
+    """costs/KEY.json: what an environment computed for one horizon and seed, for all tasks with that ``world_key``.
+
+    Workers that need it at the same time compute the same, and each writes it.
+    """
+
+    directory: Path
+    key: str
+
+    def load(self) -> Any:
+        """Return what was kept; None where there is nothing, or a byte of it is not as it was written."""
+        try:
+            kept = checked(KeptCosts, unsealed(contents(file_of(self.directory, "costs", self.key))))
+        except (OSError, ValueError):
+            return None
+        return kept["data"] if kept["key"] == self.key else None
+
+    def save(self, data: Any) -> None:
+        """Keep plain data; raises RunError when the disk refuses."""
+        file = file_of(self.directory, "costs", self.key)
+        write_file(file, sealed({"key": self.key, "data": data}), durable=False)

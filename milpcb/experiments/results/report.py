@@ -12,10 +12,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from milpcb.core.decimals import THIN
 from milpcb.core.files import own_contents
-from milpcb.experiments.results import in_turn
-from milpcb.experiments.results.confident import column_in, meaning, percent_of
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.horizons import fits, local_slopes
@@ -24,48 +21,19 @@ from milpcb.experiments.results.figures.meaning import (
     constraint_words,
     entries,
     unconstrained,
-    void_words,
 )
 from milpcb.experiments.results.figures.results import NARROW, Results, longest, read_results
-from milpcb.experiments.results.figures.words import CERTIFICATES, FEW_PANELS, count, legible, verdict, with_separators
-from milpcb.experiments.results.index import read_index
-from milpcb.experiments.results.layout import CONFIG
-from milpcb.experiments.results.records import read_record
-from milpcb.experiments.results.report_table import FREE, report_table
-
-
-def glossary(results: Results) -> list[tuple[str, str]]:
-    """Return terms and what they mean, in the order in which they are read."""
-    return list(_terms(results))
-
-
-def _terms(results: Results) -> Iterator[tuple[str, str]]:
-    finals, settings = results.finals, results.settings
-    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
-    if turns := in_turn.column_in(finals.columns):
-        yield in_turn.heading(turns), in_turn.meaning(turns)
-    if results.seeds > 1:
-        yield (
-            "\u00b1",
-            f"Half the 95{THIN}% interval of the mean over the seeds; of a certificate, two standard errors.",
-        )
-    if np.isfinite(finals["certificate"].to_numpy()).any():
-        yield "certificate", CERTIFICATES
-    confident = column_in(finals.columns)
-    if confident is not None:
-        yield f"{percent_of(confident)}{THIN}% certificate", meaning(confident)
-    if np.isfinite(finals["guarantee"].to_numpy()).any() or void_words(results.frame, settings):
-        void = void_words(results.frame, settings)
-        yield "guarantee", f"A bound on mean regret that was known before the start. {void}".rstrip()
-    if np.isfinite(finals["bound"].to_numpy()).any():
-        yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
-    yield (
-        "mean cost",
-        "Per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight.",
-    )
-    if unconstrained(results.frame, settings):
-        yield FREE, "Need not keep the side constraints, as it asks no oracle."
-
+from milpcb.experiments.results.figures.words import (
+    FEW_PANELS,
+    FREE,
+    count,
+    glossary,
+    legible,
+    verdict,
+    with_separators,
+)
+from milpcb.experiments.results.records import CONFIG, read_index, read_record
+from milpcb.experiments.results.report_table import report_table
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
@@ -108,7 +76,7 @@ def report_page(
         verdict=verdict(results),
         warnings=list(_warnings(results, n_runs)),
         summary=report_table(results),
-        glossary=glossary(results),
+        glossary=list(glossary(results)),
         first=first,
         beside=_is_small(results),
         pictures=list(pictures.values()),
@@ -184,7 +152,6 @@ def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None)
 
 
 def _read(directory: Path, file: str, heading: str, note: str = "") -> list[DrawnPolicy]:
-    """Return the policy of a file with its heading and remark, as a list that is empty where there is no such file."""
     rules, drawing = (directory / f"{file}.{suffix}" for suffix in ("txt", "svg"))
     if not rules.exists():
         return []
@@ -214,7 +181,6 @@ def _kept(results: Results) -> str:
 
 
 def _is_small(results: Results) -> bool:
-    """Return whether regret at the end and its curves have room beside each other."""
     panels = len(results.panels(longest(results.finals)))
     return panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
 
@@ -227,7 +193,6 @@ def _pictures(results: Results) -> Iterator[dict[str, Any]]:
 
 
 def _warnings(results: Results, n_runs: int) -> Iterator[str]:
-    """Yield sentences on what of the study is missing: runs that were interrupted or failed."""
     missing = n_runs - len(results.finals)
     if missing > 0:
         yield (
@@ -334,7 +299,6 @@ def _natural_width(svg: bytes) -> int:
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    """Yield a line per table of the config."""
     for section in settings:
         for table in entries(settings, section):
             name = str(table["label"])

@@ -1,4 +1,7 @@
-"""The table of a report: a row for the seeds of each environment, policy class, oracle, learner and horizon."""
+"""The table of a report, and of a run that ends, which has no colours and leaves out columns where it is too wide.
+
+It has a row for the seeds of each environment, policy class, oracle, learner and horizon.
+"""
 
 from __future__ import annotations
 
@@ -9,100 +12,58 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 
 from milpcb.core.decimals import THIN, fixed, number, places
-from milpcb.experiments.results import in_turn
-from milpcb.experiments.results.confident import column_in, percent_of
+from milpcb.experiments.results.columns import confident_in, percent_of, turns_heading, turns_in
 from milpcb.experiments.results.figures.meaning import unconstrained
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import legible, with_separators
+from milpcb.experiments.results.figures.words import FREE, legible, with_separators
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.experiments.study.cells import NO_ORACLE
-from milpcb.types import Floats
 
 RUN = ("environment", "policies", "oracle", "learner", "horizon")  # what runs share that differ in the seed only
 
 
-@dataclass(frozen=True)
-class Summary:
-    """Means over the seeds of an environment, policy class, oracle, learner and horizon, after the last round.
+Row = dict[str, Any]  # the means of some runs by the names of the columns of curves, and more: see _summary
 
-    ``mean_cost`` is the learner's cost per round (where costs are 0 or 1: its error rate), ``best_mean_cost`` that of
-    the best policy in hindsight, ``half_width`` half the 95 % interval of ``regret`` (NaN for one seed), ``in_turn``
-    and ``in_turn_half_width`` the same to policies in turn (NaN where these are not asked for), ``guarantee`` the
-    largest of the seeds' (inf where there is none), ``certificate`` the mean of the certificates, which bounds mean
-    regret, and ``certificate_error`` its standard error, ``bound`` the mean of the bounds that the learner's own
-    analysis gives of each run, ``confident`` that of the certificates with confidence, each about its own run (these
-    four NaN where any is unknown), ``seconds`` and ``oracle_seconds`` are per round.
+
+def _summary(group: pl.DataFrame) -> Row:
+    """Return the labels of runs that differ in their seed only, the number of ``seeds``, and means at the horizon.
+
+    There is a mean for each column of numbers (NaN where any is unknown); but of the guarantee the largest, and of
+    certificate_error the standard error of the mean certificate. ``half_width`` is half the 95 % interval of regret,
+    ``turns_half_width`` that of regret to policies in turn; NaN for one seed.
     """
-
-    environment: str
-    policies: str
-    oracle: str
-    learner: str
-    horizon: int
-    seeds: int
-    mean_cost: float
-    best_mean_cost: float
-    regret: float
-    half_width: float
-    in_turn: float
-    in_turn_half_width: float
-    guarantee: float
-    certificate: float
-    certificate_error: float
-    confident: float
-    bound: float
-    oracle_error: float
-    oracle_calls: float
-    rule_changes: float
-    seconds: float
-    oracle_seconds: float
+    numbers = [name for name, kind in group.schema.items() if kind != pl.String]
+    columns = {name: np.asarray(group[name].to_numpy(), dtype=np.float64) for name in numbers}
+    turns = turns_in(columns)
+    return {
+        **{name: float(values.mean()) for name, values in columns.items()},
+        **{name: group[name][0] for name in RUN},
+        "seeds": len(group),
+        "half_width": float(mean_interval(columns["regret"][:, None])[1][0]),
+        "turns_half_width": float(mean_interval(columns[turns][:, None])[1][0]) if turns else np.nan,
+        "guarantee": float(columns["guarantee"].max()),
+        "certificate_error": float(np.sqrt((columns["certificate_error"] ** 2).sum()) / len(group)),
+    }
 
 
-def summaries(frame: pl.DataFrame) -> list[Summary]:
-    """Return the summaries of curves, of the runs that have reached their horizon, in the order of the rows."""
-    last = frame.filter(pl.col("round") == pl.col("horizon"))
-    return [_summary(group) for _, group in last.group_by(RUN, maintain_order=True)]
-
-
-def _summary(group: pl.DataFrame) -> Summary:
-    first = group.row(0, named=True)
-    horizon = first["horizon"]
-    mean, half = mean_interval(_column(group, "regret")[:, None])
-    confident, turns = column_in(group.columns), in_turn.column_in(group.columns)
-    to_turns = mean_interval(_column(group, turns)[:, None]) if turns else np.full((2, 1), np.nan)
-    return Summary(
-        **{name: first[name] for name in RUN},
-        seeds=len(group),
-        mean_cost=_mean(group, "cumulative_cost") / horizon,
-        best_mean_cost=_mean(group, "best_cost") / horizon,
-        regret=float(mean[0]),
-        half_width=float(half[0]),
-        in_turn=float(to_turns[0][0]),
-        in_turn_half_width=float(to_turns[1][0]),
-        guarantee=float(_column(group, "guarantee").max()),
-        certificate=_mean(group, "certificate"),
-        certificate_error=float(np.sqrt((_column(group, "certificate_error") ** 2).sum()) / len(group)),
-        confident=np.nan if confident is None else _mean(group, confident),
-        bound=_mean(group, "bound"),
-        oracle_error=_mean(group, "oracle_error"),
-        oracle_calls=_mean(group, "oracle_calls"),
-        rule_changes=_mean(group, "rule_changes"),
-        seconds=_mean(group, "seconds") / horizon,
-        oracle_seconds=_mean(group, "oracle_seconds") / horizon,
-    )
-
-
-def _mean(group: pl.DataFrame, name: str) -> float:
-    return float(_column(group, name).mean())
-
-
-def _column(group: pl.DataFrame, name: str) -> Floats:
-    return np.asarray(group[name].to_numpy(), dtype=np.float64)
-
-
-FREE = "\u2020"  # marks learners that need not keep the side constraints
+LEFT_OUT = ("share", "oracle_time")  # of the report's columns; the others fit a wide terminal
+BESIDE = 3  # letters of air beside a column
+# Columns to leave out of them in turn.
+FOLDED = (
+    "calls",
+    "bound",
+    "best_cost",
+    "time",
+    "rule_changes",
+    "cost",
+    "guarantee",
+    "confident",
+    "certificate",
+)
 
 
 @dataclass(frozen=True)
@@ -123,7 +84,7 @@ class ReportColumn:
 
     key: str
     heading: str
-    entry: Callable[[Summary], Entry]
+    entry: Callable[[Row], Entry]
     numeric: bool = True
     extra: bool = False
 
@@ -133,62 +94,95 @@ def report_table(results: Results) -> dict[str, Any]:
 
     What is the same in all rows has no column.
     """
-    rows = _sorted(summaries(results.finals))
+    rows = _sorted([_summary(group) for _, group in results.finals.group_by(RUN, maintain_order=True)])
     columns = list(_columns(results, rows))
     return {"columns": columns, "rows": [[column.entry(row) for column in columns] for row in rows]}
 
 
-def _sorted(rows: Sequence[Summary]) -> list[Summary]:
-    worlds = list(dict.fromkeys((row.environment, row.policies) for row in rows))
-    return sorted(rows, key=lambda row: (worlds.index((row.environment, row.policies)), row.horizon, row.regret))
+def summary_table(results: Results, width: int | None = None) -> Table:
+    """Return the table of the last rounds: means over seeds, least regret first, numbers as on the report's page.
+
+    Where it is wider than ``width`` letters, columns are left out until it fits; the caption names them.
+    """
+    report = report_table(results)
+    shown = [i for i, column in enumerate(report["columns"]) if column.key not in LEFT_OUT]
+    cells = [[row[i].text for row in report["rows"]] for i in range(len(report["columns"]))]
+    needed = {i: max(map(len, [report["columns"][i].heading, *cells[i]])) + BESIDE for i in shown}
+    keys, folded = {column.key: i for i, column in enumerate(report["columns"])}, []
+    for key in FOLDED:
+        if width is not None and sum(needed[i] for i in shown) >= width and keys.get(key) in shown:
+            shown.remove(keys[key])
+            folded.append(report["columns"][keys[key]].heading)
+    table = Table(box=SIMPLE_HEAD)
+    for i in shown:
+        column = report["columns"][i]
+        table.add_column(column.heading, no_wrap=True, justify="right" if column.numeric else "left")
+    for row in report["rows"]:
+        table.add_row(*(row[i].text for i in shown))
+    free = any(FREE in row[0].text for row in report["rows"])
+    notes = [f"{FREE} need not keep the side constraints"] if free else []
+    notes += [f"No room for {', '.join(sorted(folded))}: see report.html, which milpcb report writes"] if folded else []
+    table.caption = "\n".join(notes) or None
+    table.caption_justify = "left"
+    return table
 
 
-def _columns(results: Results, rows: Sequence[Summary]) -> Iterator[ReportColumn]:
+def _sorted(rows: Sequence[Row]) -> list[Row]:
+    worlds = list(dict.fromkeys((row["environment"], row["policies"]) for row in rows))
+    return sorted(
+        rows, key=lambda row: (worlds.index((row["environment"], row["policies"])), row["horizon"], row["regret"])
+    )
+
+
+def _columns(results: Results, rows: Sequence[Row]) -> Iterator[ReportColumn]:
     frame = results.finals
     free = set(unconstrained(frame, results.settings))
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    confident = column_in(frame.columns)
-    yield ReportColumn("learner", "learner", lambda row: _name(row.learner + FREE * (row.learner in free)), False)
+    yield ReportColumn("learner", "learner", lambda row: _name(row["learner"] + FREE * (row["learner"] in free)), False)
     for key in ("environment", "policies", "oracle"):
         if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
             yield ReportColumn(key, key, partial(_label, key), False)
     if len(results.horizons) > 1:
-        yield ReportColumn("horizon", "horizon T", lambda row: _count(row.horizon))
-    if len({row.seeds for row in rows}) > 1 or rows[0].seeds < wanted:
-        yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row.seeds, wanted), row.seeds))
-    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row.regret, row.half_width))
-    if turns := in_turn.column_in(frame.columns):
+        yield ReportColumn("horizon", "horizon T", lambda row: _count(row["horizon"]))
+    if len({row["seeds"] for row in rows}) > 1 or rows[0]["seeds"] < wanted:
+        yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row["seeds"], wanted), row["seeds"]))
+    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row["regret"], row["half_width"]))
+    if turns := turns_in(frame.columns):
         yield ReportColumn(
-            "in_turn", in_turn.heading(turns), lambda row: _with_doubt(row.in_turn, row.in_turn_half_width)
+            "in_turn", turns_heading(turns), lambda row: _with_doubt(row[turns], row["turns_half_width"])
         )
     yield ReportColumn(
-        "certificate", "certificate", lambda row: _with_doubt(row.certificate, 2 * row.certificate_error)
+        "certificate", "certificate", lambda row: _with_doubt(row["certificate"], 2 * row["certificate_error"])
     )
-    if confident is not None:
-        heading = f"{percent_of(confident)}{THIN}% certificate"
-        yield ReportColumn("confident", heading, lambda row: _measure(row.confident))
-    yield ReportColumn("guarantee", "guarantee", lambda row: _measure(row.guarantee))
+    if confident := confident_in(frame.columns):
+        yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _of_column(confident))
+    yield ReportColumn("guarantee", "guarantee", _of_column("guarantee"))
     yield from _on_demand(rows)
 
 
-def _on_demand(rows: Sequence[Summary]) -> Iterator[ReportColumn]:
-    yield ReportColumn("share", "of the guarantee", _share, extra=True)
-    yield ReportColumn("bound", "own bound", lambda row: _measure(row.bound), extra=True)
-    yield ReportColumn("cost", "mean cost", lambda row: _cost(row.mean_cost), extra=True)
-    yield ReportColumn("best_cost", "best cost", lambda row: _cost(row.best_mean_cost), extra=True)
-    if any(np.isfinite(row.oracle_error) and row.oracle_error != 0 for row in rows):
-        yield ReportColumn("oracle_error", "oracle error", lambda row: _measure(row.oracle_error), extra=True)
-    yield ReportColumn("calls", "oracle calls", lambda row: _count(row.oracle_calls), extra=True)
-    if any(np.isfinite(row.rule_changes) for row in rows):
-        yield ReportColumn(
-            "rule_changes", "rule changes", lambda row: _measure(row.rule_changes, without="no rule"), extra=True
-        )
-    yield ReportColumn("time", "\u00b5s per round", lambda row: _measure(1e6 * row.seconds), extra=True)
-    yield ReportColumn("oracle_time", "in oracle", lambda row: _measure(1e6 * row.oracle_seconds), extra=True)
+def _on_demand(rows: Sequence[Row]) -> Iterator[ReportColumn]:
+    def column(key: str, heading: str, entry: Callable[[Row], Entry]) -> ReportColumn:
+        return ReportColumn(key, heading, entry, extra=True)
+
+    yield column("share", "of the guarantee", _share)
+    yield column("bound", "own bound", _of_column("bound"))
+    yield column("cost", "mean cost", lambda row: _cost(row["cumulative_cost"] / row["horizon"]))
+    yield column("best_cost", "best cost", lambda row: _cost(row["best_cost"] / row["horizon"]))
+    if any(np.isfinite(row["oracle_error"]) and row["oracle_error"] != 0 for row in rows):
+        yield column("oracle_error", "oracle error", _of_column("oracle_error"))
+    yield column("calls", "oracle calls", lambda row: _count(row["oracle_calls"]))
+    if any(np.isfinite(row["rule_changes"]) for row in rows):
+        yield column("rule_changes", "rule changes", lambda row: _measure(row["rule_changes"], without="no rule"))
+    yield column("time", "\u00b5s per round", lambda row: _measure(1e6 * (row["seconds"] / row["horizon"])))
+    yield column("oracle_time", "in oracle", lambda row: _measure(1e6 * (row["oracle_seconds"] / row["horizon"])))
 
 
-def _label(key: str, row: Summary) -> Entry:
-    return _name(getattr(row, key))
+def _of_column(name: str) -> Callable[[Row], Entry]:
+    return lambda row: _measure(row[name])
+
+
+def _label(key: str, row: Row) -> Entry:
+    return _name(row[key])
 
 
 def _name(name: str) -> Entry:
@@ -203,8 +197,8 @@ def _count(value: float) -> Entry:
     return Entry(with_separators(round(value)), float(value))
 
 
-def _share(row: Summary) -> Entry:
-    share = 100 * row.regret / row.guarantee if 0 < row.guarantee < np.inf else np.inf
+def _share(row: Row) -> Entry:
+    share = 100 * row["regret"] / row["guarantee"] if 0 < row["guarantee"] < np.inf else np.inf
     return _measure(share, f"{THIN}%", "")
 
 

@@ -17,15 +17,12 @@ of what follows.
 from __future__ import annotations
 
 import os
-import platform
 import re
 import socket
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -44,41 +41,27 @@ from milpcb.core.files import (
     write_file,
 )
 from milpcb.errors import RunError
-from milpcb.experiments.results.index import index_of, read_index, whole_index
-from milpcb.experiments.results.layout import CONFIG, FOLDERS, INDEX, LOCK, file_of
-from milpcb.experiments.results.records import DamagedError, Kind, has_pictures, kind_of, read_record, read_whole
-from milpcb.experiments.results.world_costs import WorldCosts
+from milpcb.experiments.results.records import (
+    CONFIG,
+    FOLDERS,
+    INDEX,
+    LOCK,
+    DamagedError,
+    Kind,
+    WorldCosts,
+    describe,
+    file_of,
+    has_pictures,
+    index_of,
+    installed,
+    kind_of,
+    read_index,
+    read_record,
+    read_whole,
+    whole_index,
+)
 from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
-
-SOLVERS = ("highspy", "pulp", "pyscipopt", "gurobipy", "cplex", "xpress", "coptpy")
-OTHERS = ("vowpalwabbit", "contextualbandits", "coba")
-PACKAGES = ("milpcb", "numpy", "scipy", "numba", *SOLVERS, "scikit-learn", *OTHERS)
-
-
-@cache
-def installed() -> dict[str, str]:
-    """Return the versions of Python and of those packages that are installed here."""
-    found = {"python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
-
-
-def differences(made_with: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions that differ here, by package; a package that is missing here or there is no difference."""
-    here = installed()
-    return {package: there for package, there in made_with.items() if here.get(package, there) != there}
-
-
-def describe(made_with: Iterable[Mapping[str, str]]) -> str:
-    """Return 'numpy 2.0.1 (here 2.1.0), ...' for what differs in any of the given versions; '' where nothing does."""
-    others = {(package, there) for each in made_with for package, there in differences(each).items()}
-    return ", ".join(f"{package} {there} (here {installed()[package]})" for package, there in sorted(others))
-
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
 _LIVE = re.compile(r"[0-9a-f]{16}\.json")
@@ -291,7 +274,6 @@ def _mixed(path: Path, made_with: Iterable[Mapping[str, str]]) -> list[str]:
 
 
 def _tasks_of_files(index: Mapping[str, Any]) -> dict[str, str]:
-    """Return the key of the task whose policy is in each file, named without its ending."""
     return {task["file"]: task["key"] for task in (*index["comparators"], *index["leaders"])}
 
 
@@ -339,6 +321,5 @@ def _check_owner(path: Path) -> None:
 
 
 def _config_text(config: Config) -> str:
-    """Return config.toml: the resolved config, versions, and in its last line the checksum of all others."""
     text = tomli_w.dumps({**config.table(), "versions": {**installed(), "format": FORMAT}})
     return f'{text}checksum = "{digest(text.encode())}"\n'

@@ -14,7 +14,7 @@ import numpy as np
 
 from milpcb.core.extras import needs
 from milpcb.errors import InputError
-from milpcb.experiments.results.confident import column_in, column_of, meaning, percent_of
+from milpcb.experiments.results.columns import confident_column, confident_in, confident_meaning, percent_of
 from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Played:
         ]
 
     def _confident(self, point: dict[str, float | None]) -> dict[str, float]:
-        return {} if self.confidence is None else {column_of(self.confidence): _number(point["confident"])}
+        return {} if self.confidence is None else {confident_column(self.confidence): _number(point["confident"])}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Plays:
 
     def table(self) -> str:
         """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
-        confident = column_in(self.plays[0].rows()[-1])
+        confident = confident_in(self.plays[0].rows()[-1])
         titles = list(COLUMNS)
         if confident is not None:
             titles.insert(titles.index("certificate") + 1, f"{percent_of(confident)}% certificate")
@@ -134,7 +134,7 @@ class Plays:
         heading = f"{self.horizon:,} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
         return "\n".join(
             [heading, "", *(line.rstrip() for line in lines), "", *([LIVE] if self.live else []), CERTIFICATE]
-            + ([] if confident is None else [meaning(confident)])
+            + ([] if confident is None else [confident_meaning(confident)])
         )
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ class Plays:
         table = f"<pre>{escape(self.table())}</pre>"
         if not (find_spec("matplotlib") and find_spec("polars")):
             return table
-        from milpcb.experiments.results.figures.play_results import draw_plays
+        from milpcb.experiments.results.figures.regret import draw_plays
 
         picture = b64encode(draw_plays(self.frame(), self.names, live=self.live, suffix="svg")).decode()
         source = f"data:image/svg+xml;base64,{picture}"
@@ -174,7 +174,7 @@ class Plays:
         if ax is None and target.suffix not in {".png", ".svg", ".pdf"}:
             raise InputError(f"plot writes .png, .svg and .pdf files, got {target.name}")
         with needs("studies", "plot()"):
-            from milpcb.experiments.results.figures.play_results import draw_plays, draw_plays_on
+            from milpcb.experiments.results.figures.regret import draw_plays, draw_plays_on
         if ax is not None:
             draw_plays_on(ax, self.frame(), self.names, live=self.live)
             return ax

@@ -12,8 +12,8 @@ from typing import Any, cast
 
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
+from milpcb.experiments.results.records import WorldCosts
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run import trust
 from milpcb.experiments.run.backends import Backend
 from milpcb.experiments.run.backends.processes import cores
@@ -102,7 +102,6 @@ class _OpenOnce(World):
         object.__setattr__(self, "_opened", {})
 
     def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
-        """Return the oracle, opened at the first call."""
         opened: dict[str, Oracle] = self.__dict__["_opened"]
         key = repr((options, sections))
         if key not in opened:
@@ -141,7 +140,6 @@ def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Excep
 
 @contextmanager
 def _curves_even_if_interrupted(directory: RunDirectory) -> Iterator[None]:
-    """Put the curves together after the block; after an interrupt too, unless the disk refuses."""
     try:
         yield
     except KeyboardInterrupt:

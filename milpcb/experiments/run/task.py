@@ -17,10 +17,8 @@ from threadpoolctl import threadpool_limits
 from milpcb.core.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
 from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause, traced
-from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.results.records import WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
-from milpcb.experiments.results.store import describe, installed
-from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task
@@ -322,7 +320,7 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
     """
     if not task.draw:
         return {}
-    from milpcb.experiments.results.figures.policy import draw_policy  # matplotlib takes its time and memory
+    from milpcb.experiments.results.figures.single import draw_policy  # matplotlib takes its time and memory
 
     ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
     return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))

@@ -17,7 +17,7 @@ from pathlib import Path
 from milpcb.core.files import contents, write_file
 from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
-from milpcb.experiments.results.layout import CONFIG
+from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.store import check_config
 from milpcb.experiments.study.config import asked_for, folder_of, read_config
 from milpcb.experiments.study.fingerprints import source_digest

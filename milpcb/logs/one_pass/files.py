@@ -14,7 +14,7 @@ import polars as pl
 from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
-from milpcb.experiments.results.layout import INDEX
+from milpcb.experiments.results.records import INDEX
 from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Columns
 

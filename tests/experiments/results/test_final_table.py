@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.final_table import summary_table
-from milpcb.experiments.results.report_table import report_table
+from milpcb.experiments.results.report_table import report_table, summary_table
 
 
 def printed(frame, **settings):

@@ -13,7 +13,7 @@ from milpcb.core.files import digest, sealed, unsealed
 from milpcb.errors import MilpcbError
 from milpcb.experiments.results import store
 from milpcb.experiments.results.figures.results import read_results
-from milpcb.experiments.results.index import read_index
+from milpcb.experiments.results.records import read_index
 from milpcb.experiments.results.report import report
 from milpcb.experiments.run.progress import Progress
 

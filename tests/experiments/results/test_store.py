@@ -14,10 +14,8 @@ import milpcb
 from milpcb.core.files import sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
-from milpcb.experiments.results.index import read_index
-from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.results.records import WorldCosts, file_of, read_index
 from milpcb.experiments.results.store import Held, RunDirectory
-from milpcb.experiments.results.world_costs import WorldCosts
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info
 
 from milpcb.core.files import sealed, unsealed
 from milpcb.errors import InputError, OracleInexact, RunError
-from milpcb.experiments.results.layout import file_of
+from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task as tasks
 from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, Pace, TaskFiles, compute

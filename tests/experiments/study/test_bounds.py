@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from milpcb.commands.bound import bound
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
-from milpcb.experiments.results.figures.bounds import bounds_figure
+from milpcb.experiments.results.figures.single import bounds_figure
 from milpcb.experiments.study.bounds import Bound, bounds_frame, compute_bound, settings
 from milpcb.experiments.study.config import Config, read_config
 from milpcb.plugins import registry

@@ -161,7 +161,6 @@ def _draw_panel(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) 
 
 
 def _finding(panels: list[Panel], unit: str) -> str:
-    """Return from what to what the regret of each learner goes, panel by panel."""
     found = []
     for panel in panels[:2]:
         means = _means(panel)

@@ -11,7 +11,7 @@ import polars as pl
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, number
-from milpcb.experiments.results import in_turn
+from milpcb.experiments.results.columns import turns_in, turns_number
 from milpcb.experiments.results.figures.drawing import (
     Drawing,
     curve_grid,
@@ -57,19 +57,18 @@ def mean_costs(panel: Panel, learner: str) -> tuple[Floats, Floats]:
 
 def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
     """Return rounds (n,) and mean cost (seeds, n) of the policy best in hindsight after each of these rounds."""
-    frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
-    every = frame.group_by("seed", "round").agg(pl.col("best_cost").first()).with_columns(learner=pl.lit(""))
-    return _steady(*curve(every, "", "best_cost"))
+    return _least(panel, pl.col("best_cost"))
 
 
 def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
     """Return the same of the best policies in turn; None where these are not asked for."""
-    column = in_turn.column_in(panel.frame.columns)
-    if column is None:
-        return None
+    column = turns_in(panel.frame.columns)
+    return None if column is None else _least(panel, pl.col("cumulative_cost") - pl.col(column))
+
+
+def _least(panel: Panel, total: pl.Expr) -> tuple[Floats, Floats]:
     frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
-    least = (pl.col("cumulative_cost") - pl.col(column)).first().alias("least")
-    every = frame.group_by("seed", "round").agg(least).with_columns(learner=pl.lit(""))
+    every = frame.group_by("seed", "round").agg(least=total.first()).with_columns(learner=pl.lit(""))
     return _steady(*curve(every, "", "least"))
 
 
@@ -100,8 +99,8 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
 def _entries(results: Results, panels: list[Panel]) -> list[tuple[Any, str]]:
     """Return the legend: of one panel with the mean costs over all rounds, the largest first."""
     best: tuple[Any, str] = (Line2D([], [], **BEST), BEST_NAME)
-    column = in_turn.column_in(results.frame.columns)
-    turns = [(Line2D([], [], **TURNS), in_turn.name(column))] if column else []
+    column = turns_in(results.frame.columns)
+    turns = [(Line2D([], [], **TURNS), f"best {turns_number(column)} in turn")] if column else []
     if len(panels) > 1:
         return [*((line_handle(look), name) for name, look in results.looks.items()), best, *turns]
     final = _finals(panels[0])

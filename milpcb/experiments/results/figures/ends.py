@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.decimals import number
-from milpcb.experiments.results.confident import column_in, percent_of
+from milpcb.experiments.results.columns import confident_in, percent_of
 from milpcb.experiments.results.figures.drawing import BESIDE, LINE, SMALL, apart, fitted, name_room
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.results import Panel, curve
@@ -69,9 +69,9 @@ def _words(axes: Any, panel: Panel, learner: str, text: str) -> str:
 def _at_end(panel: Panel, learner: str) -> tuple[float, float]:
     """Return the mean certificate of the whole run, and the mean of those with confidence; or NaN."""
     mean = float(curve(panel.frame, learner, "certificate")[1][:, -1].mean())
-    column = column_in(panel.frame.columns)
+    column = confident_in(panel.frame.columns)
     return mean, float(curve(panel.frame, learner, column)[1][:, -1].mean()) if column else np.nan
 
 
 def _sure_name(panel: Panel) -> str:
-    return f"{percent_of(str(column_in(panel.frame.columns)))}\u202f% {CERTIFICATE}"
+    return f"{percent_of(str(confident_in(panel.frame.columns)))}\u202f% {CERTIFICATE}"

@@ -114,7 +114,6 @@ def _draw_panel(axes: Any, panel: Panel, results: Results) -> None:
 
 
 def _draw_guide(axes: Any, at: list[int], means: list[float], slope: float) -> None:
-    """Draw a thin grey line of the guarantee's slope through the last mean of a learner."""
     if len(at) > 1 and np.isfinite(slope):
         ends = np.array([at[0], at[-1]], float)
         axes.plot(ends, means[-1] * (ends / ends[-1]) ** slope, zorder=0.5, **GUIDE)

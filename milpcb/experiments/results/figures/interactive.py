@@ -70,7 +70,6 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
 
 
 def _names(looks: Mapping[str, Look]) -> dict[str, str]:
-    """Return the names by their colours."""
     found: dict[str, list[str]] = {}
     for name, look in looks.items():
         found.setdefault(look.colour.lower(), []).append(name)
@@ -78,7 +77,6 @@ def _names(looks: Mapping[str, Look]) -> dict[str, str]:
 
 
 def _axes(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) -> dict[str, Any]:
-    """Return the layout of the two axes of a panel."""
     shared = drawing.figure.get_supylabel() if domain[0][0] < 0.01 else ""
     found = {}
     for place, (letter, own, label) in enumerate(
@@ -109,7 +107,6 @@ def _is_number(text: str) -> bool:
 
 
 def _headings(axes: Any, domain: tuple[Any, Any]) -> Iterator[dict[str, Any]]:
-    """Yield what is written above a panel."""
     if text := axes.get_title(loc="left"):
         where = {"x": float(domain[0][0]), "y": float(domain[1][1]), "xref": "paper", "yref": "paper"}
         yield {"text": escape(text), "showarrow": False, "xanchor": "left", "yanchor": "bottom", **where}
@@ -165,7 +162,6 @@ def _area(corners: Any, colour: Any, names: Mapping[str, str]) -> Trace:
 
 
 def _named(colour: str, names: Mapping[str, str]) -> Trace:
-    """Return under which name of the legend something is drawn, if under any."""
     name = names.get(colour.lower())
     if name is None:
         return {"hoverinfo": "skip"}

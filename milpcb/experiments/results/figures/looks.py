@@ -84,7 +84,6 @@ def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType
 
 
 def _is_plain(label: str, name: str) -> bool:
-    """Return whether a learner is called by its own name, as its variants are not."""
     return label in (name, DISPLAYED.get(name))
 
 
@@ -107,7 +106,6 @@ def _around(start: int, n: int) -> list[int]:
 
 
 def _shade(colour: str, number: int) -> str:
-    """Return the colour with the grey of a shade mixed into it."""
     grey, share = SHADES[number % len(SHADES)]
     parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return "#" + "".join(f"{round((1 - share) * part + share * 255 * grey):02X}" for part in parts)

@@ -18,7 +18,6 @@ from milpcb.experiments.results.figures.drawing import SMALL, Drawing, texts_of
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.figures.words import sentences
 
-LEAST_LETTERS = 6.0  # points; smaller ones cannot be read in print
 WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 
@@ -63,7 +62,6 @@ def draw_for(paper: PaperForm, results: Results, names: Sequence[str]) -> Iterat
 
 
 def _label(figure: Figure, paper: PaperForm) -> None:
-    """Write the labels of the paper in the place of those that are there."""
     for axes in figure.axes:
         if paper.xlabel is not None and axes.get_xlabel():
             axes.set_xlabel(paper.xlabel)
@@ -74,7 +72,6 @@ def _label(figure: Figure, paper: PaperForm) -> None:
 
 
 def _scale(figure: Figure, factor: float) -> None:
-    """Scale a whole figure: its size, letters, lines and marks."""
     for text in texts_of(figure):
         text.set_fontsize(float(text.get_fontsize()) * factor)
     for axes in figure.axes:

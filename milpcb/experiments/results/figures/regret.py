@@ -1,4 +1,4 @@
-"""Regret against rounds: means, bands over seeds, guarantees; on linear or on logarithmic axes."""
+"""Regret against rounds: means, bands over seeds, guarantees; on linear or on logarithmic axes; of plays, too."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import number
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,
@@ -22,6 +23,7 @@ from milpcb.experiments.results.figures.drawing import (
     legend,
     line_handle,
     name_panel,
+    render,
     scale_axis,
     shade,
 )
@@ -68,20 +70,54 @@ def regret_loglog(results: Results) -> list[Drawing]:
     return [Drawing("regret_loglog", heading, _figure(results, loglog=True), alt, caption)]
 
 
-def regret_figure(frame: pl.DataFrame, title: str, names: Mapping[str, str]) -> Figure:
-    """Return the figure of these curves; ``names`` are the registered names of the learners, by their labels."""
-    learners = [{"label": label, "name": name} for label, name in names.items()]
-    return _figure(Results(frame, title, {"learners": learners}), loglog=False)
+@plain()
+def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suffix: str) -> bytes:
+    """Return a picture, "png" or "svg", of the plays of milpcb.play: regret, in live play certificates.
+
+    ``names`` are the registered names of the learners, by their labels: they decide the colours, as in a study.
+    """
+    results = _of_plays(frame, names)
+    return render(_certificates(results) if live else _figure(results, loglog=False), [suffix])[suffix]
 
 
-def draw_regret(axes: Any, frame: pl.DataFrame, names: Mapping[str, str]) -> None:
-    """Draw these curves of one environment and class on somebody's axes, with labels and a legend."""
-    results = Results(frame, "", {"learners": [{"label": label, "name": name} for label, name in names.items()]})
+def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
+    """Draw the same on somebody's axes, with labels and a legend."""
+    results = _of_plays(frame, names)
     (panel,) = results.longest_panels
-    _draw_curves(axes, panel, results, loglog=False)
-    _scale(axes, loglog=False)
-    axes.set(xlabel="round", ylabel="regret")
+    if live:
+        _draw_certificates(axes, results)
+    else:
+        _draw_curves(axes, panel, results, loglog=False)
+        _scale(axes, loglog=False)
+    axes.set(xlabel="round", ylabel="certificate" if live else "regret")
     axes.legend([line_handle(results.looks[name]) for name in panel.learners], panel.learners, frameon=False)
+
+
+def _of_plays(frame: pl.DataFrame, names: Mapping[str, str]) -> Results:
+    alike = {name: pl.lit("") for name in ("environment", "policies", "oracle")}
+    learners = [{"label": label, "name": name} for label, name in names.items()]
+    return Results(frame.with_columns(horizon=pl.col("round").max(), **alike), "Regret", {"learners": learners})
+
+
+def _certificates(results: Results) -> Figure:
+    figure, (axes,) = curve_grid(1, f"Certificates ({count(results.seeds, 'seed')})")
+    _draw_certificates(axes, results)
+    label_outside(figure, [axes], "round", "certificate: on average, regret is at most this")
+    legend(figure, [(line_handle(each), learner) for learner, each in results.looks.items()], below=False)
+    return finish(figure)
+
+
+def _draw_certificates(axes: Any, results: Results) -> None:
+    """Draw mean certificates, with two standard errors."""
+    for learner, look in results.looks.items():
+        rounds, values = curve(results.frame, learner, "certificate")
+        errors = curve(results.frame, learner, "certificate_error")[1]
+        mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
+        axes.plot(rounds, mean, **look.line(), linewidth=1.4, markevery=(0, 0.15))
+        axes.fill_between(rounds, mean - doubt, mean + doubt, color=look.colour, alpha=0.15, linewidth=0)
+    for axis, interval in ((axes.xaxis, axes.dataLim.intervalx), (axes.yaxis, axes.dataLim.intervaly)):
+        scale_axis(axis, interval, log=False)
+    axes.set_xlim(left=0)
 
 
 def _figure(results: Results, *, loglog: bool) -> Figure:
@@ -110,7 +146,6 @@ def _figure(results: Results, *, loglog: bool) -> Figure:
 
 
 def _texts(panels: list[Panel]) -> dict[str, str]:
-    """Return what is written below each learner's name in a single panel: what bounds its regret."""
     if len(panels) > 1:
         return {}
     texts = certificate_texts(panels[0])

@@ -17,7 +17,7 @@ from milpcb.errors import RunError, clipped
 from milpcb.experiments.results.curves import load
 from milpcb.experiments.results.figures.looks import Look, looks
 from milpcb.experiments.results.figures.meaning import displayed, entries, registered, without_void
-from milpcb.experiments.results.layout import CONFIG
+from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.schemas import Settings, checked
 from milpcb.experiments.results.slopes import mean_interval
 from milpcb.types import Floats

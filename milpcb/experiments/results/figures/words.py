@@ -11,7 +11,15 @@ import polars as pl
 
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped, listed
-from milpcb.experiments.results.figures.meaning import comparators, unconstrained
+from milpcb.experiments.results.columns import (
+    confident_in,
+    confident_meaning,
+    percent_of,
+    turns_heading,
+    turns_in,
+    turns_meaning,
+)
+from milpcb.experiments.results.figures.meaning import against_what, comparators, unconstrained, void_words
 from milpcb.experiments.results.figures.results import (
     MANY_SEEDS,
     Panel,
@@ -20,11 +28,12 @@ from milpcb.experiments.results.figures.results import (
     longest,
     most_rounds,
     regrets,
+    spread,
 )
 from milpcb.experiments.results.slopes import mean_interval
 
 FEW_PANELS = 4  # so many are named in a sentence
-
+FREE = "\u2020"  # marks learners that need not keep the side constraints
 PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 
 # The sentence that explains certificates, once a page.
@@ -38,13 +47,18 @@ CERTIFICATES = (
 class Final:
     """The mean final regret of a learner in a panel after ``horizon`` rounds, and the regret of each seed.
 
-    ``guarantee`` is inf without one.
+    ``low`` and ``high`` are the ends of its spread; ``certificate`` is the mean of its certificates, ``sure`` that of
+    those with confidence (NaN where there are none), and ``guarantee`` its guarantee, inf without one.
     """
 
     learner: str
     panel: str
     horizon: int
     regret: float
+    low: float
+    high: float
+    certificate: float
+    sure: float
     guarantee: float
     by_seed: Mapping[int, float]
 
@@ -74,11 +88,6 @@ def count(n: int, noun: str) -> str:
 def percent(share: float) -> str:
     """Return a share as whole per cents, but never 0 of something."""
     return f"{100 * share:.0f}{THIN}%" if share >= 0.005 else f"less than 1{THIN}%"
-
-
-def final_means(results: Results) -> list[Final]:
-    """Return the mean final regret and the guarantee of every learner at its longest horizon, in every panel."""
-    return [final for panel in results.panels(longest(results.finals)) for final in finals_of(panel).values()]
 
 
 def verdict(results: Results) -> str:
@@ -111,10 +120,40 @@ def against_guarantees(results: Results) -> str:
     return f"Every mean regret is below its guarantee; the nearest to it is {numbers}."
 
 
+def glossary(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield terms and what they mean, in the order in which they are read."""
+    finals, settings = results.finals, results.settings
+    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
+    if turns := turns_in(finals.columns):
+        yield turns_heading(turns), turns_meaning(turns)
+    if results.seeds > 1:
+        yield (
+            "\u00b1",
+            f"Half the 95{THIN}% interval of the mean over the seeds; of a certificate, two standard errors.",
+        )
+    if np.isfinite(finals["certificate"].to_numpy()).any():
+        yield "certificate", CERTIFICATES
+    confident = confident_in(finals.columns)
+    if confident is not None:
+        yield f"{percent_of(confident)}{THIN}% certificate", confident_meaning(confident)
+    void = void_words(results.frame, settings)
+    if np.isfinite(finals["guarantee"].to_numpy()).any() or void:
+        yield "guarantee", f"A bound on mean regret that was known before the start. {void}".rstrip()
+    if np.isfinite(finals["bound"].to_numpy()).any():
+        yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
+    yield (
+        "mean cost",
+        "Per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight.",
+    )
+    if unconstrained(results.frame, settings):
+        yield FREE, "Need not keep the side constraints, as it asks no oracle."
+
+
 def _compared(results: Results) -> list[Final]:
     """Return the means of the learners that may be compared; of all where there are no others."""
     out = {legible(name) for name in (*comparators(results.settings), *unconstrained(results.frame, results.settings))}
-    found = final_means(results)
+    panels = results.panels(longest(results.finals))
+    found = [final for panel in panels for final in finals_of(panel).values()]
     return [final for final in found if final.learner not in out] or found
 
 
@@ -148,14 +187,20 @@ def sentences(*parts: str) -> str:
 
 
 def finals_of(panel: Panel) -> dict[str, Final]:
-    """Return the mean final regret and the guarantee of every learner of a panel of final rows, by label."""
+    """Return the mean final regret and more of every learner of a panel of final rows, by label."""
     found = {}
     for learner in panel.learners:
         own = panel.frame.filter(pl.col("learner") == learner)
+        values = regrets(own, learner)
+        low, high = (float(end[0]) for end in spread(values[:, None]))
+        certificate, sure = (
+            float(own[column].cast(pl.Float64).to_numpy().mean()) if column else np.nan
+            for column in ("certificate", confident_in(own.columns))
+        )
         by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
-        mean, horizon = float(regrets(panel.frame, learner).mean()), int(most_rounds(own))
-        promised = guarantee(panel.frame, learner)
-        found[learner] = Final(legible(learner), legible(panel.name), horizon, mean, promised, by_seed)
+        where, rounds, promised = legible(panel.name), int(most_rounds(own)), guarantee(own, learner)
+        shown = (float(values.mean()), low, high, certificate, sure, promised)
+        found[learner] = Final(legible(learner), where, rounds, *shown, by_seed)
     return found
 
 

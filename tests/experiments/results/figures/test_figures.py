@@ -23,7 +23,7 @@ from milpcb.experiments.results.figures.drawing import GREY, render
 from milpcb.experiments.results.figures.horizons import local_slopes, theorem
 from milpcb.experiments.results.figures.looks import PLACES, looks
 from milpcb.experiments.results.figures.results import Results, in_order
-from milpcb.experiments.results.figures.times import per_round
+from milpcb.experiments.results.figures.rows import per_round
 from milpcb.plugins import registry
 
 T_4 = 2.776445105  # the 97.5 % point of Student's t with 4 degrees of freedom

@@ -12,8 +12,8 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.looks import COLOURS, looks
 from milpcb.experiments.results.figures.meaning import FOR_ONE_LAW, OF_ONE_LAW, constraint_words, without_void
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import against_guarantees, verdict
-from milpcb.experiments.results.report import glossary, report_page
+from milpcb.experiments.results.figures.words import against_guarantees, glossary, verdict
+from milpcb.experiments.results.report import report_page
 from milpcb.experiments.results.report_table import report_table
 from milpcb.plugins import registry
 

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import render
 from milpcb.experiments.results.figures.results import NARROW, Results, in_words, joined
-from milpcb.experiments.results.figures.words import verdict
-from milpcb.experiments.results.report import SAME, DrawnPolicy, glossary, grouped, picture, report_page
+from milpcb.experiments.results.figures.words import glossary, verdict
+from milpcb.experiments.results.report import SAME, DrawnPolicy, grouped, picture, report_page
 from tests.sketches import sketch
 
 pytestmark = pytest.mark.usefixtures("sketches")

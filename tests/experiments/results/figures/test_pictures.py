@@ -22,8 +22,8 @@ from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.costs import best_mean_costs, mean_costs
 from milpcb.experiments.results.figures.drawing import apart, render
 from milpcb.experiments.results.figures.overview import share_text, squares
-from milpcb.experiments.results.figures.policy import draw_policy
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Results
+from milpcb.experiments.results.figures.single import draw_policy
 from milpcb.experiments.results.figures.words import legible
 
 README = 900  # pixels that a README shows of a picture's width

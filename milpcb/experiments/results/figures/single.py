@@ -1,0 +1,126 @@
+"""Figures of one thing: a policy, guarantees over L, the power of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from milpcb.core.surroundings import plain
+from milpcb.experiments.results.figures.drawing import (
+    GREY,
+    SMALL,
+    curve_grid,
+    finish,
+    label_outside,
+    legend,
+    name_panel,
+    render,
+    scale_axis,
+    shade,
+)
+from milpcb.experiments.results.figures.looks import COLOURS, MARKERS
+from milpcb.types import Floats
+
+if TYPE_CHECKING:
+    from milpcb.experiments.study.bounds import Bound
+
+WIDTH, HEIGHT = 7.0, 4.0  # inches, at least
+LETTER, LINE, MARGIN = 0.085, 0.2, 1.2  # inches of rules that are drawn as text
+
+
+@plain()
+def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
+    """Return the pictures of a policy: its own figure or drawing where it has one, else its rules as a card.
+
+    ``leaves``, what ``policy.leaves(...)`` returned, adds shares and mean costs to a figure of the policy's own.
+    """
+    if hasattr(policy, "figure"):
+        return render(finish(policy.figure(leaves)))
+    if hasattr(policy, "draw"):
+        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+        policy.draw(figure.add_subplot())
+    else:
+        figure = _card(str(policy))
+    return render(finish(figure))
+
+
+def _card(rules: str) -> Figure:
+    lines = rules.split("\n")
+    size = max(WIDTH, LETTER * max(map(len, lines)) + MARGIN), max(HEIGHT, LINE * len(lines) + MARGIN)
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    box = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
+    axes.text(0.5, 0.5, rules, bbox=box, ha="center", va="center", family="monospace", fontsize=10)
+    return figure
+
+
+@plain()
+def bounds_figure(bounds: list[Bound], title: str) -> Figure:
+    """Return the closed form of each relaxation over L, and the estimate of Rel(empty) with its 95 % band.
+
+    There is a panel for each setting and horizon, and a colour for each relaxation; both axes are logarithmic.
+    """
+    panels: dict[str, list[Bound]] = {}
+    for found in bounds:
+        panels.setdefault(f"{found.setting.name}, T = {found.setting.horizon:,}", []).append(found)
+    noises = list(dict.fromkeys(found.noise for found in bounds))
+    figure, every = curve_grid(len(panels), title)
+    for axes, (name, shown) in zip(every, panels.items(), strict=True):
+        for found in shown:
+            _draw_bound(axes, found, noises.index(found.noise))
+        scale_axis(axes.xaxis, np.concatenate([found.value.scales for found in shown]), log=True)
+        scale_axis(axes.yaxis, np.concatenate([found.value.mean for found in shown]), log=True)
+        name_panel(axes, name)
+    label_outside(figure, every, "L", "bound on the regret of T rounds")
+    legend(figure, _entries_of(noises), below=len(panels) > 1)
+    return finish(figure)
+
+
+def _draw_bound(axes: Any, found: Bound, place: int) -> None:
+    value, colour = found.value, COLOURS[place % len(COLOURS)]
+    low, high = value.mean - value.half_width, value.mean + value.half_width
+    axes.fill_between(value.scales, low, high, where=low > 0, color=colour, alpha=0.2, linewidth=0)
+    axes.plot(value.scales, value.mean, color=colour)
+    axes.plot(value.scales, value.closed_form, color=colour, linestyle=(0, (1.5, 1.2)))
+    marker = {"marker": MARKERS[place % len(MARKERS)], "color": colour, "markersize": 6}
+    axes.plot(value.best.scale, value.best.mean, **marker)
+    axes.plot(found.closed_scale, found.closed_form, **marker, markerfacecolor="white")
+
+
+def _entries_of(noises: list[str]) -> list[tuple[Any, str]]:
+    lines = [
+        (Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)]), noise)
+        for i, noise in enumerate(noises)
+    ]
+    estimate, closed = Line2D([], [], color=GREY), Line2D([], [], color=GREY, linestyle=(0, (1.5, 1.2)))
+    return [*lines, (estimate, "Rel(empty), 95 % band"), (closed, "closed form")]
+
+
+@plain()
+def power_figure(rows: Floats, power: float) -> Figure:
+    """Return the share of simulated trials that could end by a row, with its pointwise 95 % band.
+
+    ``rows`` (trials,) are those after which each could end, in order, inf where a trial never ended.
+    """
+    figure, (axes,) = curve_grid(1, "Rows of a trial, and how likely it is to have ended")
+    ended = rows[np.isfinite(rows)]
+    share = np.arange(1, len(ended) + 1) / len(rows)
+    reach = 1.96 * np.sqrt(share * (1 - share) / len(rows))
+    shade(axes, ended, np.maximum(share - reach, 0.0), np.minimum(share + reach, 1.0), COLOURS[0])
+    axes.step(ended, share, where="post", color=COLOURS[0])
+    axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
+    if share[-1] >= power:
+        needed = float(ended[int(np.searchsorted(share, power - 1e-9))])
+        axes.axvline(needed, color=COLOURS[1], linewidth=1.2)
+        axes.annotate(f"{needed:,.0f} rows", (needed, 0.02), xytext=(4, 0), textcoords="offset points",
+                      color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+    axes.set_ylim(0, 1)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    scale_axis(axes.xaxis, ended, log=False)
+    label_outside(figure, [axes], "rows", "share of trials that could end")
+    return finish(figure)
