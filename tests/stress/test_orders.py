@@ -17,7 +17,7 @@ import pytest
 from milpcb.constraints import share_at_most
 from milpcb.data.actions import action_name
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.experiments.run.live import LiveStream
+from milpcb.experiments.run.player import LiveStream
 from milpcb.offline import LoggedRounds, LowerEnds, Scores, best_reference, evaluate, no_worse_than, read_log, scores
 from milpcb.protocols import open_class
 from policies import DecisionTrees

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from milpcb.errors import InputError
-from milpcb.experiments.run.live import LiveStream
+from milpcb.experiments.run.player import LiveStream
 from policies import FiniteClass
 
 
