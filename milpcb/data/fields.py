@@ -196,16 +196,16 @@ class Field:
         return entry
 
     def _number(self, entry: Value, row: int | None) -> Value:
+        unknown = ", or None where it is not known" if self.missing else ""
         if isinstance(entry, str):
             if as_number(entry) is not None:
                 raise self._unfit(entry, row, "which is text, not a number", "convert it")
-            raise self._unfit(entry, row, "which is text, and its values are numbers", "give a number")
+            raise self._unfit(entry, row, "which is text, and its values are numbers", f"give a number{unknown}")
         if isinstance(entry, bool) and not self.takes_truth:
             example = written(cast("float", self.values[-1]))
             raise self._unfit(entry, row, f"and its values are numbers such as {example}", "give a number")
         if not abs(cast("float", entry)) <= LARGEST:
-            fix = f"give a finite number{', or None where it is not known' if self.missing else ''}"
-            raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", fix)
+            raise self._unfit(entry, row, f"which is infinite or beyond {LARGEST:g}", f"give a finite number{unknown}")
         return int(entry) if isinstance(entry, bool) else entry
 
     def _numbers(self, entries: Floats) -> Floats:

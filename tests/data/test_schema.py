@@ -100,6 +100,11 @@ def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
     [
         (NUMBER, "25", "column 'x' is '25' in row 0, which is text, not a number: convert it"),
         (NUMBER, "north", "column 'x' is 'north' in row 0, which is text, and its values are numbers"),
+        (
+            Field("x", missing=True),  # as a web form has it
+            "",
+            "column 'x' is '' in row 0, which is text, and its values are numbers: give a number, or None where it is",
+        ),
         (NUMBER, True, "column 'x' is True in row 0, and its values are numbers such as 80"),
         (NUMBER, -np.inf, "column 'x' is -inf in row 0, which is infinite or beyond"),
         (NUMBER, 10**400, "column 'x' is 1000000000"),
