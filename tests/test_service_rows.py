@@ -84,6 +84,18 @@ def test_a_type_at_serving_that_was_not_declared(values: list[Any], asked: Any, 
         bandit.policy().predict([{"x": asked}])  # type: ignore[attr-defined]  # a protocol knows labels only
 
 
+@pytest.mark.parametrize("asked", ["nord", "Nord ", "No\u200brd", "su\u0308d"])
+def test_a_string_that_looks_like_a_declared_one_is_refused(asked: str) -> None:
+    """A web form has a capital or a blank more; what looks like none is one of the others, and both may be declared."""
+    trees = DecisionTrees(2, depth=1, thresholds=[[]], feature_names=["station"])
+    bandit = Bandit(trees, seed=0, values={"station": ["Nord", "S\u00fcd"]})
+    with pytest.raises(InputError, match=r"feature 'station' is .*, and was declared as '(Nord|S\u00fcd)': write"):
+        bandit.act({"station": asked})
+    assert bandit.act({"station": "West"}).context == ("West",)
+    both = Bandit(trees, seed=0, values={"station": ["Nord", asked]})
+    assert both.act({"station": asked}).context == (asked,)
+
+
 @pytest.mark.parametrize(
     ("values", "same"), [([True, False], [True, 1, 1.0, np.True_]), ([5, 7], [5, 5.0, np.int8(5)])]
 )

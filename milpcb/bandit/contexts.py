@@ -16,6 +16,7 @@ from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
+from milpcb.data.spellings import folded
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, clipped, shown
 from milpcb.protocols import PolicyClass
@@ -162,7 +163,7 @@ class ContextReader:
     def _one(self, field: Field, value: Any) -> Value:
         """Return a value of a feature as plain data; raises InputError, with what may be declared."""
         try:
-            return field.one(value)
+            return _only(field, field.one(value))
         except UnfitError as error:
             example = clipped(field.name) if self.names else "NAME"
             fix = error.fix
@@ -171,6 +172,16 @@ class ContextReader:
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
                 fix = _fix_of_text(value, example)
             raise UnfitError(field.name, error.what, fix, "feature") from error
+
+
+def _only(field: Field, value: Value) -> Value:
+    """Return a value; raises UnfitError on a string that was not declared and looks like one that was."""
+    if isinstance(value, str) and value not in field.values:
+        for other in field.values:
+            if isinstance(other, str) and folded(other) == folded(value):
+                what = f"is {shown(value)}, and was declared as {shown(other)}"
+                raise UnfitError(field.name, what, "write it so, or declare both")
+    return value
 
 
 def _fix_of_text(text: str, example: str) -> str:

@@ -52,7 +52,7 @@ def odd_words(texts: Iterable[str]) -> str:
     """Return in words which strings may mean the same, and what to do; "" where none do."""
     known: dict[str, str] = {}
     for text in _known(texts):
-        other = known.setdefault(_folded(text), text)
+        other = known.setdefault(folded(text), text)
         if other != text:
             return f"{shown(other)} and {shown(text)}, which are two strings to a rule: write them in one way"
     if len(known) > 2 and TRUTH.issuperset(known):
@@ -72,7 +72,7 @@ def _is_odd(number: str) -> bool:
     )
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Return a string without what nobody sees: case, blanks, signs of no width, and how its letters are composed."""
     seen = (sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
     return " ".join("".join(seen).split()).casefold()
