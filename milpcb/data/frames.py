@@ -111,9 +111,7 @@ def named(row: Any) -> Mapping[str, Any] | None:
     else:
         return None
     names = names_of(key for key, _ in pairs)
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"the row has several values named '{clipped(twice)}': give each a name of its own")
+    check_once("the row has several values", names)
     return dict(zip(names, (value for _, value in pairs), strict=True)) if names else None
 
 
@@ -152,12 +150,16 @@ def in_order(row: Any) -> list[Any]:
 
 def records(table: Any) -> list[Any]:
     """Return the rows of a data frame, each by name; raises InputError where two columns have one name."""
-    labels = list(table.columns)
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise InputError(f"the data frame has several columns named '{clipped(str(twice))}'")
+    check_once("the data frame has several columns", list(table.columns))
     found: list[Any] = table.to_dicts() if hasattr(table, "to_dicts") else table.to_dict("records")
     return found
+
+
+def check_once(what: str, names: Sequence[Any]) -> None:
+    """Raise InputError where two names are alike, with ``what`` of such a name there are several."""
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"{what} named '{clipped(str(twice))}': give each a name of its own")
 
 
 def no_such(what: str, name: str, there: Iterable[str]) -> InputError:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.actions import action_name, is_missing, place, places
 from milpcb.data.columns import Values, as_numbers
-from milpcb.data.frames import as_array, is_frame, table_names
+from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, shown
@@ -57,6 +57,7 @@ def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
             return validate_data(estimator, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         except (ValueError, OverflowError) as error:  # of several lines, or from the insides of numpy
             raise InputError(f"X cannot be read: {error}") from error
+    check_once("the table has several columns", names)
     named = X if is_frame(X) else frame_of(Schema.of_numbers(names).fields, [[0] * len(names)])  # for scikit-learn
     validate_data(estimator, named, reset=reset, skip_check_array=True)
     if not len(X):

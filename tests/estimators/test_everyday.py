@@ -118,6 +118,18 @@ def test_errors_name_the_parameter_that_was_given(people, estimator, message):
 # ------------------------------------------------------------------- targets
 
 
+def test_two_columns_of_one_name_are_one_line(people):
+    """In the table that is learnt from, and in a later one."""
+    X, costs, _, _ = people
+    twice = pd.concat([X, X[["age"]]], axis=1)
+    tree = OptimalPolicyTree(max_depth=0).fit(X, costs)
+    for ask in (lambda: OptimalPolicyTree(max_depth=0).fit(twice, costs), lambda: tree.predict(twice)):
+        with pytest.raises(
+            InputError, match=r"^the table has several columns named 'age': give each a name of its own$"
+        ):
+            ask()
+
+
 def test_effects_are_no_labels(people):
     """One column of real numbers, exact, rounded, as a frame or with few values, is refused by fit and score."""
     X, costs, _, _ = people
