@@ -97,9 +97,9 @@ class Relaxation(ABC):
         lost: float = np.maximum((1 - shift) * (q_star - raised), shift * (lowered - q_star)).sum()
         return lost
 
-    @abstractmethod
     def exploration(self, n_actions: int) -> float:
-        """Return E, where exploring costs at most E / L a round."""
+        """Return E, where exploring costs at most E / L a round: K - 1, as one of the shares 1/L is the leader's."""
+        return float(n_actions - 1)
 
     @abstractmethod
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:

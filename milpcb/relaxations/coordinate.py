@@ -33,10 +33,6 @@ class Coordinate(Relaxation):
         """Return (m, K): the summed noise, in units; each of the ``counts`` (m,) rounds falls on one action."""
         return coordinate_sums(counts, n_actions, rng)
 
-    def exploration(self, n_actions: int) -> float:
-        """Return K - 1."""
-        return float(n_actions - 1)
-
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return inf over a > 0 of s (log N + T log(1 + r m(a))) / a, plus T (K - 1) / L.
 

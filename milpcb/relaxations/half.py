@@ -40,10 +40,6 @@ class Half(Relaxation):
         """Return (m, K): the summed noise, in units, of ``counts`` (m,) rounds with Z = L on each context."""
         return rademacher_sums(counts, n_actions, rng)
 
-    def exploration(self, n_actions: int) -> float:
-        """Return K - 1."""
-        return float(n_actions - 1)
-
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
         """Return sqrt(2 T L (1 - 1/K) log N) + T (K - 1) / L (noise centred over actions; exploration: (K-1)/L)."""
         K = n_actions
