@@ -100,7 +100,7 @@ def test_a_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (found.numbers, found.play, found.played) == (7, 20, 20)
 
 
-def with_one_draw(rounds: int, **kind: str) -> list[list[float]]:
+def with_one_draw(rounds: int, **kind: Any) -> list[list[float]]:
     """Return each q of BISTRO+ with one draw of the future."""
     stream, coins = WORLD.open(TREES, rounds, seed=SEED), np.random.default_rng(SEED)
     oracle = open_oracle(TREES, stream.contexts, **kind)
