@@ -117,7 +117,6 @@ class BistroPlus(Learner):
         K = self.n_actions
         self._draws = whole("draws", draws, 1)
         self._pool = pool
-        self._grows = hasattr(oracle, "extend")  # a GrowingOracle takes in contexts while it is played
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
         self._reply = {"all": self._ask_all, "profile": self._ask_profile, "argmin": self._ask_argmin}[queries]
@@ -218,7 +217,7 @@ class BistroPlus(Learner):
         """Go on with as many rows as there were: a Sampler brings back its contexts, and so the oracle's rows."""
         self._pool.restore(state["pool"])
         m, rows = self.oracle.n_contexts, len(state["past"])
-        if rows != m and not (rows < m and self._grows):
+        if rows != m and not (rows < m and hasattr(self.oracle, "extend")):  # a GrowingOracle's contexts arrive in play
             raise InputError(f"the state is of {rows} contexts, the oracle of {m}")
         self._past, self._costs = np.zeros((rows, self.n_actions)), np.empty((rows, self.n_actions))
         super()._restore(state)
@@ -292,8 +291,7 @@ class BistroPlus(Learner):
         """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
         counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
         if len(counts) > len(self._past):  # a sampler has brought new contexts
-            new = np.zeros((len(counts) - len(self._past), self.n_actions))
-            self._past = np.concatenate([self._past, new])
+            self._past = self._with_room()
             self._costs = np.empty_like(self._past)
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
