@@ -19,7 +19,7 @@ def test_the_test_script_explains_itself(option: str) -> None:
     """Help is printed, and nothing is installed or run."""
     done = subprocess.run([ROOT / "scripts/test", option], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("usage: ./scripts/test [--quick]")
-    assert "SLOW in tests/conftest.py" in done.stdout
+    assert "tests/slow.py" in done.stdout
     assert done.stderr == ""
 
 
