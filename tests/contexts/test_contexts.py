@@ -17,7 +17,6 @@ from scipy.stats import binom, chisquare, multinomial
 from milpcb import FinitePool, Transductive
 from milpcb.contexts import kernels
 from milpcb.contexts.draws import MOST_SPREAD, Multinomial, coordinate_sums, rademacher_sums
-from milpcb.errors import InputError
 from milpcb.relaxations.paper import Paper
 
 GOLDEN_COUNTS = [179, 204, 192, 218, 207]
@@ -270,22 +269,3 @@ def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:
     noise = Paper().noise(np.array([0, 1, 0]), 4, np.random.default_rng(0))
     assert (noise[[0, 2]] == 0).all()
     assert (np.abs(noise[1]) == 2).all()
-
-
-@pytest.mark.parametrize(
-    ("make", "fragment"),
-    [
-        (lambda: FinitePool([[1.0], [2.0]], weights=[1.0]), "one per context"),
-        (lambda: FinitePool([[1.0], [2.0]], weights=[1.0, -1.0]), "non-negative"),
-        (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
-        (lambda: FinitePool([[np.nan]]), "not finite"),
-        (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),
-        (lambda: Transductive([[1.0]], [0.5]), "order must hold integers"),
-        (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "make them equal"),
-    ],
-)
-def test_bad_context_models_are_one_clear_line(make: Any, fragment: str) -> None:
-    """What is wrong with weights or an order is named."""
-    with pytest.raises(InputError, match=fragment) as caught:
-        make()
-    assert "\n" not in str(caught.value)

@@ -12,10 +12,10 @@ from milpcb.environments.alternating_leader import AlternatingLeader
 from milpcb.environments.chances import Phases
 from milpcb.environments.planted import Planted
 from milpcb.environments.replay import Replay
-from milpcb.environments.stream import BLOCK, BernoulliStream
+from milpcb.environments.stream import BLOCK
 from milpcb.environments.supervised import DATA_SETS, Supervised, permutations
 from milpcb.environments.switching import Switching
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.testing.environments import check_rereadable, check_rounds, check_same_seed, transcript
 from policies.trees import DecisionTrees
@@ -330,64 +330,9 @@ def test_long_horizons_stay_small():
 # --------------------------------------------------------------------------- refusals
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Planted(n_actions=1), "n_actions must be an integer of at least 2"),
-    (lambda: Planted(n_actions=2.0), "n_actions must be an integer"),
-    (lambda: Planted(n_contexts=0), "n_contexts must be an integer of at least 1"),
-    (lambda: Planted(n_features=0), "n_features must be an integer of at least 1"),
-    (lambda: Planted(cost_right=-0.1), "cost_right must be a probability"),
-    (lambda: Planted(cost_right=float("nan")), "cost_right must be a probability"),
-    (lambda: Planted(cost_wrong=1.1), "cost_wrong must be a probability"),
-    (lambda: Planted(cost_wrong="high"), "cost_wrong must be a probability"),
-    (lambda: Planted(cost_wrong=True), "cost_wrong must be a probability"),
-    (lambda: Planted(cost_right=0.6, cost_wrong=0.3), "swap them"),
-    (lambda: Switching(n_actions=1), "n_actions must be an integer of at least 2"),
-    (lambda: Switching(switch_at=0.5), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=()), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=(0.0,)), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=(1.0,)), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=("half",)), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=(float("nan"),)), "switch_at must list fractions"),
-    (lambda: Switching(switch_at=(0.5, 0.5)), "strictly increasing"),
-    (lambda: Switching(switch_at=(0.6, 0.5)), "strictly increasing"),
-    (lambda: Supervised(permute_every=0), "permute_every must be an integer of at least 1"),
-    (lambda: Supervised(permute_every=1.5), "permute_every must be an integer"),
-    (lambda: Supervised(permute_every=False), "permute_every must be an integer"),
-    (lambda: Supervised("wines"), "unknown data set 'wines'; did you mean 'wine'"),
-    (lambda: Supervised(3), "unknown data set 3"),
-    (lambda: opened(Planted(), 0), "horizon must be an integer of at least 1"),
-    (lambda: opened(Switching(), 10.5), "horizon must be an integer"),
-    (lambda: opened(Supervised(), 10, -1), "seed must be a non-negative integer"),
-    (lambda: Planted().open(DecisionTrees(2), 10, 0), "the policy class has 2 actions, the environment 3"),
-    (lambda: Supervised().open(DecisionTrees(3), 10, 0), "the policy class has 3 actions, the environment 2"),
-])  # fmt: skip
-def test_refusals(make, message):
-    """A setting out of range is one line that names it."""
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-
-
-def test_unknown_data_is_an_unknown_name():
-    """A data set that does not exist is told apart from a bad number."""
-    with pytest.raises(UnknownNameError, match="breast_cancer"):
-        Supervised("zzz")
-
-
 def test_switch_at_from_a_config():
     """A list, as a config gives it, equals the tuple."""
     assert Switching(switch_at=[0.5]) == Switching()
-
-
-def test_stream_checks_its_own_horizon():
-    """A stream made by hand refuses a horizon without rounds."""
-    with pytest.raises(InputError, match="horizon"):
-        BernoulliStream(np.zeros((1, 1)), nobody_is_right, 2, horizon=0, seed=0)
-
-
-def nobody_is_right(rounds, rows):
-    """Chances 1 for every action."""
-    return np.ones((len(rounds), len(rows)))
 
 
 def test_a_replay_takes_no_row_numbers_for_a_feature(tmp_path):

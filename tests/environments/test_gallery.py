@@ -95,24 +95,6 @@ def test_the_pair_of_parity_depends_on_the_seed():
     assert all(transcript(stream, np.arange(50))[1][:, 2].all() for stream in streams)
 
 
-@pytest.mark.parametrize(
-    ("make", "fragment"),
-    [
-        (lambda: LateBloomer(early=1.5), "early must be a probability"),
-        (lambda: Drifting(speed=0), "speed must be a positive number"),
-        (lambda: Drifting(n_policies=1), "n_policies"),
-        (lambda: Seasonal(n_seasons=1), "n_seasons"),
-        (lambda: Seasonal(season=0), "season"),
-        (lambda: AlternatingLeader(n_turns=0), "n_turns"),
-        (lambda: Parity(n_features=1), "n_features"),
-    ],
-)
-def test_settings_out_of_range(make, fragment):
-    """Each names the setting."""
-    with pytest.raises(InputError, match=fragment):
-        make()
-
-
 # --------------------------------------------------------------------------- replay
 
 

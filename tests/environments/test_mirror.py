@@ -13,7 +13,6 @@ import pytest
 from milpcb import open_oracle
 from milpcb.environments import mirror
 from milpcb.environments.mirror import Mirror
-from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.player import Tally, play
 from milpcb.experiments.run.progress import Progress
@@ -269,31 +268,6 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
 
 
 # --------------------------------------------------------------------------- refusals
-
-
-@pytest.mark.parametrize(
-    ("make", "error", "fragment"),
-    [
-        (lambda: Mirror("hedge"), InputError, "'hedge' is shown more: take another"),
-        (lambda: Mirror("best_in_hindsight"), InputError, "'best_in_hindsight' is shown more"),
-        (lambda: Mirror("epsilon_gredy"), UnknownNameError, "did you mean 'epsilon_greedy'"),
-        (lambda: Mirror(copies=0), InputError, "copies must be an integer of at least 1"),
-        (lambda: Mirror(options=["x"]), InputError, "options must be a table"),
-        (lambda: Mirror(oracle="milp"), InputError, "oracle must be a table"),
-        (lambda: Mirror(n_features=0), InputError, "n_features"),
-        (
-            lambda: Mirror(options={"rounds": 3}).open(TREES, 9, 0),
-            InputError,
-            "the mirror of 'epsilon_greedy': EpsilonGreedy has no option 'rounds'",
-        ),
-        (lambda: Mirror(oracle={"kind": "serch"}).open(TREES, 9, 0), UnknownNameError, "did you mean 'search'"),
-        (lambda: Mirror("exp4", oracle={"kind": "milp"}).open(TREES, 9, 0), InputError, "action_weights"),
-    ],
-)
-def test_what_has_no_mirror(make, error, fragment):
-    """One line names what is wrong, before a round is played."""
-    with pytest.raises(error, match=fragment):
-        make()
 
 
 def test_any_learner_may_play_on_any_mirror():

@@ -1,0 +1,93 @@
+"""Settings that no environment and no model of contexts takes: each is one line that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import FinitePool, Transductive
+from milpcb.environments.alternating_leader import AlternatingLeader
+from milpcb.environments.drifting import Drifting
+from milpcb.environments.late_bloomer import LateBloomer
+from milpcb.environments.mirror import Mirror
+from milpcb.environments.parity import Parity
+from milpcb.environments.planted import Planted
+from milpcb.environments.seasonal import Seasonal
+from milpcb.environments.stream import BernoulliStream
+from milpcb.environments.supervised import Supervised
+from milpcb.environments.switching import Switching
+from policies import DecisionTrees
+from tests.refused import refused
+
+
+def opened(environment: Any, horizon: Any = 9, seed: int = 7) -> Any:
+    """Return a stream of an environment, on trees with as many actions."""
+    return environment.open(DecisionTrees(environment.n_actions, depth=1), horizon, seed)
+
+
+CASES: list[tuple[Callable[[], object], str]] = [
+    (lambda: Planted(n_actions=1), "n_actions"),
+    (lambda: Planted(n_actions=2.0), "n_actions"),
+    (lambda: Planted(n_contexts=0), "n_contexts"),
+    (lambda: Planted(n_features=0), "n_features"),
+    (lambda: Planted(cost_right=-0.1), "cost_right"),
+    (lambda: Planted(cost_right=float("nan")), "cost_right"),
+    (lambda: Planted(cost_wrong=1.1), "cost_wrong"),
+    (lambda: Planted(cost_wrong="high"), "cost_wrong"),
+    (lambda: Planted(cost_wrong=True), "cost_wrong"),
+    (lambda: Planted(cost_right=0.6, cost_wrong=0.3), "swap them"),
+    (lambda: Switching(n_actions=1), "n_actions"),
+    (lambda: Switching(switch_at=0.5), "switch_at"),
+    (lambda: Switching(switch_at=()), "switch_at"),
+    (lambda: Switching(switch_at=(0.0,)), "switch_at"),
+    (lambda: Switching(switch_at=(1.0,)), "switch_at"),
+    (lambda: Switching(switch_at=("half",)), "switch_at"),
+    (lambda: Switching(switch_at=(float("nan"),)), "switch_at"),
+    (lambda: Switching(switch_at=(0.5, 0.5)), "strictly increasing"),
+    (lambda: Switching(switch_at=(0.6, 0.5)), "strictly increasing"),
+    (lambda: Supervised(permute_every=0), "permute_every"),
+    (lambda: Supervised(permute_every=1.5), "permute_every"),
+    (lambda: Supervised(permute_every=False), "permute_every"),
+    (lambda: Supervised("wines"), "'wine'"),
+    (lambda: Supervised(3), "unknown data set 3"),
+    (lambda: opened(Planted(), 0), "horizon"),
+    (lambda: opened(Switching(), 10.5), "horizon"),
+    (lambda: opened(Supervised(), 10, -1), "seed"),
+    (lambda: Supervised("zzz"), "breast_cancer"),
+    (lambda: BernoulliStream(np.zeros((1, 1)), lambda *_: np.ones((1, 1)), 2, horizon=0, seed=0), "horizon"),
+    (lambda: LateBloomer(early=1.5), "early"),
+    (lambda: Drifting(speed=0), "speed"),
+    (lambda: Drifting(n_policies=1), "n_policies"),
+    (lambda: Seasonal(n_seasons=1), "n_seasons"),
+    (lambda: Seasonal(season=0), "season"),
+    (lambda: AlternatingLeader(n_turns=0), "n_turns"),
+    (lambda: Parity(n_features=1), "n_features"),
+    (lambda: Mirror("hedge"), "'hedge'"),
+    (lambda: Mirror("best_in_hindsight"), "'best_in_hindsight'"),
+    (lambda: Mirror("epsilon_gredy"), "'epsilon_greedy'"),
+    (lambda: Mirror(copies=0), "copies"),
+    (lambda: Mirror(options=["x"]), "options"),
+    (lambda: Mirror(oracle="milp"), "oracle"),
+    (lambda: Mirror(n_features=0), "n_features"),
+    (lambda: opened(Mirror(options={"rounds": 3}), 9), "'rounds'"),
+    (lambda: opened(Mirror(oracle={"kind": "serch"}), 9), "'search'"),
+    (lambda: opened(Mirror("exp4", oracle={"kind": "milp"}), 9), "action_weights"),
+    (lambda: FinitePool([[1.0], [2.0]], weights=[1.0]), "one per context"),
+    (lambda: FinitePool([[1.0], [2.0]], weights=[1.0, -1.0]), "non-negative"),
+    (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
+    (lambda: FinitePool([[np.nan]]), "not finite"),
+    (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),
+    (lambda: Transductive([[1.0]], [0.5]), "order"),
+    (lambda: Transductive([[1.0]], [0, 0]).future(0, 3, 0.5, np.random.default_rng(0)), "order"),
+    (lambda: Planted().open(DecisionTrees(2), 10, 0), "the policy class has 2 actions, the environment 3"),
+    (lambda: Supervised().open(DecisionTrees(3), 10, 0), "the policy class has 3 actions, the environment 2"),
+]
+
+
+@pytest.mark.parametrize(("make", "named"), CASES)
+def test_a_setting_that_cannot_be_is_named(make: Callable[[], object], named: str) -> None:
+    """When the environment is made, or opened for a class and a horizon."""
+    refused(make, named)
