@@ -10,9 +10,8 @@ import polars as pl
 import pytest
 
 from milpcb import share_at_most
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.estimators import (
-    LoggedPolicy,
     LoggedPolicyTree,
     LoggedRuleList,
     LoggedScoringRule,
@@ -27,7 +26,6 @@ from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.sufficient_statistics import Grid
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
-MANY = {name: range(200) for name in ("x0", "x1", "age")}
 LEARNERS = [
     TREE,
     LoggedPolicyTree(max_depth=2, thresholds=5, method="ips", treatment_cost={"2": 0.3}),
@@ -231,40 +229,6 @@ def test_a_small_log_is_its_own_sample() -> None:
 
 
 @pytest.mark.parametrize(
-    ("learner", "words"),
-    [
-        (LoggedPolicyTree(method="dm"), "method"),
-        (LoggedPolicyTree(method="ips", thresholds="all"), "every cut"),
-        (LoggedPolicyTree(method="ips", min_samples_leaf=5), "limits on the rows of a part"),
-        (LoggedPolicyTree(method="ips", objective="guaranteed"), "guaranteed"),
-        (LoggedPolicyTree(method="ips", max_depth=3, thresholds=MANY), "combinations of cut points"),
-        (LoggedScoringRule(method="ips", max_tests=None), "no bound"),
-        (LoggedPolicy(method="ips"), "no bound"),
-    ],
-)
-def test_what_needs_the_rows_is_refused(learner: Any, words: str) -> None:
-    """What does not add up over rows is refused in one line that names it."""
-    with pytest.raises(InputError, match=words):
-        learner.fit_batches([log(50)], action="action", reward="y", propensity="p")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"y": pl.lit(None, dtype=pl.Float64)}, "'y' is missing"),
-        ({"p": pl.lit(0.0)}, "row 1: the propensity of what was done is 0"),
-        ({"p": pl.lit(1.5)}, "row 1: the propensity of what was done is 1.5; it must be above 0 and at most 1"),
-        ({"action": pl.lit(None, dtype=pl.String)}, "'action' is missing"),
-        ({"y": pl.lit("much")}, "column 'y' is String here, and Float64 in the first batch"),
-    ],
-)
-def test_a_wrong_row_of_a_batch_is_named(change: dict[str, pl.Expr], words: str) -> None:
-    """A wrong outcome, propensity or action is named with its row."""
-    with pytest.raises(InputError, match=words):
-        TREE.fit_batches([log(50), log(50).with_columns(**change)], action="action", reward="y", propensity="p")
-
-
-@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"min_propensity": 2.0}, "min_propensity must be at least 0 and below 1"),
@@ -313,13 +277,3 @@ def test_missing_values_of_pandas_are_missing(kind: str) -> None:
     lost = frame.assign(action=frame["action"].astype("string").where(frame.index != 7))
     with pytest.raises(InputError, match="row 8: 'action' is missing"):
         tree.fit_batches([lost], **asked)
-
-
-def test_wrong_names_and_single_use_batches_are_refused() -> None:
-    """A column that is not there is an error with the nearest name, and so are batches that come once only."""
-    with pytest.raises(UnknownNameError, match="rewards"):
-        TREE.fit_batches([log(50)], action="action", reward="rewards", propensity="p")
-    with pytest.raises(InputError, match="twice"):
-        TREE.fit_batches(iter([log(50)]), action="action", reward="y", propensity="p")
-    with pytest.raises(InputError, match="a batch must be a data frame of pandas or polars, got ndarray"):
-        TREE.fit_batches([log(50).to_numpy()], action="action", reward="y", propensity="p")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from milpcb.data.conditions import holds
-from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
+from milpcb.errors import SearchTooLargeError
 from milpcb.estimators import (
     OptimalPolicyTree,
     OptimalThresholdRule,
@@ -22,8 +22,6 @@ from milpcb.estimators import (
     share_at_most,
 )
 from policies.trees import usage
-
-BEST = {"sex": "f"}
 
 
 def table(n, seed):
@@ -169,58 +167,6 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
     assert values[-1] == pytest.approx(clone(tree).fit(X, costs, weight).policy_value_)
     assert "drug B" not in points[0].estimator.predict(X)
     assert tree.constraints == ()
-
-
-@pytest.mark.parametrize(
-    ("constraint", "message"),
-    [
-        (share_at_most("drug C", 0.2), "unknown action of a constraint 'drug C'; did you mean 'drug"),
-        (parity("drug B", "sexe", 0.1), "unknown column of a constraint 'sexe'; did you mean 'sex'"),
-        (
-            mean_at_most({"drug B": "drug use"}, 1),
-            "column 'drug use' must hold a number in every row for the amounts of mean_at_most",
-        ),
-        (never("drug B", where="agee <= 3"), "'agee <= 3' does not begin with a column; did you mean 'age'"),
-        (never("drug B", where="age about 3"), "'age about 3' is none: write, for example, 'age = 1'"),
-        (never("drug B", where="age = old"), "'old' in the condition 'age = old' is no number"),
-        (
-            never("drug B", where="sex <= f"),
-            "column 'sex' holds categories, which 'sex <= f' compares; write 'sex =",
-        ),
-        ("at most a fifth", "constraints must be a list of share_at_most, parity"),
-    ],
-)
-def test_a_wrong_constraint_is_one_line(constraint, message):
-    """What is wrong is named, with the nearest name."""
-    X, costs, _ = table(60, 0)
-    with pytest.raises(InputError, match=message.replace("(", r"\(")):
-        OptimalThresholdRule(constraints=[constraint]).fit(X, costs)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: share_at_most("drug B", 1.2), "share must be between 0 and 1, got 1.2"),
-        (lambda: parity("drug B", "sex", -1), "delta must be between 0 and 1, got -1"),
-        (lambda: mean_at_most(3, 1), "amounts must map names of actions to numbers or columns, or be a table, got 3"),
-        (lambda: mean_at_most({"drug B": 1}, np.nan), "the bound on the mean must be finite, got nan"),
-    ],
-)
-def test_a_number_out_of_range_is_refused_where_it_is_written(make, message):
-    """No fit and no decision is needed to notice it."""
-    with pytest.raises(InputError, match=message):
-        make()
-
-
-def test_constraints_that_conflict():
-    """The error names those that no policy keeps together."""
-    X, costs, _ = table(60, 0)
-    rules = [share_at_most("wait", 0.5), never("drug A", "age >= 0"), never("drug B", "sex is not x and price > 0")]
-    with (
-        pytest.warns(UserWarning, match="no row has the value 'x'"),
-        pytest.raises(InfeasibleError, match="wait on at"),
-    ):
-        OptimalThresholdRule(constraints=rules).fit(X, costs)
 
 
 def test_conditions_in_words():

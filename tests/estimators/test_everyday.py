@@ -12,9 +12,6 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import (
     LoggedPolicyTree,
     OptimalPolicyTree,
-    OptimalRuleList,
-    OptimalScoringRule,
-    OptimalThresholdRule,
     from_json,
     never,
     share_at_most,
@@ -97,24 +94,6 @@ def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
     assert tree.policy_value_ == pytest.approx(means["treat"])
 
 
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (OptimalPolicyTree(max_depth=-1), "max_depth must be an integer of at least 0, got -1"),
-        (OptimalPolicyTree(max_depth=13), "max_depth must be at most 12"),
-        (OptimalPolicyTree(max_depth=0.5), "max_depth must be an integer of at least 0, got 0.5"),
-        (OptimalPolicyTree(min_samples_leaf=N + 1), f"min_samples_leaf = {N + 1}, but there are only {N} rows"),
-        (OptimalScoringRule(max_tests=0), "max_tests must be an integer of at least 1, got 0"),
-        (OptimalThresholdRule(max_cuts=0), "max_cuts must be an integer of at least 1, got 0"),
-        (OptimalRuleList(max_rules=0), "max_rules must be an integer of at least 1, got 0"),
-    ],
-)
-def test_errors_name_the_parameter_that_was_given(people, estimator, message):
-    """Not the one that the policy class has for it."""
-    with pytest.raises(InputError, match=f"^{message}"):
-        estimator.fit(people[0], people[1])
-
-
 # ------------------------------------------------------------------- targets
 
 
@@ -157,31 +136,6 @@ def test_whole_numbers_strings_and_booleans_stay_labels(people, labels):
     assert tree.predict(X).tolist() == y.tolist()
 
 
-@pytest.mark.parametrize(
-    ("costs", "message"),
-    [
-        (lambda table: table * 1e200, r"costs\[0, 0\] is .*e\+\d+; give them in a larger unit: the most is 1e\+100"),
-        (
-            lambda table: pd.DataFrame(table).astype("Float64").mask(table > 2),
-            r"costs\[\d+, \d\] is missing; leave out",
-        ),
-        (lambda table: np.where(table > 2, np.nan, table), "is missing; leave out the row, or fill it in"),
-        (lambda table: np.where(table > 2, np.inf, table), "is inf; leave out the row"),
-    ],
-)
-def test_costs_that_are_no_numbers_are_named(people, costs, message):
-    """Too large, missing in pandas' or numpy's way, infinite."""
-    with pytest.raises(InputError, match=message):
-        OptimalPolicyTree().fit(people[0], costs(people[1]))
-
-
-def test_1200_postcodes_are_one_line_that_says_what_to_do():
-    """With the limit."""
-    codes = pd.DataFrame({"zip": [f"z{i % 1200:04d}" for i in range(2400)]})
-    with pytest.raises(InputError, match="1,200 different strings, and at most 100 are tested; group them, such as"):
-        OptimalPolicyTree().fit(codes, np.zeros((2400, 2)))
-
-
 # ------------------------------------------------------------------- logs
 
 
@@ -214,31 +168,6 @@ def test_treatment_cost_by_person(people):
         assert np.allclose(tree.scores_.table, plain.scores_.table - table)
         assert tree.predict(X).tolist() == first.predict(X).tolist()
     assert first.evaluate(X, done, **outcome).value.value == pytest.approx(first.policy_value_)
-
-
-@pytest.mark.parametrize(
-    ("cost", "message"),
-    [
-        ({"treat": "prise"}, "unknown column of treatment_cost 'prise'; did you mean 'price'"),
-        ({"treat": "region"}, "treatment_cost must be numbers"),
-        ({"treat": [1.0] * (N - 1)}, r"treatment_cost must be finite numbers, \(2,\) by action or \(240, 2\)"),
-        ({"treat": [np.nan] * N}, "treatment_cost must be finite numbers, for every row"),
-        ({"trea": 1.0}, "unknown action in treatment_cost 'trea'"),
-    ],
-)
-def test_treatment_costs_that_do_not_fit_are_one_line(people, cost, message):
-    """Columns that are not there, not numbers, too short or not known."""
-    X, _, done, y = people
-    with pytest.raises(InputError, match=message):
-        LoggedPolicyTree(method="snips", treatment_cost=cost).fit(X, done, reward=y, propensity="randomised")
-
-
-def test_treatment_cost_by_person_is_not_for_one_pass(people):
-    """The sums know no rows; the line says so."""
-    X, _, done, y = people
-    tree = LoggedPolicyTree(method="snips", treatment_cost={"treat": "price"})
-    with pytest.raises(InputError, match="treatment_cost by row needs the rows themselves"):
-        tree.fit_batches([X.assign(done=done, y=y)], action="done", reward="y", propensity="randomised")
 
 
 def test_too_few_groups_ask_for_groups():

@@ -10,10 +10,8 @@ import pytest
 from sklearn.base import clone
 
 from milpcb.data.columns import encoded
-from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import (
     LoggedPolicyTree,
-    OptimalPolicy,
     OptimalPolicyTree,
     OptimalRuleList,
     OptimalScoringRule,
@@ -21,7 +19,6 @@ from milpcb.estimators import (
     share_at_most,
 )
 from milpcb.oracles import open_oracle
-from policies import FiniteClass
 
 AGES, REGIONS, VISITS = (20.0, 40.0, 60.0, None), ("north", "south"), (0.0, 3.0, 9.0)
 EVERYBODY = pl.DataFrame(
@@ -117,27 +114,3 @@ def test_it_goes_with_side_constraints_logs_and_copies():
     log = LoggedPolicyTree(method="ips", monotone={"visits": "more"})
     log.fit(people, done, reward=costs[np.arange(len(done)), done], propensity="randomised")
     assert in_order(log.policy_.predict(EVERYBODY), "visits", 1)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "error", "message"),
-    [
-        (OptimalPolicyTree(monotone={"age": "up"}), InputError, "names of columns to 'more' or 'less'"),
-        (OptimalPolicyTree(monotone="age"), InputError, "names of columns to 'more' or 'less'"),
-        (OptimalPolicyTree(monotone={"agee": "more"}), UnknownNameError, "did you mean 'age'"),
-        (OptimalPolicyTree(monotone={"region": "more"}), InputError, "'region' holds strings"),
-        (OptimalPolicyTree(monotone={"age": "more"}, min_samples_leaf=3), InputError, "limits on the rows of a part"),
-        (
-            OptimalPolicy(policies=FiniteClass([[0] * 12, [1] * 12], 2), monotone={"age": "more"}),
-            InputError,
-            "no rules of columns",
-        ),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(estimator, error, message):
-    """Columns that have no order, classes that read no columns, and limits that count rows."""
-    people, costs = table(0)
-    if isinstance(estimator, OptimalPolicy):
-        people = people.select("visits", age=pl.col("age").fill_null(0.0))
-    with pytest.raises(error, match=message):
-        estimator.fit(people, costs)

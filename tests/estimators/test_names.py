@@ -53,14 +53,6 @@ def test_parity_holds_between_all_groups_that_print_alike(name):
     assert spread(kept) <= 0.25 + 1e-9
 
 
-@pytest.mark.parametrize("values", [[1, "1"], [True, "True"], [True, 2], [1.5, "a"]])
-def test_a_column_of_several_kinds_is_refused(values):
-    """Nobody can say whether 1 and "1" are one group or two."""
-    table = pd.DataFrame({"x": [1.0, 2.0], "g": pd.Series(values, dtype=object)})
-    with pytest.raises(InputError, match="column 'g' holds values of several kinds, such as"):
-        OptimalPolicyTree(features=["x"]).fit(table, ["a", "b"])
-
-
 @pytest.mark.parametrize("kind", [int, float, str, bool])
 def test_constraints_and_budgets_name_actions_of_every_type(kind):
     """A share of the action 1 is one of "1" and of 1.0, and what was used is counted, whatever the labels' type."""

@@ -8,32 +8,11 @@ import numpy as np
 import pytest
 
 from milpcb.core import long_search
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicyTree, OptimalRuleList, share_at_most
 
 RNG = np.random.default_rng(0)
 X, COSTS = RNG.normal(size=(60, 3)), RNG.normal(size=(60, 2))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ({"solver": "nosuch"}, UnknownNameError, "unknown solver 'nosuch'"),
-        ({"kind": "search", "solver": "highs"}, InputError, "'search' has no option 'solver'"),
-        ({"kind": "search", "gap": 5.0}, InputError, "'search' has no option 'gap'"),
-        ({"kind": "enumeration", "time_limit": 1.0}, InputError, "'enumeration' has no option 'time_limit'"),
-        ({"kind": "audited", "gap": 1.0}, InputError, "'audited' has no option 'gap'"),
-        ({"time_limit": -1.0}, InputError, "time_limit must be seconds"),
-        ({"gap": "wide"}, InputError, "gap must be"),
-    ],
-    ids=str,
-)
-def test_an_option_that_the_kind_does_not_have_is_an_error(
-    options: dict[str, Any], error: type[Exception], message: str
-) -> None:
-    """No option is taken and then not used; a wrong value is named, whichever kind "auto" would be."""
-    with pytest.raises(error, match=message):
-        OptimalPolicyTree(max_depth=1, thresholds=3, **options).fit(X, COSTS)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -134,48 +132,6 @@ def test_a_column_that_does_not_vary():
         assert str(rule.policy_) == "play action 0"
         assert rule.to_sql() == "0"
         assert rule.predict(table).tolist() == [0] * 5
-
-
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (pl.DataFrame({"x": ["2020-01-01"] * 3}).with_columns(pl.col("x").str.to_date()), "'x' holds dates or times"),
-        (pl.DataFrame({"x": [[1], [2], [3]]}), "column 'x' holds [1] in row 0; give numbers, strings"),
-        (pd.DataFrame({"x": [1.0, np.inf, 2.0]}), "column 'x' is inf in row 1, which is infinite or beyond 1e+100"),
-        (pd.DataFrame({"x": []}), "a minimum of 1 is required"),
-        (
-            pd.DataFrame({"x": [f"id {i}" for i in range(101)]}),
-            "column 'x' has 101 different strings, and at most 100 are",
-        ),
-    ],
-)
-def test_a_table_that_cannot_be_read(table, message):
-    """What a column holds that no rule can test is named."""
-    with pytest.raises(ValueError, match=re.escape(message)):
-        OptimalPolicyTree().fit(table, np.arange(len(table)) % 2)
-
-
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (None, "OptimalPolicyTree requires y to be passed, but the target y is None"),
-        ([0, 1], "inconsistent numbers of samples: 3 rows of X, 2 of y"),
-        (["a", "a", "a"], "y holds one class only, 'a': there is nothing to choose"),
-        (["a", None, "b"], "a label is missing"),
-        (pd.Series(["a", None, "b"], dtype="string"), "a label is missing"),
-        (
-            pd.DataFrame(np.eye(3), columns=["a", "b", "a"]),
-            "two columns of costs are for the same action: ['a', 'b', 'a']",
-        ),
-        (pd.DataFrame(np.eye(3), columns=[1, "1", 2]), "two columns of costs are for the same action: [1, '1', 2]"),
-        ([[1.0, 2.0], [1.0, np.nan], [0.0, 0.0]], "costs[1, 1] is missing; leave out the row"),
-        ([["a", "b"], ["c", "d"], ["e", "f"]], "costs must be numbers"),
-    ],
-)
-def test_targets_that_cannot_be_read(y, message):
-    """So are targets."""
-    with pytest.raises(InputError, match=re.escape(message)):
-        OptimalPolicyTree().fit([[1.0], [2.0], [3.0]], y)
 
 
 def test_at_prediction_a_column_must_be_what_it_was():
