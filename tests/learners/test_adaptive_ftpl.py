@@ -10,7 +10,7 @@ import pytest
 
 from milpcb import open_oracle, rng
 from milpcb.learners import ContextualFTPL
-from milpcb.learners.noise_laws import LAWS, MOST, Noise, spread
+from milpcb.learners.noise_laws import LAWS, MOST, Noise, Spread, spread
 from policies import DecisionTrees, FiniteClass
 
 LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
@@ -42,6 +42,14 @@ def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[in
     return actions, rates, suffered - float(totals.min())
 
 
+def spreads(learner: Any, *changed: Spread) -> tuple[Spread, Spread]:
+    """Return the two estimates of the spread, for rates and for the bound, after setting them to others."""
+    leader = learner._leader
+    if changed:
+        leader._for_rates, leader._for_bound = changed
+    return leader._for_rates, leader._for_bound
+
+
 # --------------------------------------------------------------------------- laws of noise
 
 
@@ -71,12 +79,12 @@ def test_laws_are_what_they_are_called(law: str, beyond: dict[float, float]) -> 
 def test_spread_of_two_policies_is_half_the_mean_distance(law: str, mean: float) -> None:
     """E max(-x, -y) = E|x - y| / 2: 3/4 for Laplace, 1 / sqrt(pi) for normal variables; 0 where policies are alike."""
     learner = adaptive(OPPOSITE, law=law)
-    for found in (learner._leader._for_rates, learner._leader._for_bound):
+    for found in spreads(learner):
         assert found.draws == MOST
         if law != "whole":
             assert abs(found.mean - mean) < 5 * found.error
-    assert learner._leader._for_rates != learner._leader._for_bound
-    assert adaptive([[1, 0]])._leader._for_rates.mean == 0.0
+    assert len(set(spreads(learner))) == 2
+    assert spreads(adaptive([[1, 0]]))[0].mean == 0.0
 
 
 def test_spread_stops_when_it_is_precise() -> None:
@@ -128,22 +136,22 @@ def test_moments_of_delta_are_within_those_of_the_proof(epsilon: float, lead: fl
 def test_the_guarantee_is_the_constant_of_the_proof() -> None:
     """With both estimates of the spread set to one number without error, it is the sum that the docstring states."""
     T, K, size = 5000, 2, 0.8
-    learner = adaptive(horizon=T)
-    exact = learner._leader._for_rates._replace(mean=size, error=0.0)
-    learner._leader._for_rates = learner._leader._for_bound = exact
+    learner, lower = adaptive(horizon=T), adaptive(horizon=T, cap=10)
+    exact = spreads(learner)[0]._replace(mean=size, error=0.0)
+    for one in (learner, lower):
+        spreads(one, exact, exact)
     capped = 2 * np.sqrt(K * T) / np.e
     expected = size / 2 + 2 * np.sqrt(2 * 1.5 * T * size) + 3 * np.sqrt(3 * T) + 2 * capped + 2
     assert learner.guarantee() == pytest.approx(expected)
-    learner._leader._cap = 10
-    assert learner.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
+    assert lower.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
 
 
 def test_the_guarantee_adds_four_standard_errors_to_the_spread() -> None:
     """Those of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does."""
     unsure, larger = adaptive(horizon=5000), adaptive(horizon=5000)
-    size = unsure._leader._for_rates._replace(mean=0.8, error=0.0)
-    unsure._leader._for_rates, unsure._leader._for_bound = size._replace(error=0.03), size._replace(error=0.04)
-    larger._leader._for_rates, larger._leader._for_bound = size, size._replace(mean=1.0)
+    size = spreads(unsure)[0]._replace(mean=0.8, error=0.0)
+    spreads(unsure, size._replace(error=0.03), size._replace(error=0.04))
+    spreads(larger, size, size._replace(mean=1.0))
     assert unsure.guarantee() == pytest.approx(larger.guarantee())
 
 
@@ -154,7 +162,8 @@ def test_guarantees_of_other_settings() -> None:
     assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
     learner = adaptive(horizon=5000)
     before = learner.guarantee()
-    learner._leader._for_rates = learner._leader._for_rates._replace(error=1.0)
+    for_rates, for_bound = spreads(learner)
+    spreads(learner, for_rates._replace(error=1.0), for_bound)
     assert learner.guarantee() > before
 
 

@@ -13,6 +13,8 @@ from milpcb.relaxations.game import phi_from_psi, psi_from_profile, water_fill
 from milpcb.types import Floats
 from policies import FiniteClass
 
+from .rounds import drawn
+
 CONTEXTS = np.arange(5.0)[:, None]
 CLASS = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
 
@@ -62,7 +64,7 @@ def test_several_futures_are_averaged() -> None:
     """``draws = 3`` plays the mean of the q that the same generator's next three futures give."""
     three, one = learner_on(draws=3)[0], learner_on()[0]
     for row in range(5):
-        assert three._act(row) == pytest.approx(np.mean([one._act(row) for _ in range(3)], axis=0), abs=1e-12)
+        assert drawn(three, row) == pytest.approx(np.mean([drawn(one, row) for _ in range(3)], axis=0), abs=1e-12)
 
 
 def test_the_plain_estimator_adds_the_mean_of_the_other() -> None:
@@ -73,7 +75,7 @@ def test_the_plain_estimator_adds_the_mean_of_the_other() -> None:
         learner._learn(2, 1, 0.75, 0.5)
         expected = np.zeros((5, 3))
         expected[2, 1] = hit * 0.75 / (8 * 0.5)
-        assert learner._past == pytest.approx(expected)
+        assert np.array(learner.state()["past"]) == pytest.approx(expected)
         assert learner.state()["estimate_rng"] == before
 
 

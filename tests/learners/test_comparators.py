@@ -13,6 +13,8 @@ from milpcb.learners import BestInHindsight, Exp4P, Hedge, Uniform
 from milpcb.types import Floats
 from policies import FiniteClass
 
+from .rounds import drawn
+
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 
@@ -34,8 +36,8 @@ def shown(learner: Hedge, row: int, costs: Any) -> Floats:
 def test_uniform_is_uniform_and_promises_nothing() -> None:
     """Every action has 1/K, there is no guarantee, and a caller cannot change the distribution."""
     learner = Uniform(4)
-    learner._act(0)[:] = 9
-    assert learner._act(0).tolist() == [0.25] * 4
+    drawn(learner, 0)[:] = 9
+    assert drawn(learner, 0).tolist() == [0.25] * 4
     assert learner.guarantee() == np.inf
 
 
@@ -194,7 +196,7 @@ def test_the_best_policy_has_no_regret_in_the_end() -> None:
     by_policy = costs[np.arange(T)[:, None], LABELINGS[:, rows].T].cumsum(axis=0)
     best = LABELINGS[by_policy[-1].argmin()]
     learner = BestInHindsight(best, n_actions=3)
-    paid = np.cumsum([learner._act(int(row)) @ cost for row, cost in zip(rows, costs, strict=True)])
+    paid = np.cumsum([drawn(learner, int(row)) @ cost for row, cost in zip(rows, costs, strict=True)])
     regret = paid - by_policy.min(axis=1)
     assert regret[-1] == pytest.approx(0.0, abs=1e-12)
     assert regret.min() > -1e-12

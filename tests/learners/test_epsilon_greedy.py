@@ -14,6 +14,8 @@ from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
 
+from .rounds import drawn
+
 LABELINGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]])
 GOOD = np.where(np.arange(2) == LABELINGS[1][:, None], 0.1, 0.9)  # the policy [0, 1, 0, 1] is right
 ROWS = np.arange(4)
@@ -64,9 +66,9 @@ def test_it_trains_when_the_rounds_have_grown_by_the_ratio(ratio: float, trainin
     """One question after each of these rounds, and no other."""
     learner, asked = greedy(ratio=ratio), []
     for t in range(1, 41):
-        calls = learner._log._oracle.calls
+        calls = learner.oracle.calls
         feed(learner, 0, 0, 0.5, 0.5)
-        asked += [t] * (learner._log._oracle.calls - calls)
+        asked += [t] * (learner.oracle.calls - calls)
     assert asked == list(trainings)
 
 
@@ -109,7 +111,7 @@ def test_exploration_rounds_have_the_law_of_a_coin_before_the_action() -> None:
     games, c, K = 4000, 0.5, 2
     learner = greedy(data="exploration")
     play(learner, 40, GOOD, 1)
-    saved, before, q = learner.state(), learner.estimates(), learner._act(0)
+    saved, before, q = learner.state(), learner.estimates(), drawn(learner, 0)
     e = K * q.min()
     for y in range(K):
         kept = 0
@@ -150,7 +152,7 @@ def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
         oracle = open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search")
         learner = EpsilonGreedy(oracle, seed=0, data=data)  # type: ignore[arg-type]
         play(learner, 4096, np.tile([0.9, 0.2, 0.5], (5, 1)), 1, np.repeat(np.arange(3)[:, None], 5, axis=1))
-        assert [int(learner._act(row).argmax()) for row in range(5)] == [1] * 5
+        assert [int(drawn(learner, row).argmax()) for row in range(5)] == [1] * 5
 
 
 # --------------------------------------------------------------------------- guarantee and regret

@@ -16,6 +16,8 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
+from .rounds import drawn
+
 BITS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]], float)
 REALS = np.array([[0.1, 5.0], [0.9, 1.0], [2.2, 3.0], [2.9, 4.0], [0.4, 1.5]])
 CUTS = [[0.5, 2.5], [2.0]]
@@ -232,13 +234,13 @@ def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
     oracle = open_oracle(FiniteClass(pair, 3), np.arange(4.0)[:, None], kind="search")
 
     def log_ratio(learner: Exp4) -> float:
-        q = learner._act(3)
+        q = drawn(learner, 3)
         return float(np.log(q[pair[0, 3]] / q[pair[1, 3]]))
 
     learner = Exp4(oracle, horizon=50)
     Trace(learner, 4, 10)
     for row in range(3):
-        costs, q, before, moved = rng.random(3), learner._act(row), log_ratio(learner), 0.0
+        costs, q, before, moved = rng.random(3), drawn(learner, row), log_ratio(learner), 0.0
         for action in np.flatnonzero(q):
             after = Exp4(oracle, horizon=50)
             after.restore(learner.state())

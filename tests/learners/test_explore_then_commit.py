@@ -50,7 +50,7 @@ def test_with_n_equal_to_the_horizon_it_is_uniform_and_asks_nothing() -> None:
     learner = etc(200, rounds=200)
     rounds, _ = play(learner, GOOD, 0)
     assert {q for *_, q in rounds} == {0.5}
-    assert learner._log._oracle.calls == 0
+    assert learner.oracle.calls == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -66,7 +66,7 @@ def test_it_commits_to_the_least_estimated_cost_with_one_question(seed: int) -> 
     best = LABELINGS[totals[ROWS, LABELINGS].sum(axis=1).argmin()]
     assert [learner._act(row).tolist() for row in ROWS] == np.eye(2)[best].tolist()
     assert {q for *_, q in rounds[60:]} == {1.0}
-    assert learner._log._oracle.calls == 1
+    assert learner.oracle.calls == 1
     assert learner.estimates().tolist() == totals.tolist()  # the n-th round counts, no later one does
 
 
@@ -171,7 +171,7 @@ def test_a_minimiser_that_is_not_proved_is_refused() -> None:
         open_oracle(DecisionTrees(2, 2, thresholds=3), contexts, time_limit=0.0), horizon=10, rounds=1
     )
     with pytest.raises(OracleInexact):
-        hurried._learn(0, 0, 1.0, 0.5)
+        hurried.learn(0, 0, 1.0, float(hurried.act(0)[0]))
 
 
 def test_a_class_of_one_policy_is_played() -> None:

@@ -15,6 +15,8 @@ from milpcb.learners import ContextualFTPL
 from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
 
+from .rounds import drawn
+
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
 OPPOSITE = [[0], [1]]  # two policies on one context
@@ -34,6 +36,12 @@ def with_past(learner: Any, past: Any) -> Any:
     return learner
 
 
+def learnt(learner: Any, row: int, action: int, cost: float) -> Any:
+    """Let a learner learn of an action, whatever it would have played, and return its estimates of the row."""
+    learner._learn(row, action, cost, 1.0)
+    return learner.state()["leader"]["past"][row]
+
+
 def tail(s: float) -> float:
     """Return P(X - Y > s) for independent Laplace variables of scale 1."""
     return float(np.exp(-s) * (2 + s) / 4) if s >= 0 else 1 - tail(-s)
@@ -41,7 +49,7 @@ def tail(s: float) -> float:
 
 def frequency(learner: Any, row: int, action: int, draws: int = 4000) -> float:
     """Return how often ``action`` is played on ``row`` from where the learner stands."""
-    return float(np.mean([learner._act(row)[action] for _ in range(draws)]))
+    return float(np.mean([drawn(learner, row)[action] for _ in range(draws)]))
 
 
 def close(frequency: float, probability: float, draws: int = 4000) -> bool:
@@ -78,8 +86,7 @@ def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
     learner = ftpl(OPPOSITE, epsilon=1.0, cap=cap)
     counts = np.zeros(cap + 1)
     for _ in range(games):
-        with_past(learner, [[lead, 0.0]])._learn(0, 0, 0.5, 1.0)
-        counts[round((learner.state()["leader"]["past"][0][0] - lead) / 0.5)] += 1
+        counts[round((learnt(with_past(learner, [[lead, 0.0]]), 0, 0, 0.5)[0] - lead) / 0.5)] += 1
     law = np.array([0.0, *(p * (1 - p) ** (j - 1) for j in range(1, cap)), (1 - p) ** (cap - 1)])
     assert law @ np.arange(cap + 1) == pytest.approx((1 - (1 - p) ** cap) / p)
     for j in range(cap + 1):
@@ -93,17 +100,16 @@ def test_questions_a_round_are_those_of_the_redraws() -> None:
     for _ in range(2000):
         with_past(learner, [[1.0, 0.0]])
         start = oracle.calls
-        action = int(learner._act(0).argmax())
-        learner._learn(0, action, 1.0, 1.0)
+        action = int(drawn(learner, 0).argmax())
+        J = round(learnt(learner, 0, action, 1.0)[action] - (action == 0))
         asked.append(oracle.calls - start)
-        J = round(learner.state()["leader"]["past"][0][action] - (action == 0))
         assert asked[-1] == 1 + min(J, 49)
         most = max(most, J)
     assert most > 5
     assert np.mean(asked) == pytest.approx(1 + 2, abs=0.25)  # sum_a p_a / p_a = K redraws
     start = oracle.calls
-    learner._act(0)
-    learner._learn(0, 0, 0.0, 1.0)
+    drawn(learner, 0)
+    learnt(learner, 0, 0, 0.0)
     assert oracle.calls == start + 1
 
 
@@ -115,8 +121,7 @@ def test_estimate_is_the_cost_up_to_the_capped_bias() -> None:
     for y in (0, 1):
         J = np.empty(games)
         for i in range(games):
-            with_past(learner, [[lead, 0.0]])._learn(0, y, c[y], 1.0)
-            J[i] = (learner.state()["leader"]["past"][0][y] - lead * (y == 0)) / c[y]
+            J[i] = (learnt(with_past(learner, [[lead, 0.0]]), 0, y, c[y])[y] - lead * (y == 0)) / c[y]
         error = 5 * p[y] * J.std() / np.sqrt(games)
         assert abs(p[y] * J.mean() - (1 - (1 - p[y]) ** cap)) < error
 
@@ -132,7 +137,7 @@ def test_without_noise_it_follows_the_leader() -> None:
         past = 10 * rng.random((4, 2))
         best = table[past[np.arange(4), table].sum(axis=1).argmin()]
         with_past(learner, past)
-        assert [int(learner._act(row).argmax()) for row in range(4)] == best.tolist()
+        assert [int(drawn(learner, row).argmax()) for row in range(4)] == best.tolist()
 
 
 def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> None:
@@ -161,8 +166,8 @@ def test_repeated_contexts_share_their_noise() -> None:
     contexts = [[0.0], [0.0], [1.0], [0.0]]
     alike, apart = [[0, 0, 1, 0], [1, 1, 0, 1]], [[0, 0, 1, 0], [0, 1, 0, 1]]
     for kind in ("search", "milp", "enumeration"):
-        assert ftpl(alike, contexts=contexts, kind=kind)._leader._noisy.tolist() == [0, 2]
-        assert ftpl(apart, contexts=contexts, kind=kind)._leader._noisy.tolist() == [0, 1, 2, 3]
+        found = [ftpl(each, contexts=contexts, kind=kind)._leader._noisy.tolist() for each in (alike, apart)]
+        assert found == [[0, 2], [0, 1, 2, 3]]
     two = ftpl([[0, 1], [1, 0]])
     assert ftpl(alike, contexts=contexts).guarantee() == two.guarantee()
     repeated = ftpl([[0, 0], [1, 1]], contexts=[[3.0], [3.0]], epsilon=1.0)
@@ -294,5 +299,5 @@ def test_it_goes_on_from_its_state_and_seeds_differ() -> None:
 def test_a_class_of_one_policy_is_played() -> None:
     """One policy needs no noise, but has a finite guarantee and is followed."""
     learner = ftpl([[1, 0]])
-    assert [learner._act(row).tolist() for row in (0, 1)] == [[0.0, 1.0], [1.0, 0.0]]
+    assert [drawn(learner, row).tolist() for row in (0, 1)] == [[0.0, 1.0], [1.0, 0.0]]
     assert 0 < learner.guarantee() < np.inf

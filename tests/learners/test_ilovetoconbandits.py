@@ -17,6 +17,8 @@ from milpcb.rng import draw_action
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees, FiniteClass
 
+from .rounds import drawn
+
 
 def listed(labelings: Any, n_actions: int) -> Oracle:
     """Return the enumerating oracle of a list of policies on m contexts."""
@@ -306,5 +308,5 @@ def test_guarantee_is_the_theorem_and_says_nothing() -> None:
 def test_callers_cannot_change_the_play() -> None:
     """``act`` hands out a copy."""
     learner = learner_on()
-    learner._act(0)[:] = 9
-    assert learner._act(0).sum() == pytest.approx(1)
+    drawn(learner, 0)[:] = 9
+    assert drawn(learner, 0).sum() == pytest.approx(1)

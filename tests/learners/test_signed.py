@@ -15,6 +15,8 @@ from milpcb.relaxations.game import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
+from .rounds import drawn, past
+
 CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], float)
 CLASSES: dict[str, PolicyClass] = {
     "decision_trees": DecisionTrees(3, 2, thresholds=2),
@@ -43,7 +45,7 @@ def transcript(learner: BistroPlus, rounds: int) -> bytes:
         action = min(int(np.searchsorted(q.cumsum(), rng.random())), learner.n_actions - 1)
         learner.learn(row, action, float(rng.choice([0.0, 0.3, 0.5, 1.0])), q[action])
         seen.append(q)
-    return np.array(seen).tobytes() + learner._past.tobytes()
+    return np.array(seen).tobytes() + past(learner).tobytes()
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -131,7 +133,7 @@ def test_other_models_of_the_contexts(model: Any) -> None:
     for t, row in enumerate(order.tolist()):
         q = learner.act(row)
         learner.learn(row, t % 3, float(t % 2), q[t % 3])
-    assert (learner._past < 0).any()
+    assert (past(learner) < 0).any()
 
 
 def test_one_inexact_minimiser_counts_a_whole_round() -> None:
@@ -164,10 +166,10 @@ def test_learn_adds_hits_of_both_signs() -> None:
         learner._learn(2, action, 0.0, probability)
     expected = np.zeros((5, 3))
     expected[1, 0], expected[2, 0] = 1, -1
-    assert (learner._past == expected).all()
+    assert (past(learner) == expected).all()
     plain = learner_on(TREES, estimator="ips")
     plain._learn(2, 1, 0.2, 0.25)
-    assert plain._past[2, 1] * learner.relaxation.unit(6.0) == pytest.approx((0.2 - 0.5) / 0.25)
+    assert past(plain)[2, 1] * learner.relaxation.unit(6.0) == pytest.approx((0.2 - 0.5) / 0.25)
 
 
 @pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
@@ -175,7 +177,7 @@ def test_several_futures_are_averaged(estimator: Any) -> None:
     """``draws = 3`` plays the mean of the q that the same generator's next three futures give."""
     three, one = (learner_on(TREES, draws=draws, estimator=estimator) for draws in (3, 1))
     for row in range(5):
-        assert three._act(row) == pytest.approx(np.mean([one._act(row) for _ in range(3)], axis=0), abs=1e-12)
+        assert drawn(three, row) == pytest.approx(np.mean([drawn(one, row) for _ in range(3)], axis=0), abs=1e-12)
     assert np.isfinite(np.frombuffer(transcript(learner_on(TREES, estimator=estimator), 40))).all()
 
 
@@ -183,8 +185,8 @@ def test_restored_in_the_middle_it_goes_on_alike() -> None:
     """Negative estimates are part of the state."""
     first, second = learner_on(TREES), learner_on(TREES)
     transcript(first, 60)
-    assert (first._past < 0).any()
-    assert (first._past > 0).any()
+    assert (past(first) < 0).any()
+    assert (past(first) > 0).any()
     second.restore(first.state())
     assert transcript(first, 20) == transcript(second, 20)
 

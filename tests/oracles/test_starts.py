@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -49,11 +51,21 @@ def costs_of(seed: int, *, whole: bool = True) -> np.ndarray:
     return costs - np.array([0.0, 0.0, 2.0])
 
 
+def has_starts(oracle: Any) -> bool:
+    """Return whether an oracle hands starts to its solver."""
+    return oracle._starts is not None
+
+
+def start_of(oracle: Any, costs: np.ndarray) -> Any:
+    """Return the start for costs (m, K)."""
+    return oracle._starts.at(oracle._checked(costs))
+
+
 def started(policies: object, rules: list[LabelConstraint], **options: object) -> MilpOracle:
     """Return an oracle of kind "milp" that has starts."""
     oracle = open_oracle(policies, CONTEXTS, constraints=rules, **options)  # type: ignore[arg-type]
     assert isinstance(oracle, MilpOracle)
-    assert oracle._starts is not None
+    assert has_starts(oracle)
     return oracle
 
 
@@ -64,12 +76,9 @@ def test_a_start_is_the_best_policy_and_a_point_of_the_program(policies, rules):
     oracle, listed = started(policies, rules), open_oracle(policies, CONTEXTS, "enumeration", constraints=rules)
     for seed in range(4):
         costs = costs_of(seed, whole=seed % 2 == 0)
-        value, grouped = listed.value(costs), oracle._checked(costs)
-        start = oracle._starts.at(grouped)
+        value, start = listed.value(costs), start_of(oracle, costs)
         assert violation(oracle.program, start.x) == 0.0
         assert start.total == pytest.approx(value, rel=0, abs=1e-9)
-        labels = start.policy.predict(oracle._distinct)
-        assert (oracle._encoding.decode(start.x, grouped).predict(oracle._distinct) == labels).all()
         assert costs[ROWS, start.policy.predict(CONTEXTS)].sum() == pytest.approx(value, rel=0, abs=1e-9)
         assert oracle.value(costs) == pytest.approx(value, rel=0, abs=1e-7)
         np.testing.assert_allclose(oracle.profile(costs, 7), listed.profile(costs, 7), rtol=0, atol=1e-7)
@@ -96,7 +105,7 @@ def test_limited_trees_have_a_start_without_constraints(depth, limits):
     oracle, search = started(policies, []), open_oracle(policies, CONTEXTS, "search")
     for seed in range(4):
         costs = costs_of(seed, whole=seed % 2 == 0)
-        start = oracle._starts.at(oracle._checked(costs))
+        start = start_of(oracle, costs)
         assert violation(oracle.program, start.x) == 0.0
         assert start.total == pytest.approx(search.value(costs), rel=0, abs=1e-9)
         assert oracle.value(costs) == pytest.approx(search.value(costs), rel=0, abs=1e-7)
@@ -121,7 +130,7 @@ def test_a_wrong_search_changes_no_value(action, kept, monkeypatch):
     listed = open_oracle(DecisionTrees(3), CONTEXTS, "enumeration", constraints=[BUDGET])
     for seed in range(4):
         costs = costs_of(seed)
-        assert (oracle._starts.at(oracle._checked(costs)) is not None) == kept
+        assert (start_of(oracle, costs) is not None) == kept
         assert oracle.value(costs) == listed.value(costs)
         labels = oracle.minimise(costs).policy.predict(CONTEXTS)
         assert costs[ROWS, labels].sum() == listed.value(costs)
@@ -140,7 +149,7 @@ def test_a_wrong_point_is_no_start(spoil, monkeypatch):
     listed = open_oracle(DecisionTrees(3), CONTEXTS, "enumeration", constraints=[BUDGET])
     for seed in range(3):
         costs = costs_of(seed)
-        assert oracle._starts.at(oracle._checked(costs)) is None
+        assert start_of(oracle, costs) is None
         assert oracle.value(costs) == listed.value(costs)
 
 
@@ -164,11 +173,11 @@ def test_without_time_the_policy_of_the_search_is_the_upper_bound():
 )
 def test_who_has_no_start(policies, rules):
     """No constraints, a class whose search holds none, a program of one row: then nothing is searched."""
-    assert open_oracle(policies, CONTEXTS, constraints=rules)._starts is None
+    assert not has_starts(open_oracle(policies, CONTEXTS, constraints=rules))
 
 
 def test_small_programs_have_no_start(monkeypatch):
     """They are quick without."""
     columns = started(DecisionTrees(3), [BUDGET]).program.n_columns
     monkeypatch.setattr(milp, "FEWEST_COLUMNS", columns + 1)
-    assert open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET])._starts is None
+    assert not has_starts(open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET]))

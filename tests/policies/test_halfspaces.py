@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import comb
+from typing import Any
 
 import hypothesis.strategies as st
 import numpy as np
@@ -175,6 +176,11 @@ def test_a_labeling_of_the_class_breaks_no_row_and_any_other_does() -> None:
         assert bool(len(cuts.lower)) == (labels not in labelings)
 
 
+def count(oracle: Any) -> int:
+    """Return how many rows the solver holds."""
+    return len(oracle._session._session._matrix)
+
+
 @pytest.mark.parametrize("kind", ["binary", "normal"])
 def test_rows_serve_later_questions(kind: str) -> None:
     """Sixty-four contexts in ten dimensions: a question asked again adds few rows, and values match a new oracle's."""
@@ -186,9 +192,9 @@ def test_rows_serve_later_questions(kind: str) -> None:
         costs, new = cost_of(labels, rng.random(64) < 0.05), open_oracle(REAL, contexts)
         answer = kept.minimise(costs)
         assert costs[np.arange(64), answer.policy.predict(contexts)].sum() == answer.value
-        n_rows = len(kept._session._session._matrix)
+        n_rows = count(kept)
         assert kept.value(costs) == answer.value == new.value(costs)
-        assert len(kept._session._session._matrix) - n_rows < len(new._session._session._matrix)
+        assert count(kept) - n_rows < count(new)
 
 
 def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +207,7 @@ def test_rows_that_are_dropped_are_found_again(monkeypatch: pytest.MonkeyPatch) 
     values = [kept.value(costs) for costs in every]
     monkeypatch.setattr(lazy, "MOST_ROWS", 0)
     assert [forgetful.value(costs) for costs in every] == values
-    assert 0 < len(forgetful._session._session._matrix) < len(kept._session._session._matrix)
+    assert 0 < count(forgetful) < count(kept)
 
 
 # ------------------------------------------------------------------- rules
