@@ -25,6 +25,8 @@ import milpcb
 from milpcb.core import kernels, surroundings
 from tests.processes import Ended, one_by_one
 
+Notice = kernels._Notice
+
 FIRST_QUESTION = (
     "from milpcb import open_oracle; from policies import MonotoneRules;"
     "oracle = open_oracle(MonotoneRules(2), [[0.0], [1.0]], kind='search');"
@@ -48,9 +50,9 @@ def test_the_first_question_says_that_it_compiles(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def notice(monkeypatch: pytest.MonkeyPatch) -> kernels._Notice:
+def notice(monkeypatch: pytest.MonkeyPatch) -> Notice:
     """Replace the process-wide notice by one that has written nothing."""
-    fresh = kernels._Notice()
+    fresh = Notice()
     monkeypatch.setattr(kernels, "_notice", fresh)
     return fresh
 
@@ -60,7 +62,7 @@ def _no_folder(_kernel: object) -> object:
 
 
 def test_kernels_compile_where_nothing_can_be_written(
-    monkeypatch: pytest.MonkeyPatch, notice: kernels._Notice, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, notice: Notice, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without a folder for the machine code, kernels are compiled in each process, and the line says what to do."""
     monkeypatch.setattr(kernels, "_Cache", _no_folder)
@@ -199,7 +201,7 @@ def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, mo
     assert places() == now
 
 
-def test_the_notice_is_ours_and_once(notice: kernels._Notice, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixture[str]) -> None:
     """What others compile is not announced; of our functions the first is, the next are not."""
     ours = [kernels.compiled()(lambda x: x + 1), kernels.compiled()(lambda x: x - 1)]
     notice.on_start(SimpleNamespace(data={"dispatcher": object()}))
@@ -216,7 +218,7 @@ def test_of_the_processes_that_share_a_file_one_announces(
     monkeypatch.setenv(kernels.ANNOUNCED, str(tmp_path / "announced"))
 
     def compile_in_a_new_process() -> str:
-        notice = kernels._Notice()
+        notice = Notice()
         monkeypatch.setattr(kernels, "_notice", notice)
         notice.on_start(SimpleNamespace(data={"dispatcher": kernels.compiled()(lambda x: x)}))
         return capsys.readouterr().err
@@ -226,7 +228,7 @@ def test_of_the_processes_that_share_a_file_one_announces(
     assert [compile_in_a_new_process() for _ in range(2)] == [f"{kernels.KEPT}\n"] * 2
 
 
-def test_the_notice_survives_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch, notice: kernels._Notice) -> None:
+def test_the_notice_survives_a_closed_standard_error(monkeypatch: pytest.MonkeyPatch, notice: Notice) -> None:
     """Under pythonw and in some services there is no standard error; the search answers all the same."""
     dispatcher = kernels.compiled()(lambda x: x)
     monkeypatch.setattr(sys, "stderr", None)

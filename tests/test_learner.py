@@ -299,19 +299,6 @@ def test_a_horizon_and_a_seed_are_checked() -> None:
             Uniform(3, **options)
 
 
-def test_oracle_and_pool_are_what_they_are() -> None:
-    """Exchanged, missing or of another kind, they are refused by name."""
-    pool = FinitePool(CONTEXTS)
-    for first, second, message in (
-        (pool, oracle(), "oracle must be what open_oracle"),
-        (None, pool, "oracle must be what open_oracle"),
-        (oracle(), CONTEXTS, "pool must be a model of the contexts"),
-        (oracle(), FinitePool, "pool must be a model of the contexts"),
-    ):
-        with pytest.raises(InputError, match=message):
-            BistroPlus(first, second, horizon=10)  # type: ignore[arg-type]  # that is what is tried
-
-
 def test_a_class_that_hides_the_checks_is_refused() -> None:
     """Overriding a public method of the rounds is an error when the class is made, which says what to write instead."""
     for name in ("act", "learn", "learn_all", "state", "restore"):

@@ -16,6 +16,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.plugins import local_classes, registry
 from policies.rule import Rule
+from tests.inside import find_plug_ins_again
 
 
 @pytest.fixture
@@ -37,10 +38,10 @@ def third_party(monkeypatch, folder):
 
     def add(kind, name, value):
         added.append(EntryPoint(name, value, f"milpcb.{kind}"))
-        registry._table.cache_clear()
+        find_plug_ins_again()
 
     yield add
-    registry._table.cache_clear()
+    find_plug_ins_again()
 
 
 def refusal(kind, name):
@@ -89,15 +90,15 @@ def test_what_lies_in_the_current_folder_is_not_installed(tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path / "here")
     for entry in ("", ".", str(tmp_path / "here"), str(tmp_path / "beside/../here")):
         monkeypatch.setattr("sys.path", [entry, *sys.path])
-        registry._table.cache_clear()
+        find_plug_ins_again()
         assert not registry.is_installed("policy", "here")
     monkeypatch.setattr("sys.path", [str(tmp_path / "beside"), *sys.path])
-    registry._table.cache_clear()
+    find_plug_ins_again()
     assert registry.load("policy", "DecisionTree") is policies.trees.DecisionTree  # milpcb's own come first
     with pytest.raises(InputError, match=r"'DecisionTree' is registered twice: by policies\.trees:DecisionTree and b"):
         registry.is_installed("policy", "beside")
     assert not list(tmp_path.rglob("*.ran"))
-    registry._table.cache_clear()
+    find_plug_ins_again()
 
 
 def test_importing_the_registry_imports_nothing_else():

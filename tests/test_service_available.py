@@ -12,6 +12,7 @@ import pytest
 from milpcb import Bandit, Decision, rng
 from milpcb.errors import InputError, UnknownNameError
 from policies import FiniteClass
+from tests.inside import learner_of, open_decisions, state_of
 
 LABELINGS = np.array([[0, 0], [1, 1], [2, 2], [0, 2], [2, 1]])
 CONTEXTS = [[0.0], [1.0]]
@@ -44,16 +45,16 @@ def test_estimates_are_those_of_the_costs_with_replacement(
         for action, paid in [(0, 0.3), (1, 0.8), (2, 0.1)]:
             draws(monkeypatch, action)
             one.learn(one.act([1.0]), cost=paid)
-        before = one._rounds.learner.ledger.totals(2, 3)
-        q = one._rounds.learner.act(1)
-        one._rounds.learner.give_up()
+        before = learner_of(one).ledger.totals(2, 3)
+        q = learner_of(one).act(1)
+        learner_of(one).give_up()
         draws(monkeypatch, drawn)
         decision = one.act([1.0], available=available)
         played = int(decision.action)
         assert played == instead(drawn, available)
         assert decision.probabilities[played] == decision.probability
         one.learn(decision, cost=float(costs[played]))
-        means += q[drawn] * (one._rounds.learner.ledger.totals(2, 3) - before)[1]
+        means += q[drawn] * (learner_of(one).ledger.totals(2, 3) - before)[1]
         chances[played] += q[drawn]
     assert means == pytest.approx([costs[instead(action, available)] for action in range(3)])
     assert chances == pytest.approx(decision.probabilities)
@@ -103,12 +104,12 @@ def test_late_costs_files_and_crashes(tmp_path: Path) -> None:
     for each in (one, again):
         for decision in late[::-1]:
             each.learn(decision.id, cost=0.5)
-    assert json.dumps(one._rounds.learner.ledger.state()) == json.dumps(again._rounds.learner.ledger.state())
+    assert json.dumps(learner_of(one).ledger.state()) == json.dumps(learner_of(again).ledger.state())
     again.learn(Decision.from_json(lost.to_json()), cost=0.5)
     assert [again.act([0.0]).action for _ in range(20)].count(0) == 0
     again.readmit(0)
     assert any(again.act([0.0]).action == 0 for _ in range(200))
-    entries = one._state()["log"]
+    entries = state_of(one)["log"]
     assert [entry[1] for entry in entries] == [decision.action for decision in late[::-1]]
 
 
@@ -139,7 +140,7 @@ def test_mistakes_end_in_one_line(available: Any, message: str) -> None:
     one.retire(0)
     with pytest.raises(InputError, match=message):
         one.act([0.0], available=available)
-    assert not one._rounds.book.open
+    assert not open_decisions(one)
 
 
 def test_the_last_action_cannot_be_retired() -> None:

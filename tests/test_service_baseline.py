@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
-from milpcb.errors import InputError, UnknownNameError
+from milpcb import Bandit, Decision, never, share_at_most
+from milpcb.errors import InputError
 from milpcb.learners import Conservative
 from policies import DecisionTrees
+from tests.inside import learner_of, state_of
 
 NAMES = {"feature_names": ["age", "region"], "action_names": ["call", "write", "wait"]}
 TREES = DecisionTrees(3, depth=1, thresholds=[[30, 60], []], **NAMES)
@@ -54,9 +55,9 @@ def test_a_saved_bandit_keeps_its_promise_and_goes_on_alike(baseline: Any, tmp_p
     serve(bandit, 600, seed=3)
     bandit.save(tmp_path / "b.json")
     again = Bandit.load(tmp_path / "b.json")
-    assert again._state()["book"]["open"] == bandit._state()["book"]["open"]
+    assert state_of(again)["book"]["open"] == state_of(bandit)["book"]["open"]
     assert serve(bandit, 200, seed=4)[0] == serve(again, 200, seed=4)[0]
-    learner = again._rounds.learner
+    learner = learner_of(again)
     assert isinstance(learner, Conservative)
     assert learner.played == 784
     assert 0 < learner.rounds_of_baseline < 800
@@ -79,28 +80,12 @@ def test_a_decision_lost_in_a_crash_is_learnt_all_the_same(tmp_path: Path) -> No
     bandit.save(tmp_path / "b.json")
     lost = bandit.act([40, 0])
     again = Bandit.load(tmp_path / "b.json")
-    learner = again._rounds.learner
+    learner = learner_of(again)
     before, inside = learner.ledger.cost, learner.inner.played
     again.learn(lost, cost=1.0)
     assert learner.ledger.cost == before + 1
     assert learner.inner.played == inside
     again.learn(again.act([40, 0]), cost=0.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"baseline": "cal"}, "did you mean 'call'"),
-        ({"baseline": lambda _context: 0}, "baseline must be an action, or a policy with to_json"),
-        ({"baseline": [0, 1]}, "baseline must be an action, or a policy with to_json"),
-        ({"baseline": "call", "loss": -1}, "loss must be finite and 0 or more"),
-        ({"baseline": "call", "confidence": 2}, "confidence"),
-    ],
-)
-def test_mistakes_end_in_one_line(options: dict[str, Any], message: str) -> None:
-    """When the bandit is made."""
-    with pytest.raises(InputError, match=message):
-        Bandit(TREES, values={"region": ["north"]}, **options)
 
 
 @pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"], [70, "north"]]], ids=["arriving", "known"])
@@ -117,7 +102,7 @@ def test_the_learner_keeps_constraints_and_the_promise(contexts: Any) -> None:
         played.append((age, decision.action))
     assert {action for _, action in played} == {"call", "write"}
     assert (70, "write") not in played
-    learner = bandit._rounds.learner
+    learner = learner_of(bandit)
     assert 0 < learner.rounds_of_baseline < 800
     assert learner.ledger.cost <= 1.3 * learner.floor + 1
     assert {"call", "write"} >= set(bandit.policy().predict_names([[20, "north"], [50, "south"], [70, "north"]]))
@@ -130,26 +115,3 @@ def test_a_guard_rail_that_the_baseline_breaks_is_noticed() -> None:
     with pytest.raises(InputError, match="a guard-rail forbids 'call' for this context, and the baseline plays it"):
         bandit.act([50, "north"])
     bandit.learn(bandit.act([20, "north"]), cost=0.5)
-
-
-def test_a_baseline_of_other_features_is_refused() -> None:
-    """It would read one for another."""
-    other = DecisionTrees(3, depth=1, thresholds=[[], [2]], feature_names=["age", "visits"])
-    bandit = Bandit(other, seed=0)
-    for visits, action in [(1, 0), (5, 2)] * 60:
-        decision = bandit.act([1, visits])
-        bandit.learn(decision, cost=float(decision.action != action))
-    with pytest.raises(InputError, match="the baseline reads 'visits', and the class has only the features"):
-        Bandit(TREES, values={"region": ["north"]}, baseline=bandit.policy())
-
-
-@pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"]]], ids=["arriving", "known"])
-@pytest.mark.parametrize(
-    "constraint", [share_at_most("cal", 0.2), never("cal", "age > 30"), mean_at_most({"cal": 1}, 0.2)], ids=str
-)
-def test_an_action_that_a_constraint_misspells_is_noticed_when_the_bandit_is_made(
-    contexts: Any, constraint: Any
-) -> None:
-    """Not at the first decision; the nearest name is suggested."""
-    with pytest.raises(UnknownNameError, match="did you mean 'call'"):
-        Bandit(TREES, values={"region": ["north", "south"]}, contexts=contexts, constraints=[constraint])

@@ -26,11 +26,6 @@ def labelings() -> Any:
     return open_oracle(TREES, np.array(CELLS, dtype=float), kind="enumeration").labelings
 
 
-def texts(where: str) -> Bandit:
-    """Return a bandit with a guard-rail on strings, of which those of an area are declared."""
-    return Bandit(TREES, constraints=milpcb.never("call", where), values={"area": ["north", "south"]})
-
-
 def played(bandit: Bandit, rounds: int, seed: int = 0) -> list[Any]:
     """Play on random contexts, more often young ones; return context, decision and cost of each round."""
     draws, made = np.random.default_rng(seed), []
@@ -158,45 +153,6 @@ def test_known_contexts_may_be_mappings_with_more_than_the_features() -> None:
     rules = [milpcb.never("write", "age <= 17"), milpcb.never("call", 'region = "s"'), milpcb.never("write", "ill > 2")]
     bandit = Bandit(trees, contexts=people, values={"region": ["n", "s"]}, constraints=rules)
     assert [bandit.act(person).action for person in people] == ["call", "write", "write"]
-
-
-def test_a_guard_rail_that_known_contexts_did_not_show_is_refused() -> None:
-    """A person of 17 is to every tree as one of 25; no decision is made for them, and the next one is."""
-    bandit = Bandit(TREES, contexts=[[25, 0], [45, 1]], constraints=milpcb.never("call", "age <= 17"))
-    with pytest.raises(InputError, match="a guard-rail forbids 'call' for this context"):
-        bandit.act({"age": 17, "member": 0})
-    bandit.learn(bandit.act({"age": 25, "member": 0}), cost=0.5)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: Bandit(TREES, "uniform", constraints=milpcb.never("call", "age > 1")),
-            "so it cannot keep constraints",
-        ),
-        (
-            lambda: Bandit(TREES, "epsilon_greedy", constraints=milpcb.share_at_most("call", 0)),
-            "take 'exp4', or 'ftpl'",
-        ),
-        (lambda: Bandit(TREES, constraints="call"), "constraints must be a list of share_at_most"),
-        (lambda: Bandit(TREES, constraints=milpcb.never("call", rows=[0])), "rows of a constraint is by rows, and con"),
-        (lambda: Bandit(TREES, constraints=milpcb.parity("call", [0, 1], 0.1)), "group of a constraint is by rows"),
-        (lambda: Bandit(TREES, constraints=milpcb.mean_at_most({"call": [1]}, 1)), "amounts of a constraint is by"),
-        (lambda: Bandit(TREES, constraints=milpcb.mean_at_most([1, 2], 1)), "need 3 numbers a row"),
-        (lambda: Bandit(TREES, constraints=milpcb.share_at_most("phone", 0.2)).act([20, 1]), "unknown action of a"),
-        (lambda: Bandit(TREES, constraints=milpcb.share_at_most("call", 2)).act([20, 1]), "between 0 and 1"),
-        (lambda: Bandit(TREES, constraints=milpcb.never("call", "size > 3")).act([20, 1]), "'size > 3'"),
-        (lambda: Bandit(TREES, constraints=milpcb.parity("call", "sex", 0.1)).act([20, 1]), "column of a constraint"),
-        (lambda: texts("vip = yes").act({"age": 20, "member": 1, "vip": "yes"}), r"as in .*values=\{'vip': \['yes'"),
-        (lambda: texts("area = nord").act({"age": 20, "member": 1, "area": "north"}), "'nord'.*; declare every string"),
-    ],
-)
-def test_mistakes_end_in_one_line(make: Any, message: str) -> None:
-    """Whatever is wrong is named."""
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
 
 
 def test_constraints_that_nobody_keeps_are_named_and_no_decision_is_made() -> None:

@@ -14,7 +14,8 @@ import pytest
 from milpcb import Bandit
 from milpcb.bandit import Event
 from milpcb.errors import InputError
-from policies import DecisionTrees, LinearRules
+from policies import DecisionTrees
+from tests.inside import learner_of
 
 NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
 TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "region"], action_names=["call", "wait"])
@@ -73,54 +74,6 @@ def test_contexts_with_texts_may_be_known() -> None:
         bandit.act([70, "west"])
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: Bandit(NUMBERS).act({"age": "old", "visits": 1}),
-            r"feature 'age' is 'old', .*: convert it, or declare its strings, with \[\] as its cut points",
-        ),
-        (
-            lambda: Bandit(NUMBERS).act({"age": "", "visits": 1}),
-            r"feature 'age' is '', which is text, .*: give None, and declare that it may be missing, .*\[None\]",
-        ),
-        (
-            lambda: Bandit(NUMBERS).act({"age": 1, "visits": None}),
-            "feature 'visits' is missing: fill it in, or",
-        ),
-        (lambda: Bandit(NUMBERS).act({"age": 1, "visits": float("nan")}), "feature 'visits' is missing"),
-        (lambda: Bandit(NUMBERS).act([1.0, float("nan")]), "feature 'visits' is missing"),
-        (
-            lambda: Bandit(NUMBERS).act([1.0, float("-inf")]),
-            "feature 'visits' is -inf, which is infinite or beyond",
-        ),
-        (
-            lambda: Bandit(NUMBERS).act({"age": float("inf"), "visits": 1}),
-            "feature 'age' is inf, which is infinite or beyond",
-        ),
-        (lambda: Bandit(NUMBERS).act({"age": [1], "visits": 1}), r"feature 'age' is \[1\], which is no value"),
-        (lambda: Bandit(NUMBERS).act(5), "a context is a list of values, a mapping"),
-        (lambda: Bandit(NUMBERS).act("old"), "a context is a list of values, .*; got 'old'"),
-        (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[1]])).act(["a"]), "feature '0' is 'a'"),
-        (lambda: Bandit(TEXTS, values=VALUES).act({"age": "x", "region": "north"}), "feature 'age' is 'x'"),
-        (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "feature 'age' is missing"),
-        (lambda: Bandit(TEXTS, values=VALUES).act([20]), "1 features, and the class 2"),
-        (lambda: Bandit(TEXTS, values={"region": "north"}), "must be a list of strings"),
-        (lambda: Bandit(TEXTS, values={"region": [None]}), "holds numbers that may be missing: give it cut points"),
-        (lambda: Bandit(TEXTS, values=["region"]), "values must map features"),
-        (
-            lambda: Bandit(LinearRules(2, feature_names=["region"]), values={"region": ["a", "b"]}),
-            "explicit cut points",
-        ),
-    ],
-)
-def test_mistakes_name_feature_and_value(make: Any, message: str) -> None:
-    """In one line."""
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-
-
 # ------------------------------------------------------------------- batches
 
 
@@ -137,16 +90,6 @@ def test_a_table_is_decided_row_by_row() -> None:
     assert many.act_all([]) == []
 
 
-def test_several_rows_are_no_context() -> None:
-    """Neither is a table decided by its first row alone, nor is a row taken for a table."""
-    bandit = Bandit(NUMBERS)
-    with pytest.raises(InputError, match="this table has 3 rows: hand in one of them, or call act_all"):
-        bandit.act(pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}))
-    for wrong in ({"age": 1, "visits": 2}, 5):
-        with pytest.raises(InputError, match="act_all takes a table"):
-            bandit.act_all(wrong)
-
-
 def test_a_batch_is_made_whole_or_not_at_all() -> None:
     """A row that cannot be read, or decisions past the horizon, leave nothing open and learn nothing."""
     bandit = Bandit(NUMBERS, horizon=3)
@@ -156,14 +99,6 @@ def test_a_batch_is_made_whole_or_not_at_all() -> None:
     decisions = bandit.act_all([[20, 1]] * 3)
     for decision in decisions:
         bandit.learn(decision, cost=0.0)
-
-
-def test_a_learner_that_takes_costs_in_order_decides_one_by_one() -> None:
-    """One line; the next single context is decided."""
-    bandit = Bandit(NUMBERS, "epsilon_greedy")
-    with pytest.raises(InputError, match="one context at a time, not 2"):
-        bandit.act_all([[20, 1], [40, 2]])
-    bandit.learn(bandit.act([20, 1]), cost=0.5)
 
 
 # ------------------------------------------------------------------- events and bounds
@@ -195,7 +130,7 @@ def test_an_event_that_fails_loses_nothing(caplog: pytest.LogCaptureFixture) -> 
     bandit = Bandit(NUMBERS, on_event=fail)
     with caplog.at_level(logging.ERROR, "milpcb"):
         bandit.learn(bandit.act([20, 1]), cost=1.0)
-    assert bandit._rounds.learner.played == 1
+    assert learner_of(bandit).played == 1
     assert [record.exc_text is not None for record in caplog.records] == [True, True]
 
 
@@ -204,26 +139,9 @@ def test_bound_and_guarantee_are_those_of_the_learner() -> None:
     bandit = Bandit(NUMBERS, horizon=100, rate="certified")
     for _ in range(50):
         bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert bandit.certificate() <= bandit.bound() == bandit._rounds.learner.bound()
-    assert bandit.guarantee() == bandit._rounds.learner.guarantee() < np.inf
+    assert bandit.certificate() <= bandit.bound() == learner_of(bandit).bound()
+    assert bandit.guarantee() == learner_of(bandit).guarantee() < np.inf
     assert Bandit(NUMBERS, "uniform").guarantee() == np.inf
-
-
-@pytest.mark.parametrize(
-    ("learner", "options", "message"),
-    [
-        ("ftpl", {"horizon": 9}, 'which contexts can occur.*or set epsilon = "adaptive" and noise_on = "columns"'),
-        ("ilovetoconbandits", {}, "ILoveToConBandits needs to know from the start which contexts can occur"),
-        ("randomized_ucb", {}, "RandomizedUCB needs to know from the start which contexts can occur"),
-        ("hedge", {"horizon": 9}, "learns from the costs of all actions, which nobody knows here"),
-        ("best_in_hindsight", {}, "learns from the costs of all actions, which nobody knows here"),
-        ("doubling", {"inner": "bistro_plus"}, "needs to know contexts: give Bandit the contexts"),
-    ],
-)
-def test_a_learner_that_cannot_be_asked_here_says_why(learner: str, options: dict[str, Any], message: str) -> None:
-    """When the bandit is made, and not at the first decision."""
-    with pytest.raises(InputError, match=message):
-        Bandit(NUMBERS, learner, **options)
 
 
 def test_doubling_can_be_asked() -> None:
@@ -231,7 +149,7 @@ def test_doubling_can_be_asked() -> None:
     bandit = Bandit(NUMBERS, "doubling", inner="exp4", first=3, contexts=[[20, 1], [40, 9]])
     for _ in range(10):
         bandit.learn(bandit.act([20, 1]), cost=0.5)
-    assert bandit._rounds.learner.played == 10
+    assert learner_of(bandit).played == 10
 
 
 def test_an_empty_string_is_missing_unless_it_was_declared() -> None:

@@ -131,16 +131,6 @@ def test_the_interval_of_a_running_mean() -> None:
     assert RunningMean().within(0.1) == (0.0, 0.0, 1.0)
 
 
-@pytest.mark.parametrize(
-    ("groups", "line"),
-    [([3], "is a condition"), ("everybody", "is a condition"), (["age > 3", "age > 3"], "twice")],
-)
-def test_groups_that_are_none(groups: Any, line: str) -> None:
-    """One line, before anything is played."""
-    with pytest.raises(InputError, match=line):
-        milpcb.Bandit(TREES, groups=groups, values={"region": ["north"]})
-
-
 def test_a_group_that_a_context_cannot_be_read_for() -> None:
     """No decision is made; a bandit without groups has none to show."""
     bandit = grouped()

@@ -12,11 +12,12 @@ import pytest
 
 import milpcb
 from milpcb import Bandit
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.errors import InputError
 from milpcb.ledger import Ledger
 from milpcb.offline import read_log
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
+from tests.inside import state_of
 
 NAMES = ["call", "write", "wait"]
 PATTERNS = np.array([[0.0, 0.0], [1, 0], [0, 1], [1, 1]])
@@ -170,39 +171,13 @@ def test_actions_without_names_are_counted_on() -> None:
     assert bandit.act([0], available=[True, False, False, True]).probabilities == (0, 0, 0, 1)
 
 
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Bandit(TREES).add_action("call"), "the name of an action that there is not yet, got 'call'"),
-        (lambda: Bandit(TREES).add_action(True), "the name of an action that there is not yet, got True"),
-        (lambda: Bandit(TREES).add_action(5), "the actions of the class have names: give another one, and not 5"),
-        (lambda: Bandit(TREES).add_action(" "), "the actions of the class have names: give another one, and not ' '"),
-        (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).add_action("x"), "the next is 2, got 'x'"),
-        (lambda: Bandit(TREES, "epsilon_greedy").add_action("x"), "EpsilonGreedy cannot go on with another action"),
-        (
-            lambda: Bandit(FiniteClass(np.array([[0], [1]]), 2), contexts=[[0.0]]).add_action("2"),
-            "a FiniteClass cannot have another action",
-        ),
-        (
-            lambda: Bandit(TREES, contexts=PATTERNS, constraints=milpcb.share_at_most("call", 0.5)).add_action("x"),
-            "constraints are on contexts given in advance",
-        ),
-    ],
-)
-def test_where_no_action_can_be_added_one_line_says_so(make: Any, message: str) -> None:
-    """And names why."""
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-
-
 def test_a_refused_action_changes_nothing() -> None:
     """The bandit goes on as it was."""
     bandit = Bandit(TREES, "epsilon_greedy", seed=1)
-    before = json.dumps(bandit._state()["learner"])
+    before = json.dumps(state_of(bandit)["learner"])
     with pytest.raises(InputError):
         bandit.add_action("wait")
-    assert json.dumps(bandit._state()["learner"]) == before
+    assert json.dumps(state_of(bandit)["learner"]) == before
     assert bandit.act(PATTERNS[0]).probabilities == (0.5, 0.5)
 
 
@@ -268,34 +243,3 @@ def test_contexts_of_a_log_enter_constraints() -> None:
     counts = np.bincount([row for row, *_ in logged()[1].rounds], minlength=4)
     assert counts[bandit.policy().predict(PATTERNS) == 0].sum() <= 0.2 * 400
     assert bandit.act(PATTERNS[0]).probabilities[0] < 1
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Bandit.from_log(TREES, [[0.0, 1.0]]), "from_log takes a log as milpcb.offline.read_log makes it"),
-        (lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 1])), "needs the chances"),
-        (
-            lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 1], propensity="randomised")),
-            "needs the chances",
-        ),
-        (
-            lambda: Bandit.from_log(TREES, read_log([[0, 0], [1, 0]], NAMES[:2], cost=[0, 3], propensity=[0.5, 0.5])),
-            r"row 1 of the log: the cost is 3.0; costs must be numbers in \[0, 1\]",
-        ),
-        (lambda: Bandit.from_log(TREES, logged()[0], "epsilon_greedy"), "a learner that takes costs late"),
-        (lambda: Bandit.from_log(TREES, logged()[0], baseline="call"), "and no baseline"),
-    ],
-)
-def test_a_log_that_proves_nothing_is_refused(make: Any, message: str) -> None:
-    """In one line."""
-    with pytest.raises(InputError, match=message) as caught:
-        make()
-    assert "\n" not in str(caught.value)
-
-
-def test_an_action_of_the_log_must_be_one_of_the_class() -> None:
-    """It is named."""
-    log = read_log([[0, 0], [1, 0]], ["call", "sing"], cost=[0, 1], propensity=[0.5, 0.5])
-    with pytest.raises(UnknownNameError, match="'sing'"):
-        Bandit.from_log(TREES, log)

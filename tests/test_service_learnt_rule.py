@@ -51,21 +51,6 @@ def test_a_rule_on_numbers_alone_is_placed_by_name() -> None:
     assert [bandit.act([age]).action for age in (40, 50)] == ["letter", "call"]
 
 
-def test_a_rule_that_reads_what_the_class_has_not_is_refused() -> None:
-    """The line names the feature that is read, and none that is not."""
-    regions = DecisionTrees(2, depth=1, thresholds=[[]], feature_names=["region"], action_names=["letter", "call"])
-    with pytest.raises(InputError, match="the baseline reads 'age', and the class has only the features") as caught:
-        Bandit(regions, values=VALUES, baseline=learnt())
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("file", ["found/policy.json", Path("found/policy.json")])
-def test_a_file_of_a_policy_is_refused_with_how_it_is_read(file: Any) -> None:
-    """It is not taken for the name of an action."""
-    with pytest.raises(InputError, match=r"not a file: read 'found/policy.json', as in baseline=.*from_json"):
-        Bandit(TREES, values=VALUES, baseline=file)
-
-
 def test_rewards_from_0_to_1_need_no_range(tmp_path: Path) -> None:
     """The reward r is the cost 1 - r, also after a save; the statement speaks of what was earned."""
     bandit = Bandit(TREES, seed=0, values=VALUES, keep_log=True)

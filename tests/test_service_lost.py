@@ -15,6 +15,7 @@ from milpcb.errors import InputError
 from milpcb.learners import Conservative, Uniform
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
+from tests.inside import learner_of, open_decisions, state_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]])
 
@@ -39,7 +40,7 @@ def test_a_bandit_goes_on_after_a_decision_is_given_up(learner: str, way: str) -
         with pytest.raises(InputError, match="it was learnt already, or given up"):
             again()
     bandit.learn(bandit.act([0]), cost=0.25)
-    assert (bandit._rounds.learner.played, bandit._rounds.learner.ledger.cost) == (2, 0.75)
+    assert (learner_of(bandit).played, learner_of(bandit).ledger.cost) == (2, 0.75)
 
 
 def test_the_file_does_not_grow_with_what_is_given_up(tmp_path: Path) -> None:
@@ -101,7 +102,7 @@ def test_a_decision_lost_in_a_crash_can_be_given_up(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="made after this one was saved"):
         after.give_up(Decision.from_json(lost).id)
     after.give_up(lost)
-    assert after._state()["so_far"]["decisions"] == 1
+    assert state_of(after)["so_far"]["decisions"] == 1
     after.save(tmp_path / "b.json")
     with pytest.raises(InputError, match="or given up"):
         Bandit.load(tmp_path / "b.json").learn(lost, cost=0.5)
@@ -142,4 +143,4 @@ def test_mistakes_end_in_one_line(call: Any, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
         call(bandit)
     assert "\n" not in str(caught.value)
-    assert len(bandit._rounds.book.open) == 1
+    assert len(open_decisions(bandit)) == 1

@@ -14,6 +14,7 @@ from milpcb import open_oracle
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import Uniform
 from milpcb.policies import DecisionTrees, FiniteClass
+from tests.inside import learner_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["call", "write"])
 
@@ -39,12 +40,12 @@ def test_a_person_who_knows_the_costs_cannot_make_certificates_wrong() -> None:
         paid += costs[own]
         totals[row] += costs
         assert paid - totals.min(axis=1).sum() <= bandit.certificate(confidence=0.999)
-    assert paid == pytest.approx(bandit._rounds.learner.ledger.cost)
+    assert paid == pytest.approx(learner_of(bandit).ledger.cost)
     assert bandit.certificate() <= bandit.bound()
     assert bandit.guarantee() == np.inf
     changes = bandit.changes(confidence=0.9)
     assert changes.certificates[0] >= paid - totals.min(axis=1).sum()
-    assert len(bandit.overrides()) == bandit._rounds.learner.ledger.overridden > 30
+    assert len(bandit.overrides()) == learner_of(bandit).ledger.overridden > 30
 
 
 def test_they_count_in_the_error_of_a_certificate_and_in_the_proof_of_a_change() -> None:
@@ -108,7 +109,7 @@ def test_one_that_a_crash_lost_is_open_until_its_cost_comes(tmp_path: Path) -> N
 def test_a_promise_grows_by_what_a_person_changes() -> None:
     """By 1 for each that is not the baseline's; a person who plays it earns nothing and adds nothing."""
     bandit = milpcb.Bandit(TREES, seed=0, baseline="call", loss=0.0, confidence=0.9, reward_range=None)
-    learner: Any = bandit._rounds.learner
+    learner: Any = learner_of(bandit)
     for _ in range(5):
         made = bandit.act([0])
         assert made.action == "call"

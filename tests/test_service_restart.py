@@ -15,6 +15,7 @@ import pytest
 from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
 from milpcb.errors import InputError
 from policies import DecisionTrees
+from tests.inside import state_of
 
 TREES = DecisionTrees(
     3, 1, thresholds=[[0.5], [0.5]], feature_names=["young", "member"], action_names=["call", "write", "wait"]
@@ -32,7 +33,7 @@ def lost(path: Path, learner: str = "exp4") -> tuple[Bandit, Decision]:
 
 def credited(bandit: Bandit) -> list[Any]:
     """Return contexts, actions, costs, laws and least chances of what was learnt."""
-    return [tuple(line) for line in bandit._state()["log"]]
+    return [tuple(line) for line in state_of(bandit)["log"]]
 
 
 def test_a_decision_made_after_the_file_is_refused_by_its_id(tmp_path: Path) -> None:
@@ -94,23 +95,6 @@ def test_a_changed_decision_is_refused(tmp_path: Path, change: dict[str, Any]) -
             bandit.learn(replace(one, **change), cost=0.0)
         assert "\n" not in str(caught.value)
     assert len(credited(bandit)) == 1
-
-
-def test_a_decision_made_up_is_refused() -> None:
-    """As one that names what another was."""
-    bandit = Bandit(TREES)
-    decision = bandit.act([0, 0])
-    for wrong in (Decision("5", "wait", 0.9, (0.05, 0.05, 0.9), (0, 0)), replace(decision, id="5")):
-        with pytest.raises(InputError, match="is another bandit's, or was changed"):
-            bandit.learn(wrong, cost=1.0)
-
-
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"id": "a"}', '{"id": 1, "id": 2}', "[" * 10_000])
-def test_what_is_no_decision_is_refused(text: str) -> None:
-    """With one line."""
-    with pytest.raises(InputError, match="this is no decision") as caught:
-        Decision.from_json(text)
-    assert "\n" not in str(caught.value)
 
 
 def test_ids_are_never_given_twice(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from milpcb import Bandit, share_at_most
 from milpcb.offline import read_log
 from policies import DecisionTrees, ThresholdRules
+from tests.inside import learner_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[30.0]], feature_names=["age"], action_names=["call", "write"])
 
@@ -56,7 +57,7 @@ def test_limits_are_rounded_to_the_side_where_they_hold() -> None:
     assert "at most 77 more" in bandit.statement(confidence=0.9)
     assert "With 99.99999 % confidence" in bandit.statement(confidence=0.9999999)
     bandit = served(280, baseline="write", loss=0.1, confidence=0.8)
-    learner: Any = bandit._rounds.learner
+    learner: Any = learner_of(bandit)
     assert 192.5 < learner.floor < 193
     assert "cost at least 192, and" in bandit.statement()
 
@@ -112,7 +113,7 @@ def test_every_decision_is_counted_once() -> None:
     late = [bandit.act([20]) for _ in range(15)]
     for decision in late[:5]:
         bandit.give_up(decision)
-    learner: Any = bandit._rounds.learner
+    learner: Any = learner_of(bandit)
     lines = bandit.statement().splitlines()
     assert lines[0] == "60 decisions cost 45 in all, 0.75 each."
     assert f"{learner.rounds_of_baseline} of all 75 decisions were left to the baseline." in lines[3]
@@ -125,7 +126,7 @@ def test_every_decision_is_counted_once() -> None:
 def test_why_the_baseline_still_decides_is_stated() -> None:
     """As much as may be risked is at risk already: with costs that are not known, each of which counts as 1."""
     bandit = served(400, baseline="write", loss=0.5)
-    learner: Any = bandit._rounds.learner
+    learner: Any = learner_of(bandit)
     assert not learner.at_limit
     assert "left to it too" not in bandit.statement()
     while not learner.at_limit:
@@ -150,7 +151,7 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
 def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     """The promise, what the baseline would have cost at least, and how often it decided alone."""
     bandit = served(200, baseline="write", loss=0.1, confidence=0.8, **options)
-    learner: Any = bandit._rounds.learner
+    learner: Any = learner_of(bandit)
     promise, known = bandit.statement().splitlines()[2:4]
     assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
     assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")

@@ -13,6 +13,7 @@ from milpcb import LabelConstraint, cli, open_oracle
 from milpcb.errors import InfeasibleError, did_you_mean
 from milpcb.plugins import registry
 from policies import DecisionTrees
+from tests.inside import find_plug_ins_again
 
 CONFIG = """\
 [experiment]
@@ -332,11 +333,11 @@ def test_an_interrupt_outside_a_run_is_one_line(monkeypatch, capsys):
 def test_a_plug_in_that_is_gone_is_one_line(monkeypatch, capsys):
     """A registered name whose module cannot be imported is an error with the name and the module."""
     monkeypatch.setitem(registry.BUILTIN["learner"], "gone", "no_such_package:Learner")
-    registry._table.cache_clear()
+    find_plug_ins_again()
     try:
         code, message = call(["list"], monkeypatch, capsys)
     finally:
-        registry._table.cache_clear()
+        find_plug_ins_again()
     assert code == 2
     assert message.count("\n") == 1
     assert "learner 'gone' cannot be loaded" in message

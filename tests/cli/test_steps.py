@@ -10,6 +10,8 @@ from rich.console import Console
 from milpcb.commands import steps
 from milpcb.logs.in_memory import foreseen
 
+Lines = steps._Lines
+
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -34,7 +36,7 @@ class _Turns:
 def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
     """The first after two seconds, the others ten seconds apart, then how long it took."""
     console = Console(file=io.StringIO(), width=200)
-    lines = steps._Lines(console, "the band")
+    lines = Lines(console, "the band")
     lines.over = turns = _Turns(2)
     clock[0] = 10.0  # before the first, which is of no pace
     lines.tick(1, 1000)
@@ -50,7 +52,7 @@ def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
 def test_a_count_that_begins_anew_has_its_own_pace(clock):
     """A step of two parts: what is left of the second does not go by how fast the first was."""
     console = Console(file=io.StringIO(), width=200)
-    lines = steps._Lines(console, "the band")
+    lines = Lines(console, "the band")
     lines.tick(100, 100)
     clock[0] = 2.0
     lines.tick(1, 100)
@@ -65,7 +67,7 @@ def test_a_count_that_begins_anew_has_its_own_pace(clock):
 def test_what_has_passed_since_the_last_count_is_not_left(clock):
     """Where counts are far apart the time left goes down between them."""
     console = Console(file=io.StringIO(), width=200)
-    lines = steps._Lines(console, "the band")
+    lines = Lines(console, "the band")
     lines.tick(1, 5)
     clock[0] = 20.0
     lines.tick(2, 5)
@@ -78,7 +80,7 @@ def test_what_has_passed_since_the_last_count_is_not_left(clock):
 def test_what_is_said_beside_a_step_is_said_once(clock):
     """The time left is measured from what is done, and the option that leaves the step out is not repeated."""
     console = Console(file=io.StringIO(), width=200)
-    lines = steps._Lines(console, foreseen("its stability", "--resamples", 1000))
+    lines = Lines(console, foreseen("its stability", "--resamples", 1000))
     lines.over = _Turns(2)
     lines.tick(0, 1000)
     clock[0] = 5.0
@@ -93,7 +95,7 @@ def test_what_is_said_beside_a_step_is_said_once(clock):
 def test_a_step_that_calls_nobody_back_shows_that_it_goes_on(clock):
     """Without a count there is no time left, but the time so far."""
     console = Console(file=io.StringIO(), width=200)
-    lines = steps._Lines(console, "reading log.csv")
+    lines = Lines(console, "reading log.csv")
     lines.over = _Turns(1)
     clock[0] = 12.0
     lines.write()

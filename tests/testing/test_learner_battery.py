@@ -40,30 +40,33 @@ class Sound(Learner):
         self.log[0] += 1
 
 
+ACT, LEARN = Sound._act, Sound._learn
+
+
 # ------------------------------------------------------------------- ways to break it
 
 
 def unseeded(self: Sound, row: int) -> Floats:
     """Draw what no seed gives."""
     self.rng = np.random.default_rng()
-    return Sound._act(self, row)
+    return ACT(self, row)
 
 
 def sharing(self: Sound, row: int) -> Floats:
     """Draw from one generator for all learners of the kind."""
     self.rng = self.common
-    return Sound._act(self, row)
+    return ACT(self, row)
 
 
 def exposing(self: Sound, row: int) -> Floats:
     """Hand out the very array that learn reads."""
-    Sound._act(self, row)
+    ACT(self, row)
     return self.q
 
 
 def trusting(self: Sound, row: int, action: int, cost: float, _probability: float) -> None:
     """Read the probability from what was handed out."""
-    Sound._learn(self, row, action, cost, np.nan_to_num(self.q, nan=0.5)[action])
+    LEARN(self, row, action, cost, np.nan_to_num(self.q, nan=0.5)[action])
 
 
 def redrawing(self: Sound, state: dict[str, Any]) -> None:
@@ -85,7 +88,7 @@ def keeping(self: Sound, state: dict[str, Any]) -> None:
 
 def peeping(self: Sound, row: int, action: int, cost: float, probability: float) -> None:
     """Look at the other costs, over the caller's shoulder."""
-    Sound._learn(self, row, action, cost, probability)
+    LEARN(self, row, action, cost, probability)
     costs = inspect.currentframe().f_back.f_back.f_locals["costs"]  # type: ignore[union-attr]  # there are two callers
     self.totals += np.nan_to_num(costs)[self.labelings[:, row]]
 
@@ -152,7 +155,7 @@ def meddling(self: Sound, oracle: Any = None) -> Any:
 
 def overdrawing(self: Sound, row: int, action: int, cost: float, probability: float) -> float:
     """Estimate below zero."""
-    Sound._learn(self, row, action, cost, probability)
+    LEARN(self, row, action, cost, probability)
     return -cost
 
 
@@ -169,11 +172,11 @@ class Played:
 
 
 MISTAKES: list[tuple[str, dict[str, Any]]] = [
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * 1.1}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row) + np.array([0.8, -0.8, 0.0])}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row).astype(np.float32)}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row)[:2]}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row).tolist()}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row) * 1.1}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row) + np.array([0.8, -0.8, 0.0])}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row).astype(np.float32)}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row)[:2]}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row).tolist()}),
     ("same seed", {"_act": unseeded}),
     ("same seed", {"_act": sharing}),
     ("restore", {"_restore": redrawing}),
@@ -199,8 +202,8 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("bounds", {"oracle_error": lambda _self: np.inf}),
     ("declared", {"_learn_all": lambda _self, _row, _costs: None}),
     ("declared", {"full_information": True}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * 0.0}),
-    ("distribution", {"_act": lambda self, row: Sound._act(self, row) * np.nan}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row) * 0.0}),
+    ("distribution", {"_act": lambda self, row: ACT(self, row) * np.nan}),
     ("capability", {"__init__": unasking}),
     ("capability", {"__init__": vague}),
     ("settings", {"__init__": endless}),

@@ -13,6 +13,7 @@ import pytest
 from milpcb import testing
 from milpcb.errors import InputError
 from milpcb.plugins import registry
+from tests.inside import find_plug_ins_again
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
 BATTERY = """
@@ -98,9 +99,9 @@ def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
 
     taken = EntryPoint("highs", "somebody.else:Highs", "milpcb.solver")
     monkeypatch.setattr("milpcb.plugins.registry.entry_points", lambda **_: [taken])
-    registry._table.cache_clear()
+    find_plug_ins_again()
     try:
         with pytest.raises(InputError, match=r"registered twice: by milpcb\.solvers\.highs:Highs and somebody\.else"):
             registry.names("solver")
     finally:
-        registry._table.cache_clear()
+        find_plug_ins_again()

@@ -29,6 +29,7 @@ from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.search import SearchOracle
 from milpcb.plugins import registry
 from policies import MonotoneRules
+from tests.inside import find_plug_ins_again
 
 TIMES = {"seconds", "oracle_seconds"}
 LEARNERS = {
@@ -227,11 +228,11 @@ def register(monkeypatch):
     def add(cls):
         monkeypatch.setattr(tasks, "Faulty", cls, raising=False)
         monkeypatch.setitem(registry.BUILTIN["learner"], "faulty", "milpcb.experiments.run.task:Faulty")
-        registry._table.cache_clear()
+        find_plug_ins_again()
 
     yield add
     monkeypatch.undo()
-    registry._table.cache_clear()
+    find_plug_ins_again()
 
 
 def faulty(raised):

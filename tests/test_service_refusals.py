@@ -1,0 +1,243 @@
+"""Whatever a bandit cannot take is refused in one line that names it; the decision it was said of stays open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal as Money
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from milpcb import Bandit, Decision, mean_at_most, never, parity, share_at_most
+from milpcb.offline import read_log
+from policies import DecisionTrees, FiniteClass, LinearRules
+from tests.refused import refused
+
+BITS = np.array([[i >> j & 1 for j in range(3)] for i in range(8)], dtype=float)
+NUMBERED = DecisionTrees(3, 1, thresholds=[[0.5]] * 3)
+CALLS = {"action_names": ["call", "write", "wait"]}
+PEOPLE = DecisionTrees(3, depth=1, thresholds=[[30, 60], []], feature_names=["age", "region"], **CALLS)
+MEMBERS = DecisionTrees(3, 2, thresholds=[[30, 60], [0.5]], feature_names=["age", "member"], **CALLS)
+VISITS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
+TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "region"], action_names=["call", "wait"])
+REGIONS: dict[str, Any] = {"region": ["north", "south", "west"]}
+MAYBE: dict[str, Any] = {**REGIONS, "age": [None]}
+YOUNG = DecisionTrees(2, 1, thresholds=[[0.5]] * 2, feature_names=["young", "x"], action_names=["call", "write"])
+NOBODY = [[0, 0], [1, 0]]
+
+LOG = read_log(NOBODY, ["call", "write"], cost=[0, 1], propensity=[0.5, 0.5])
+
+
+def keeping(constraint: Any, policies: Any = MEMBERS, **options: Any) -> Bandit:
+    """Return a bandit under a constraint."""
+    return Bandit(policies, constraints=constraint, **options)
+
+
+def of_areas(where: str, area: str) -> Decision:
+    """Decide under a guard-rail on an area, of which two are declared."""
+    bandit = keeping(never("call", where), values={"area": ["north", "south"]})
+    return bandit.act({"age": 20, "member": 1, "vip": "yes", "area": area})
+
+
+def from_log(log: Any, *learner: str, **options: Any) -> Bandit:
+    """Return a bandit that goes on from a log."""
+    return Bandit.from_log(YOUNG, log, *learner, **options)
+
+
+def grown(policies: Any, action: Any, *learner: str, **options: Any) -> None:
+    """Add an action."""
+    Bandit(policies, *learner, **options).add_action(action)
+
+
+def learnt(policies: Any) -> Any:
+    """Return the rule of a bandit after some decisions."""
+    bandit = Bandit(policies, seed=0)
+    for visits in [1, 9] * 60:
+        decision = bandit.act([1, visits])
+        bandit.learn(decision, cost=float(decision.action != ("call" if visits == 1 else "wait")))
+    return bandit.policy()
+
+
+Case = tuple[Callable[[], object], str]
+MAKING: list[Case] = [
+    (lambda: Bandit(NUMBERED, "exp5"), "exp4"),
+    (lambda: Bandit(NUMBERED, rat="fixed"), "rate"),
+    (lambda: Bandit(NUMBERED, rate="fixed"), "horizon"),
+    *((lambda given=given: Bandit(NUMBERED, reward_range=given), "reward_range") for given in ((1, 0), 5)),
+    (lambda: Bandit(NUMBERED, cost_range=(1, 0)), "cost_range"),
+    (lambda: Bandit(NUMBERED, cost_range=(0, 9), reward_range=(0, 9)), "either cost_range"),
+    (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", reward=1), "cost_range"),
+    (lambda: Bandit(NUMBERED, cost_range=(0, 9)).learn("some", cost=10), "cost"),
+    (lambda: Bandit(NUMBERED, "bistro_plus", horizon=10), "contexts"),
+    (lambda: Bandit(DecisionTrees(2, 1)), "cut points"),
+    (lambda: Bandit(3), "policies"),  # type: ignore[arg-type]
+    (lambda: Bandit(NUMBERED, oracle=3), "oracle"),  # type: ignore[arg-type]
+    (lambda: Bandit(NUMBERED, on_event=3), "on_event"),  # type: ignore[arg-type]
+    (lambda: Bandit(VISITS, contexts=[], values={"age": [None]}), "at least one row"),
+    (lambda: Bandit(VISITS, "ftpl", horizon=9), 'epsilon = "adaptive"'),
+    *((lambda name=name: Bandit(VISITS, name), "contexts") for name in ("ilovetoconbandits", "randomized_ucb")),
+    (lambda: Bandit(VISITS, "doubling", inner="bistro_plus"), "contexts"),
+    *((lambda name=name: Bandit(VISITS, name, horizon=9), "all actions") for name in ("hedge", "best_in_hindsight")),
+    # values of features
+    *(
+        (lambda values=values: Bandit(TEXTS, values=values), named)
+        for values, named in (
+            ({"region": "north"}, "region"),
+            ({"region": [None]}, "cut points"),
+            (["region"], "values"),
+        )
+    ),
+    (lambda: Bandit(LinearRules(2, feature_names=["region"]), values={"region": ["a", "b"]}), "cut points"),
+    (lambda: Bandit(VISITS, values={"age": ["25"]}), "'age'"),
+    (lambda: Bandit(VISITS, values={"age": ["25", 30]}), "several kinds"),
+    (lambda: Bandit(VISITS, values={"age": [[1]]}), "'age'"),
+    # baselines
+    (lambda: Bandit(PEOPLE, values=REGIONS, baseline="cal"), "'call'"),
+    *((lambda plan=plan: Bandit(PEOPLE, values=REGIONS, baseline=plan), "baseline") for plan in ([0, 1], [].append)),
+    (lambda: Bandit(PEOPLE, values=REGIONS, baseline="call", loss=-1), "loss"),
+    (lambda: Bandit(PEOPLE, values=REGIONS, baseline="call", confidence=2), "confidence"),
+    (lambda: Bandit(TEXTS, values=REGIONS, baseline=learnt(VISITS)), "'visits'"),
+    *(
+        (lambda file=file: Bandit(PEOPLE, values=REGIONS, baseline=file), "from_json")
+        for file in ("found/policy.json", Path("found/policy.json"))
+    ),
+    # constraints
+    (lambda: keeping(never("call", "age > 1"), learner="uniform"), "constraints"),
+    (lambda: keeping(share_at_most("call", 0), learner="epsilon_greedy"), "'exp4'"),
+    (lambda: keeping("call"), "share_at_most"),
+    (lambda: keeping(never("call", rows=[0])), "rows of a constraint"),
+    (lambda: keeping(parity("call", [0, 1], 0.1)), "group of a constraint"),
+    (lambda: keeping(mean_at_most({"call": [1]}, 1)), "amounts of a constraint"),
+    (lambda: keeping(mean_at_most([1, 2], 1)), "3 numbers"),
+    *(
+        (lambda rule=rule, known=known: keeping([rule], PEOPLE, values=REGIONS, contexts=known), "'call'")
+        for rule in (share_at_most("cal", 0.2), never("cal", "age > 30"), mean_at_most({"cal": 1}, 0.2))
+        for known in (None, [[20, "north"], [50, "south"]])
+    ),
+    # groups
+    *((lambda groups=groups: Bandit(TEXTS, values=REGIONS, groups=groups), "condition") for groups in ([3], "all")),
+    (lambda: Bandit(TEXTS, values=REGIONS, groups=["age > 3"] * 2), "twice"),
+    # logs
+    (lambda: Bandit(NUMBERED).log(), "keep_log"),
+    (lambda: Bandit(NUMBERED, keep_log=True).log(), "learnt"),
+    (lambda: from_log([[0.0, 1.0]]), "read_log"),
+    (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 1])), "chances"),
+    (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 1], propensity="randomised")), "chances"),
+    (lambda: from_log(read_log(NOBODY, ["call", "write"], cost=[0, 3], propensity=[0.5, 0.5])), "row 1"),
+    (lambda: from_log(read_log(NOBODY, ["call", "sing"], cost=[0, 1], propensity=[0.5, 0.5])), "'sing'"),
+    (lambda: from_log(LOG, "epsilon_greedy"), "late"),
+    (lambda: from_log(LOG, baseline="call"), "baseline"),
+    # more actions
+    *((lambda name=name: grown(YOUNG, name), "name") for name in ("call", True, 5, " ")),
+    (lambda: grown(DecisionTrees(2, 1, thresholds=[[0.5]]), "x"), "the next is 2"),
+    (lambda: grown(YOUNG, "x", "epsilon_greedy"), "EpsilonGreedy"),
+    (lambda: grown(FiniteClass(np.array([[0], [1]]), 2), "2", contexts=[[0.0]]), "FiniteClass"),
+    (lambda: grown(YOUNG, "x", contexts=BITS[:4, :2], constraints=share_at_most("call", 0.5)), "constraints"),
+]
+ASKING: list[Case] = [
+    (lambda: Bandit(NUMBERED).act([1, 0]), "2 columns"),
+    (lambda: Bandit(NUMBERED).act([1, 0, float("inf")]), "inf"),
+    (lambda: Bandit(NUMBERED).act({"age": 1}), "feature_names"),
+    (lambda: Bandit(NUMBERED, contexts=BITS[:4]).act(BITS[7]), "context 0"),
+    (lambda: Bandit(DecisionTrees(2, 1, thresholds=[[1]])).act(["a"]), "'0'"),
+    *(
+        (lambda row=row: Bandit(VISITS).act(row), named)
+        for row, named in (
+            ({"age": "old", "visits": 1}, "'age'"),
+            ({"age": "", "visits": 1}, "'age'"),
+            ({"age": 1, "visits": None}, "'visits'"),
+            ({"age": 1, "visits": float("nan")}, "'visits'"),
+            ([1.0, float("nan")], "'visits'"),
+            ([1.0, float("-inf")], "'visits'"),
+            ({"age": float("inf"), "visits": 1}, "'age'"),
+            ({"age": [1], "visits": 1}, "'age'"),
+            ({"age": 1, "visit": 0}, "'visits'"),
+            ({"alter": 67, "visits": 1}, "'age'"),
+            ({"age": "25", "visits": "3"}, "'age'"),
+            ({1: 2}, "'age'"),
+            *((nothing, "a context is a list of values") for nothing in (5, "old", "20", b"2\x14", {50, 20})),
+            (pl.DataFrame({"visits": [1, 9, 1], "age": [20, 40, 20]}), "3 rows"),
+        )
+    ),
+    *((lambda rows=rows: Bandit(VISITS).act_all(rows), "act_all") for rows in ({"age": 1, "visits": 2}, 5)),
+    (lambda: Bandit(VISITS, "epsilon_greedy").act_all([[20, 1], [40, 2]]), "one context at a time"),
+    (lambda: Bandit(TEXTS, values=MAYBE).act({"age": "x", "region": "north"}), "'age'"),
+    (lambda: Bandit(TEXTS, values={"region": ["north"]}).act([None, "north"]), "'age'"),
+    (lambda: Bandit(TEXTS, values=MAYBE).act([20]), "1 features"),
+    (lambda: keeping(share_at_most("phone", 0.2)).act([20, 1]), "action"),
+    (lambda: keeping(share_at_most("call", 2)).act([20, 1]), "between 0 and 1"),
+    (lambda: keeping(never("call", "size > 3")).act([20, 1]), "'size > 3'"),
+    (lambda: keeping(parity("call", "sex", 0.1)).act([20, 1]), "column"),
+    (lambda: of_areas("vip = yes", "north"), "values={'vip'"),
+    (lambda: of_areas("area = nord", "north"), "'nord'"),
+    (lambda: keeping(never("call", "age <= 17"), contexts=[[25, 0], [45, 1]]).act({"age": 17, "member": 0}), "'call'"),
+    (lambda: Bandit(NUMBERED).statement(None), "confidence"),  # type: ignore[arg-type]
+    *((lambda path=path: Bandit(NUMBERED).save(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
+    *((lambda path=path: Bandit.load(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
+    *(
+        (lambda path=path, call=call: call(path), "cannot")
+        for path in ("b" * 300, "b\0.json", "none/b.json")
+        for call in (Bandit(NUMBERED).save, Bandit.load)
+    ),
+    *(
+        (lambda text=text: Decision.from_json(text), "no decision")
+        for text in ("", "{}", "[1]", '{"id": "a"}', '{"id": 1, "id": 2}', "[" * 10_000)
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "named"), MAKING)
+def test_a_bandit_that_cannot_be_is_refused(call: Callable[[], object], named: str) -> None:
+    """Before the first decision."""
+    refused(call, named)
+
+
+@pytest.mark.parametrize(("call", "named"), ASKING)
+def test_a_question_that_cannot_be_answered_is_refused(call: Callable[[], object], named: str) -> None:
+    """By feature and value, path or name."""
+    refused(call, named)
+
+
+OUTCOMES: list[tuple[dict[str, Any], str]] = [
+    ({}, "cost"),
+    ({"cost": 0.5, "reward": 1}, "cost"),
+    *(({"cost": cost}, "cost_range") for cost in (1.5, float("nan"), 10**400, Money("1.5"))),
+    ({"reward": 11}, "reward_range"),
+    ({"reward": "much"}, "reward"),
+    *(
+        ({"cost": cost}, f"type {type(cost).__name__}")
+        for cost in ("1", b"1", [0.5], np.array([0.5]), pd.NA, 0.5j, Money("sNaN"))
+    ),
+]
+
+
+def test_outcomes_that_are_none_leave_the_decision_open() -> None:
+    """A wrong number, another bandit's decision, one that is made up; then it is learnt, once."""
+    bandit = Bandit(NUMBERED, contexts=BITS, reward_range=(0, 10))
+    decision = bandit.act(BITS[0])
+    for given, named in OUTCOMES:
+        refused(lambda given=given: bandit.learn(decision, **given), named)
+    made_up = Decision("5", "1", 0.9, (0.05, 0.05, 0.9), (0, 0, 0))
+    for wrong in (made_up, replace(decision, id="5")):
+        refused(lambda wrong=wrong: bandit.learn(wrong, reward=1), "another bandit's")
+    for text in ('{"id": "1"}', {"id": 1}, "{"):
+        refused(lambda text=text: bandit.learn(text, reward=1), "no decision")
+    refused(lambda: bandit.learn("some", reward=7), "some")
+    bandit.learn(decision, reward=10)
+    refused(lambda: bandit.learn(decision, reward=10), "already")
+    assert bandit.statement().startswith("1 decision")
+
+
+def test_a_learner_that_takes_costs_in_order_decides_one_by_one() -> None:
+    """A second decision before the first is learnt is refused; the next ones are made."""
+    bandit = Bandit(NUMBERED, "epsilon_greedy", contexts=BITS)
+    decision = bandit.act(BITS[0])
+    refused(lambda: bandit.act(BITS[1]), "EpsilonGreedy")
+    bandit.learn(decision, cost=1.0)
+    refused(lambda: bandit.act_all(BITS[:2]), "one context at a time")
+    assert bandit.act(BITS[1]).id != decision.id
