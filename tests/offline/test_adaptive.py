@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
-from milpcb.offline import cross_evaluate, evaluate, read_log, scores
+from milpcb.offline import evaluate, read_log, scores
 from milpcb.offline.adaptive import FORGETS, adapted
 
 RNG = np.random.default_rng(0)
@@ -89,21 +88,3 @@ def test_what_was_done_counts_alike_in_all_rows() -> None:
     assert free.logged.value == pytest.approx(log.outcome.mean())
     assert priced.value.value == pytest.approx(free.value.value + 0.25)
     assert priced.value.upper - priced.value.lower == pytest.approx(free.value.upper - free.value.lower)
-
-
-def test_mistakes_end_in_one_line() -> None:
-    """Logs without the law, policies that draw or play what had no chance, and procedures that learn on later rows."""
-    log = greedy_log(np.random.default_rng(4), 60)
-    made, play = scores(log, method="ips"), np.zeros(60, dtype=int)
-    bare = read_log(np.zeros((60, 1)), log.action, cost=log.outcome, propensity="randomised", actions=[0, 1])
-    with pytest.raises(InputError, match="every action"):
-        evaluate(scores(bare, method="ips"), play, interval="adaptive")
-    with pytest.raises(InputError, match="does not draw"):
-        evaluate(made, np.full((60, 2), 0.5), interval="adaptive")
-    law = np.tile([0.0, 1.0], (60, 1))
-    law[:30] = [1.0, 0.0]
-    sure = read_log(np.zeros((60, 1)), [0] * 30 + [1] * 30, cost=log.outcome, propensity=law, actions=[0, 1])
-    with pytest.raises(InputError, match="row 30"):
-        evaluate(scores(sure, method="ips"), play, interval="adaptive")
-    with pytest.raises(InputError, match="first rows"):
-        cross_evaluate(lambda _scores, _rows: None, log, interval="adaptive")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
 from milpcb.offline import read_log, scores
 
 N = 40
@@ -31,20 +30,3 @@ def test_strings_are_read_by_their_place_in_the_alphabet(known):
     asked = np.array(texts, dtype=object)[:, None]
     table = scores(log_of(asked, **known), "dr").table
     assert np.array_equal(table, scores(log_of(np.array(codes)[:, None], **known), "dr").table)
-
-
-def test_objects_are_named_in_our_words():
-    """The default models take numbers and strings; models of one's own may take what they like."""
-    asked = np.empty((N, 1), dtype=object)
-    asked[:, 0] = [(0, 1)] * N
-    with pytest.raises(InputError, match="the default models read numbers, strings, booleans and what is missing"):
-        scores(log_of(asked), "dr", cv=2)
-
-
-def test_a_table_in_another_encoding_is_named_in_our_words(tmp_path):
-    """No word of a codec: which byte it is, and what to do."""
-    from milpcb.data.tables import read_table
-
-    (tmp_path / "x.csv").write_bytes("a,b\n1,\xe9\n".encode("latin-1"))
-    with pytest.raises(InputError, match="line 2 is not in UTF-8; save the file as UTF-8"):
-        read_table(tmp_path / "x.csv")

@@ -7,7 +7,6 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from milpcb.errors import InputError, UnknownNameError
 from milpcb.offline import evaluate, read_log, scores
 
 N = 90
@@ -62,28 +61,6 @@ def test_probabilities_are_matched_by_name():
         assert evaluate(table, given).value.value == pytest.approx(truth.value.value)
     lottery = evaluate(table, {"c": 0.5, "a": 0.5, "b": 0})
     assert lottery.value.value == pytest.approx(table.table[:, [1, 2]].mean())
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (np.full((N, 2), 0.5), r"probabilities have shape \(90, 2\); give one of each action in each row: \(90, 3\)"),
-        (np.full((N - 1, 3), 1 / 3), r"probabilities have shape \(89, 3\)"),
-        (np.full((N, 3), 0.3), "probabilities of row 0 are .* with sum 0.9"),
-        (np.tile([1.5, -0.5, 0.0], (N, 1)), "they must be in \\[0, 1\\] with sum 1"),
-        (np.full((N, 3), np.nan), "probabilities of row 0"),
-        ({"a": 0.5, "b": 0.5}, "probabilities has 2 columns for the 3 actions"),
-        ({"a": np.ones(3), "b": np.ones(4), "c": 0.0}, "probabilities has columns of different lengths"),
-        (np.full((N, 3), "x"), "probabilities must be numbers"),
-    ],
-)
-def test_what_is_no_table_of_probabilities_is_one_line(given, message):
-    """Shapes, sums, names and text."""
-    _, table = made(3)
-    with pytest.raises(InputError, match=message):
-        evaluate(table, given)
-    with pytest.raises(UnknownNameError, match="unknown action among the columns of probabilities: 'd'"):
-        evaluate(table, {"a": 0.5, "b": 0.5, "d": 0.0})
 
 
 def test_its_intervals_hold():

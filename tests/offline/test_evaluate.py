@@ -190,21 +190,6 @@ def test_an_action_that_had_no_chance_has_no_range_but_other_intervals():
     assert (sure.lower, sure.upper) == (-np.inf, np.inf)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"interval": "bayes"}, "unknown interval 'bayes'"),
-        ({"level": 1.0}, "level must be strictly between 0 and 1"),
-        ({"outcome_range": (0, 1)}, "outside of outcome_range"),
-        ({"outcome_range": (1, 0)}, "outcome_range must be two finite numbers"),
-    ],
-)
-def test_wrong_options_are_one_line(table, options, message):
-    """Each is named with what it may be."""
-    with pytest.raises(InputError, match=message):
-        evaluate(table, np.zeros(N, int), **options)
-
-
 def test_a_procedure_is_judged_by_rows_it_never_saw():
     """Each fold is played by a policy learnt elsewhere, from scores made elsewhere; these plays are evaluated."""
     log, asked = drawn(), []
@@ -223,13 +208,6 @@ def test_a_procedure_is_judged_by_rows_it_never_saw():
         policy = open_oracle(DecisionTrees(3, depth=1), log.features[rows], kind="search").minimise(learnt.costs).policy
         played[here] = policy.predict(log.features[here])
     assert found == evaluate(outer, played)
-
-
-@pytest.mark.parametrize("played", [[0], [0, 1]])
-def test_a_procedure_whose_policies_play_too_few_actions_is_refused(played):
-    """One action is not taken for that of every row."""
-    with pytest.raises(InputError, match=f"the policy plays {len(played)} actions for 16 rows"):
-        cross_evaluate(lambda _scores, _rows: played, drawn(), method="snips")
 
 
 def test_words_follow_the_intervals(table):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from milpcb.errors import InfeasibleError, InputError, UnknownNameError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.offline import LowerEnds, best_reference, no_worse_than, read_log, scores
 from milpcb.oracles import open_oracle
@@ -171,38 +171,3 @@ def _weighted(problem, weight):
     """Return the constraints of a problem with rows that weigh differently."""
     mean = weight.mean()
     return [replace(rule, weights=np.asarray(rule.weights) * weight[:, None] / mean) for rule in problem.constraints]
-
-
-def test_mistakes_are_one_line(two):
-    """What is no outcome, no action, no margin, and other rows."""
-    X, done, outcome, limits = two
-    with pytest.raises(InputError, match="outcome must be the Scores"):
-        no_worse_than("no", outcome=done)
-    with pytest.raises(UnknownNameError, match="action of no_worse_than 'nein'"):
-        no_worse_than("nein", outcome=limits)
-    with pytest.raises(InputError, match="margin"):
-        no_worse_than("no", outcome=limits, margin=float("nan"))
-    with pytest.raises(InputError, match="draws"):
-        no_worse_than("no", outcome=limits, draws=5)
-    guard = no_worse_than("no", outcome=limits)
-    with pytest.raises(InputError, match="has 600 rows, there are 10"):
-        guard.rule(TREES, X[:10])
-    tree = LoggedPolicyTree(max_depth=1).fit(X, done, **outcome).policy_
-    with pytest.raises(InputError, match=r"policy\.predict_names"):
-        LoggedPolicyTree(constraints=[no_worse_than(tree, outcome=limits)]).fit(X, done, **outcome)
-
-
-@pytest.mark.parametrize("than", [float("nan"), float("inf"), True, ["no", "yes"], object()])
-def test_what_a_limit_compares_with_is_a_number_an_action_or_a_row_each(than, two):
-    """Anything else is refused before it is asked for, and not by an error about costs or indices."""
-    with pytest.raises(InputError, match="than of no_worse_than must be"):
-        no_worse_than(than, outcome=two[3])
-
-
-@pytest.mark.parametrize("rows", [300, 600])
-def test_an_estimator_is_fitted_to_the_rows_of_the_second_outcome(rows, two):
-    """Neither to the first of them only, nor to more: which of its scores belong to which rows is not known then."""
-    X, done, outcome, limits = two
-    tree = LoggedPolicyTree(constraints=[no_worse_than("no", outcome=limits.take(np.arange(900 - rows)), margin=1.0)])
-    with pytest.raises(InputError, match=f"has {900 - rows} rows, there are {rows}"):
-        tree.fit(X[:rows], done[:rows], reward=outcome["reward"][:rows], propensity=[0.5, 0.5])

@@ -7,7 +7,6 @@ import pytest
 from scipy.stats import norm
 
 from milpcb import open_oracle
-from milpcb.errors import InputError
 from milpcb.offline import inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER, InTwo
 from milpcb.rng import child
@@ -123,17 +122,6 @@ def test_any_class_and_level():
     low, high = (inference(rules, table.log.features, table, draws=200, level=level) for level in (0.8, 0.99))
     assert low.band.lower > high.band.lower
     assert low.cross_fitted.lower > high.cross_fitted.lower
-
-
-def test_contexts_and_scores_go_together():
-    """Rows that differ in number, and levels and draws out of range, are refused."""
-    table, trees = drawn(), DecisionTrees(2, depth=1)
-    with pytest.raises(InputError, match="there are 5 contexts for 120 scores"):
-        inference(trees, table.log.features[:5], table)
-    with pytest.raises(InputError, match="level must be"):
-        inference(trees, table.log.features, table, level=2)
-    with pytest.raises(InputError, match="draws must be an integer of at least 19"):
-        inference(trees, table.log.features, table, draws=18)
 
 
 def test_contexts_may_be_a_list_of_rows():

@@ -83,9 +83,3 @@ def test_mistakes_end_in_one_line(more, line):
     done = CliRunner().invoke(command, [*OPTIONS, *more])
     assert isinstance(done.exception, InputError)
     assert line in str(done.exception)
-
-
-def test_a_class_of_other_actions_is_refused():
-    """What is simulated has as many actions as the class."""
-    with pytest.raises(InputError, match="2 actions, and the design 3"):
-        plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1)

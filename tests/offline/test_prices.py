@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
 from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
-from milpcb.offline import LowerEnds, best_reference, read_log, scores
+from milpcb.offline import best_reference, read_log, scores
 from milpcb.offline.arguing import (
-    First,
     Monotone,
-    Option,
     Question,
     Under,
     Without,
@@ -23,7 +19,7 @@ from milpcb.offline.arguing import (
     price_intervals,
 )
 from milpcb.offline.arguing import prices as priced
-from policies import DecisionTrees, FiniteClass, LinearRules, ThresholdRules
+from policies import DecisionTrees, LinearRules, ThresholdRules
 
 
 @pytest.fixture
@@ -87,61 +83,6 @@ def test_a_front_of_one_point_and_of_too_many(rows):
     assert point.supported
     with pytest.raises(InputError, match="more than 1 points"):
         pareto(question, costs, costs[:, ::-1], most=1)
-
-
-@pytest.mark.parametrize(
-    ("policies", "wish", "message"),
-    [
-        (ThresholdRules(2), First((0,)), "only trees have a first question"),
-        (DecisionTrees(2), Without((7,)), "a column of a wish must be an integer in 0..1, got 7"),
-        (DecisionTrees(2), Option({"deep": 1}), "has no option 'deep'"),
-        (DecisionTrees(2, depth=1), Option({"depth": -1}), "depth must be"),
-        (DecisionTrees(2, min_leaf_size=2), Monotone({0: 1}), "no order can be asked together with min_leaf_size"),
-        (FiniteClass([[0] * 10, [1] * 10], 2), Monotone({0: 1}), "no rules of columns"),
-    ],
-)
-def test_what_has_no_price_is_one_line(policies, wish, message, rows):
-    """What the class cannot be asked, and why; pairs of rows are counted."""
-    X, costs = rows
-    with pytest.raises(InputError, match=message):
-        priced(Question(policies, X), costs, [wish])
-    with pytest.raises(InputError, match="too many side constraints"):
-        alike([(0, 1)] * 2000, 10, 2)
-
-
-@pytest.mark.parametrize(
-    ("wish", "message"),
-    [
-        (lambda: Monotone({0: 2}), "an order is 1 where the action never goes down, -1 where never up, got {0: 2}"),
-        (lambda: alike([(0, 10)], 10, 2), "a row of a pair must be an integer in 0..9, got 10"),
-        (lambda: alike([(0, -1)], 10, 2), "a row of a pair must be an integer in 0..9, got -1"),
-        (lambda: keep(np.full(10, 2), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions 0..1"),
-        (lambda: keep(np.zeros(3, dtype=int), np.ones(10, dtype=bool), 2), "labels to keep must be numbers of actions"),
-    ],
-)
-def test_a_wish_with_a_wrong_number_is_one_line(wish, message, rows):
-    """An order that is none skipped values of the column, a negative row was one from the end: neither is read so."""
-    X, costs = rows
-    with pytest.raises(InputError, match=re.escape(message)):
-        priced(Question(DecisionTrees(2, depth=1), X), costs, [wish()])
-
-
-def test_bands_are_of_the_rows_and_draws_that_they_are_asked_for(rows):
-    """Scores of other rows, labels of other rows, and draws that are no number of searches are refused."""
-    X, _ = rows
-    X = np.tile(X, (3, 1))
-    known = scores(read_log(X, np.arange(30) % 2, reward=np.arange(30.0), propensity=[0.5, 0.5]), "snips")
-    question, reference = Question(DecisionTrees(2, depth=1), X), best_reference(known)
-    for draws in (-3, "20"):
-        with pytest.raises(InputError, match="draws must be an integer of at least 1"):
-            price_intervals(question, known, reference, [Without((0,))], draws=draws)
-    with pytest.raises(InputError, match="there are 30 contexts for 5 scores"):
-        price_intervals(question, known.take(np.arange(5)), reference, [Without((0,))], draws=20)
-    ends = LowerEnds(question.policies, X, known, reference)
-    with pytest.raises(InputError, match="each of the 30 rows"):
-        ends.of([np.zeros(3, dtype=int)], draws=20)
-    with pytest.raises(InputError, match="draws must be an integer of at least 1"):
-        ends.of([np.zeros(30, dtype=int)], draws=0)
 
 
 def test_an_order_is_found_among_many_rows_and_cuts():

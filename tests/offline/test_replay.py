@@ -88,17 +88,6 @@ def test_a_round_that_is_given_up_leaves_no_trace():
         learner.give_up()
 
 
-def test_what_cannot_be_replayed_is_one_line():
-    """No propensities, an outcome out of range, a log that is too short."""
-    bits, actions = [[0.0], [1.0]], [0, 1]
-    with pytest.raises(InputError, match="give read_log the propensity"):
-        LoggedRounds(read_log(bits, actions, cost=[0, 1]))
-    with pytest.raises(InputError, match=r"outcome 3 of row 1 is outside outcome_range = \(0, 1\)"):
-        LoggedRounds(read_log(bits, actions, cost=[0, 3], propensity=[0.5, 0.5]))
-    with pytest.raises(InputError, match="of its 30 rows about 15 count; make the horizon shorter"):
-        milpcb.play(LoggedRounds(made_log(30, (0.5, 0.5))), ["uniform"], 30, policies=TREES, contexts=BITS)
-
-
 def test_strings_and_booleans_are_replayed():
     """Each string is a column of 0 and 1; learners play the same as with a table that was encoded by hand."""
     rng = np.random.default_rng(1)

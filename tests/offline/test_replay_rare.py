@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.errors import InputError
 from milpcb.offline import LoggedRounds, read_log
 
 RARE = np.array([0.05, 0.45, 0.5])
@@ -33,20 +32,6 @@ def test_the_mean_cost_is_the_one_online():
             counted.append(rounds.cost(2))
     costs = [cost for cost in counted if cost is not None]
     assert abs(np.mean(costs) - 0.5) <= 4 * 0.5 / np.sqrt(len(costs))
-
-
-def test_what_was_done_alone_is_refused():
-    """With three actions the others' chances are not known, and the least of all is not to be had."""
-    log = next(logs(1, 24, "done"))
-    with pytest.raises(InputError, match=r"every action in every row.*shape \(24, 3\)"):
-        LoggedRounds(log)
-
-
-def test_an_action_without_a_chance_is_refused():
-    """No rejection makes up for what cannot have been done."""
-    log = read_log([[0.0], [1.0]], [0, 1], cost=[0, 1], propensity=[[1.0, 0.0], [0.5, 0.5]])
-    with pytest.raises(InputError, match="action '1' had no chance in row 0"):
-        LoggedRounds(log)
 
 
 def test_of_two_actions_one_is_enough():

@@ -142,39 +142,3 @@ def test_stakes_do_not_change_with_eps_and_factors_stay_above_0():
     assert np.isfinite(least).all()
     assert (np.diff(least, axis=0) > 0).all()
     assert rows.first(50).cost.tolist() == cost[:50].tolist()
-
-
-@pytest.mark.parametrize(
-    ("change", "line"),
-    [
-        ({"propensity": "randomised"}, "probabilities that actions were drawn with"),
-        ({"propensity": None}, "probabilities that actions were drawn with"),
-        ({"group": np.arange(200) // 2}, "one of each group"),
-        ({"cost": np.full(200, 3.0)}, "outside of outcome_range"),
-    ],
-)
-def test_logs_that_will_not_do(change, line):
-    """Estimated propensities, groups, and outcomes out of their range end in one line."""
-    X, action, cost = trial(200)
-    given = {"cost": cost, "propensity": CHANCES} | change
-    with pytest.raises(InputError, match=line):
-        settled(read_log(X, action, **given), STUMPS)
-
-
-def test_questions_that_will_not_do():
-    """Cross-fitted scores, cut points of the rows, an eps of 0, other actions: one line each."""
-    X, action, cost = trial(200)
-    log = read_log(X, action, cost=cost, propensity=CHANCES)
-    for wrong, line in [
-        (lambda: settled(scores(log, "dr"), STUMPS), "made of later rows"),
-        (lambda: settled(scores(log, "ips", sample_weight=np.arange(200.0)), STUMPS), "weighted"),
-        (lambda: settled(log, DecisionTrees(K, depth=1)), "cut points"),
-        (lambda: settled(log, STUMPS, 0.0), "eps must be above 0"),
-        (lambda: settled(log, STUMPS, contexts=X[:9]), "9 rows"),
-        (lambda: settled(read_log(X, np.array(["x", "y", "z"])[action], cost=cost, propensity=CHANCES), NAMED), "'x'"),
-        (lambda: settled(X, STUMPS), "give a log"),
-        (lambda: settled(log, STUMPS, floor=[0.1, 0.2]), "floor must be"),
-        (lambda: settled(log, STUMPS, expected=X), "a column for each"),
-    ]:
-        with pytest.raises(InputError, match=line):
-            wrong()

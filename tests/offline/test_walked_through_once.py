@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
@@ -11,7 +9,7 @@ from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicyTree, budget_curve
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
-from milpcb.offline.arguing import First, Question, Under, Without, alike, banded_prices, gain_band, keep, prices
+from milpcb.offline.arguing import Question, Under, Without, alike, banded_prices, gain_band, prices
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
 
@@ -68,25 +66,6 @@ def test_generators_of_wishes_constraints_and_labels_are_lists():
     tree = OptimalPolicyTree(max_depth=1)
     curve = budget_curve(tree, X, costs, action=0, shares=iter([0.2, 0.8]))
     assert [point.share for point in curve] == [0.2, 0.8]
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: alike([(0, 1)], N, -1), "n_actions must be an integer of at least 2, got -1"),
-        (lambda: alike([(0, 1)], 0, 3), "n must be an integer of at least 1, got 0"),
-        (lambda: alike([(0, 0.5)], N, 3), "a row of a pair must be an integer"),
-        (lambda: alike([0, 1], N, 3), "pairs must be a list of pairs of rows"),
-        (lambda: First(""), "columns must be a list of numbers of columns, got ''"),
-        (lambda: First(()), "columns must name at least one column"),
-        (lambda: Without((0.5,)), "a column of a wish must be an integer in 0..1, got 0.5"),
-        (lambda: keep(np.zeros(N, dtype=int), np.full(N, np.nan), 3), "rows must be one boolean a row"),
-    ],
-)
-def test_wishes_that_say_nothing_are_refused(make, message):
-    """One line, before anything is searched."""
-    with pytest.raises(InputError, match=re.escape(message)):
-        prices(Question(TREES, X), np.ones((N, 3)), [make()])
 
 
 @pytest.mark.parametrize("number", [np.nan, 0, -1, 1.5, True, "2", None])
