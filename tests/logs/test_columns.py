@@ -11,6 +11,7 @@ import pytest
 from milpcb.errors import InputError
 from milpcb.logs import source as sources
 from milpcb.logs.source import Columns, make_source, numbered
+from tests.refused import refused
 
 ROWS = 240
 
@@ -118,21 +119,14 @@ def test_what_is_asked_for_by_name_is_never_left_out():
         ({"features": ("age",), "leave_out": ("age",)}, "both a feature and left out"),
         ({"group": "same"}, "one value only"),
         ({"group": "holes"}, "row 2: 'holes' is missing"),
+        ({"group": "person"}, "row 4: 'person' is missing"),
     ],
 )
 def test_wrong_names_of_columns_are_one_line(options, fragment):
     """The line names the column and what to write."""
-    frame = trial(same=["x"] * ROWS, holes=["p", None] * (ROWS // 2))
-    with pytest.raises(InputError, match=fragment):
-        read(frame, **options)
-
-
-def test_rows_without_the_number_of_a_group_are_no_group():
-    """NaN, as Parquet files have it, is missing as well as nothing is."""
-    persons = [float(i // 2) for i in range(ROWS)]
-    persons[3] = np.nan
-    with pytest.raises(InputError, match="row 4: 'person' is missing"):
-        read(trial(person=persons), group="person")
+    persons = [np.nan if i == 3 else float(i // 2) for i in range(ROWS)]
+    frame = trial(same=["x"] * ROWS, holes=["p", None] * (ROWS // 2), person=persons)
+    refused(lambda: read(frame, **options), fragment)
 
 
 def test_a_log_is_read_once(monkeypatch):
