@@ -13,7 +13,7 @@ import pytest
 from milpcb import FinitePool, open_oracle, testing
 from milpcb.errors import InputError, OracleInexact
 from milpcb.experiments.run.player import Tally, play
-from milpcb.learners import BistroPlus, Exp4, Hedge, Learner, Uniform
+from milpcb.learners import Exp4, Hedge, Learner, Uniform
 from milpcb.plugins import injection, registry
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
@@ -160,15 +160,6 @@ def test_feedback_that_cannot_be_is_refused(feedback: tuple[Any, ...], message: 
     assert learner.log == [(0, 1, 0.5, 0.75)]
 
 
-@pytest.mark.parametrize(
-    "row", [-1, 4, 0.0, "0", None, True, np.nan, [0], 10**5000], ids=lambda row: type(row).__name__
-)
-def test_a_row_that_is_none_is_refused(row: Any) -> None:
-    """Rows are integers in 0..m-1, for learners that have an oracle; negative ones do not count from the end."""
-    with pytest.raises(InputError, match=r"row must be an integer in 0\.\.3"):
-        Exp4(oracle(), horizon=10).act(row)
-
-
 def test_numbers_of_numpy_are_numbers() -> None:
     """Rows, actions, costs and probabilities may be numpy's, and reach the algorithm as plain ones."""
     learner = Given(Q)
@@ -242,29 +233,6 @@ def test_a_state_is_taken_anywhere(cls: Any, steps: int) -> None:
     assert second.played == 4
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda _state: None,
-        lambda _state: {},
-        lambda state: {**state, "learner": "Uniform"},
-        lambda state: {key: value for key, value in state.items() if key != "past"},
-        lambda state: {**state, "past": state["past"][:2]},
-        lambda state: {**state, "past": "many"},
-        lambda state: {**state, "played": -1},
-        lambda state: {**state, "oracle_error": None},
-        lambda state: {**state, "turn": [0]},
-        lambda state: {**state, "more": 1},
-    ],
-)
-def test_what_is_no_state_is_refused(spoil: Any) -> None:
-    """One line, whatever is wrong with it."""
-    learner = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=10)
-    with pytest.raises(InputError, match="state") as caught:
-        learner.restore(spoil(learner.state()))
-    assert "\n" not in str(caught.value)
-
-
 # ------------------------------------------------------------------- constructors
 
 
@@ -286,17 +254,6 @@ def test_a_learner_that_does_not_call_the_base_class_is_told_so() -> None:
         Alone().act(0)
     with pytest.raises(AssertionError, match=r"call super\(\)\.__init__"):
         testing.run_all("learner", Alone)
-
-
-def test_a_horizon_and_a_seed_are_checked() -> None:
-    """Also where a learner uses neither."""
-    learner = Uniform(3, horizon=1, seed=4)
-    learner.learn(0, 0, 0.5, learner.act(0)[0])
-    with pytest.raises(InputError, match="past the horizon of 1"):
-        learner.act(0)
-    for options, message in (({"seed": -1}, "seed"), ({"seed": 0.5}, "seed"), ({"horizon": 0}, "horizon")):
-        with pytest.raises(InputError, match=message):
-            Uniform(3, **options)
 
 
 def test_a_class_that_hides_the_checks_is_refused() -> None:
@@ -402,11 +359,3 @@ def test_an_estimate_below_zero_is_refused() -> None:
     assert learner.played == 0
     assert learner.ledger.state() == Given(Q).ledger.state()  # what the base class counts is not half counted
     learner.act(1)  # round 1, anew
-
-
-@pytest.mark.parametrize("change", [{"played": 10**9}, {"turn": [0, [2.0, 0.0, 0.0], None]}], ids=["rounds", "q"])
-def test_a_state_that_no_play_leads_to_is_refused(change):
-    """More rounds than the horizon, or a q that is no distribution, would void the guarantee unseen."""
-    learner = Uniform(n_actions=3, horizon=5)
-    with pytest.raises(InputError, match="no state of a Uniform"):
-        learner.restore({**learner.state(), **change})

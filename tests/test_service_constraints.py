@@ -14,6 +14,7 @@ import milpcb
 from milpcb import Bandit, open_oracle
 from milpcb.errors import InfeasibleError, InputError
 from policies import DecisionTrees, RuleLists
+from tests.inside import state_of
 
 NAMES = {"feature_names": ["age", "member"], "action_names": ["call", "write", "wait"]}
 TREES = DecisionTrees(3, 2, thresholds=[[30, 60], [0.5]], **NAMES)
@@ -192,11 +193,11 @@ def test_decisions_that_are_taken_back_count_in_no_constraint() -> None:
             bandit.learn(decision, cost=1.0)
     with pytest.raises(InputError, match="horizon"):
         asked.act_all([[20, 0]] * 4)
-    state, untouched = (bandit._rounds.state()["so_far"] for bandit in (asked, other))
+    state, untouched = (state_of(bandit)["so_far"] for bandit in (asked, other))
     assert state == untouched | {"bound_at": 0}  # the next decision has them bound anew
     decision = asked.act([70, 1])
     asked.learn(decision, cost=1.0)
-    assert asked._rounds.state()["so_far"]["decisions"] == asked._rounds.state()["so_far"]["bound_at"] == 4
+    assert state_of(asked)["so_far"]["decisions"] == state_of(asked)["so_far"]["bound_at"] == 4
 
 
 def test_other_classes_and_learners_keep_them_too() -> None:

@@ -13,6 +13,7 @@ from milpcb import Bandit
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
 from policies import DecisionTrees, ThresholdRules, from_json
+from tests.inside import state_of
 
 TREES = DecisionTrees(
     2, depth=1, thresholds=[[], [30, 60]], feature_names=["region", "age"], action_names=["letter", "call"]
@@ -59,7 +60,7 @@ def test_rewards_from_0_to_1_need_no_range(tmp_path: Path) -> None:
         bandit.learn(bandit.act({"age": 50, "region": "north"}), reward=reward)
         bandit.save(tmp_path / "b.json")
         bandit = Bandit.load(tmp_path / "b.json")
-    assert [entry[2] for entry in bandit._log or []] == [0.0, 1.0]
+    assert [entry[2] for entry in state_of(bandit)["log"]] == [0.0, 1.0]
     assert "2 decisions earned 1 in all, 0.5 each" in bandit.statement()
 
 

@@ -14,7 +14,7 @@ from milpcb import open_oracle
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.learners import Uniform
 from milpcb.policies import DecisionTrees, FiniteClass
-from tests.inside import learner_of
+from tests.inside import learner_of, state_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["call", "write"])
 
@@ -84,7 +84,7 @@ def test_they_are_saved_listed_and_stated(learner: str, tmp_path: Path) -> None:
     (one,) = again.overrides()
     assert (one.decision, one.action, one.by, one.cost) == (first.id, first.action, "AB", 1.0)
     assert again.statement().startswith("12 decisions cost 7 in all")
-    assert len(again._log) == 11  # type: ignore[arg-type]
+    assert len(state_of(again)["log"]) == 11  # type: ignore[arg-type]
     assert [event.kind for event in events].count("override") == 1
     with pytest.raises(InputError, match="not open"):
         again.learn(first, cost=1.0)

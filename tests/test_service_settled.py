@@ -13,6 +13,7 @@ from milpcb import Bandit
 from milpcb.errors import InputError
 from milpcb.offline import settled
 from policies import DecisionTrees
+from tests.inside import state_of
 
 TREES = DecisionTrees(
     2, depth=1, thresholds=[[0.5], []], feature_names=["age", "region"], action_names=["letter", "call"]
@@ -56,8 +57,8 @@ def test_a_bandit_ends_when_its_log_does(learner: str, tmp_path: Path) -> None:
 def test_floors_are_those_before_each_decision() -> None:
     """Epsilon-greedy's is e_t / K, which falls; it is the least chance of every decision."""
     bandit = played("epsilon_greedy", 60)
-    floors = np.array([line[4] for line in bandit._log or ()])
-    least = np.array([min(line[3]) for line in bandit._log or ()])
+    floors = np.array([line[4] for line in state_of(bandit)["log"]])
+    least = np.array([min(line[3]) for line in state_of(bandit)["log"]])
     assert np.allclose(floors, least)
     assert floors[0] == 0.5
     assert floors[-1] < 0.5

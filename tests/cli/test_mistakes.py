@@ -13,28 +13,9 @@ from milpcb import LabelConstraint, cli, open_oracle
 from milpcb.errors import InfeasibleError, did_you_mean
 from milpcb.plugins import registry
 from policies import DecisionTrees
+from tests.cli.conftest import CONFIG
 from tests.inside import find_plug_ins_again
 
-CONFIG = """\
-[experiment]
-name = "tiny"
-horizon = 30
-[environment]
-name = "planted"
-n_contexts = 6
-n_features = 3
-[policies]
-name = "decision_trees"
-depth = 1
-[oracle]
-kind = "milp"
-solver = "highs"
-[[learners]]
-name = "bistro_plus"
-queries = "profile"
-[[learners]]
-name = "uniform"
-"""
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
 COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
 

@@ -76,7 +76,7 @@ CASES: list[tuple[Callable[[], object], str]] = [
     (lambda: opened(Mirror(oracle={"kind": "serch"}), 9), "'search'"),
     (lambda: opened(Mirror("exp4", oracle={"kind": "milp"}), 9), "action_weights"),
     (lambda: FinitePool([[1.0], [2.0]], weights=[1.0]), "one per context"),
-    (lambda: FinitePool([[1.0], [2.0]], weights=[1.0, -1.0]), "non-negative"),
+    (lambda: FinitePool([[1.0], [2.0]], weights=[2.0, -1.0]), "non-negative"),
     (lambda: FinitePool([[1.0], [2.0]], weights=[0.0, 0.0]), "positive sum"),
     (lambda: FinitePool([[np.nan]]), "not finite"),
     (lambda: Transductive([[1.0]], [0, 1]), "outside 0..0"),

@@ -1,4 +1,4 @@
-"""Rounds that are only looked at: what a learner would play, and the estimates that it keeps."""
+"""Rounds that several files play or only look at, and the classes that BISTRO+ plays on in its tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
+from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+
+CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], float)
+CLASSES: dict[str, PolicyClass] = {
+    "decision_trees": DecisionTrees(3, 2, thresholds=2),
+    "threshold_rules": ThresholdRules(3, thresholds=2),
+    "linear_rules": LinearRules(2, max_weight=1),
+    "rule_lists": RuleLists(3, max_rules=2, thresholds=2),
+    "box_rules": BoxRules(3, thresholds=2),
+    "monotone_rules": MonotoneRules(3),
+    "finite_class": FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2]], 3),
+}
+LABELINGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]])
 
 
 def drawn(learner: Any, row: int) -> Floats:
@@ -19,3 +33,29 @@ def drawn(learner: Any, row: int) -> Floats:
 def past(learner: Any) -> Floats:
     """Return the hits (m, K) that are the estimates of BISTRO+ so far."""
     return np.array(learner.state()["past"])
+
+
+def table_of(learner: Any) -> Floats:
+    """Return q (m, K) on every row, of a learner that keeps it."""
+    return np.array(learner._table)
+
+
+def mass_of(learner: Any) -> Floats:
+    """Return the mass (m, K) that the policies found give to actions, which q is made of."""
+    return np.array(learner._mass)
+
+
+def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELINGS) -> tuple[list[Any], float]:
+    """Play T rounds of Bernoulli costs of mean (m, K); every round, and regret of the expected costs."""
+    rng, rounds = np.random.default_rng(seed), []
+    suffered, totals = 0.0, np.zeros(len(labelings))
+    for _ in range(T):
+        row = int(rng.integers(len(mean)))
+        costs = (rng.random() < mean[row]).astype(float)
+        q = learner.act(row)
+        action = int(q.cumsum().searchsorted(rng.random() * q.sum(), side="right"))
+        learner.learn(row, action, float(costs[action]), float(q[action]))
+        rounds.append((row, action, float(costs[action]), q))
+        suffered += float(q @ costs)
+        totals += costs[labelings[:, row]]
+    return rounds, suffered - float(totals.min())

@@ -11,12 +11,10 @@ import pytest
 from milpcb import learners, open_oracle
 from milpcb.learners import EpsilonGreedy
 from milpcb.rng import draw_action
-from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
 
-from .rounds import drawn
+from .rounds import LABELINGS, drawn, play
 
-LABELINGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]])
 GOOD = np.where(np.arange(2) == LABELINGS[1][:, None], 0.1, 0.9)  # the policy [0, 1, 0, 1] is right
 ROWS = np.arange(4)
 
@@ -26,22 +24,6 @@ def greedy(horizon: int | None = None, labelings: Any = LABELINGS, n_actions: in
     contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
     oracle = open_oracle(FiniteClass(labelings, n_actions), contexts, kind="search")
     return EpsilonGreedy(oracle, **{"seed": 0, "horizon": horizon, **options})
-
-
-def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELINGS) -> tuple[list[Any], float]:
-    """Play T rounds of Bernoulli costs of mean (m, K); every round, and regret of the expected costs."""
-    rng, rounds = np.random.default_rng(seed), []
-    suffered, totals = 0.0, np.zeros(len(labelings))
-    for _ in range(T):
-        row = int(rng.integers(len(mean)))
-        costs = (rng.random() < mean[row]).astype(float)
-        q = learner.act(row)
-        action = int(q.cumsum().searchsorted(rng.random() * q.sum(), side="right"))
-        learner.learn(row, action, float(costs[action]), float(q[action]))
-        rounds.append((row, action, float(costs[action]), q))
-        suffered += float(q @ costs)
-        totals += costs[labelings[:, row]]
-    return rounds, suffered - float(totals.min())
 
 
 # --------------------------------------------------------------------------- schedule and training

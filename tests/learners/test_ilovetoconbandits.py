@@ -17,7 +17,7 @@ from milpcb.rng import draw_action
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees, FiniteClass
 
-from .rounds import drawn
+from .rounds import drawn, mass_of, table_of
 
 
 def listed(labelings: Any, n_actions: int) -> Oracle:
@@ -210,7 +210,7 @@ def rounds(learner: ILoveToConBandits, n: int, seed: int = 0) -> Any:
 def test_every_epoch_ends_with_op_solved(psi: float) -> None:
     """Only after rounds 2, 4, 8, ... play changes: both families of (OP) hold on the log, the best gets the rest."""
     learner, K, delta = learner_on(psi=psi), 3, 0.05
-    played, before, warm = [], learner._table.copy(), learner._mass.copy()
+    played, before, warm = [], table_of(learner), mass_of(learner)
     steps = 0
     for t, (row, action, cost, q) in enumerate(rounds(learner, 4096), start=1):
         assert (q == before[row]).all()
@@ -220,18 +220,18 @@ def test_every_epoch_ends_with_op_solved(psi: float) -> None:
         log = Log(LABELINGS, K, *(np.array(column) for column in zip(*played, strict=True)))
         d = np.log(16 * t**2 * len(LABELINGS) / delta)
         mu = min(1 / (2 * K), np.sqrt(d / (K * t)))
-        b, mass = log.regrets() / (psi * mu), learner._mass
+        b, mass = log.regrets() / (psi * mu), mass_of(learner)
         total, rewards = mass[0].sum(), log.mean_rewards()
         earned = np.mean(mass[log.x, log.a] * log.r / log.p)
         assert (total * rewards.max() - earned) / (psi * mu) <= 2 * K * (1 + 1e-9)
         assert total <= 1 + 1e-9
         assert (log.variances(smooth(mass, mu)) <= 2 * K + b + 1e-7).all()
         rest = (1 - total) * np.eye(K)[LABELINGS[rewards.argmax()]]
-        assert learner._table == pytest.approx((1 - K * mu) * (mass + rest) + mu, abs=1e-9)
+        assert table_of(learner) == pytest.approx((1 - K * mu) * (mass + rest) + mu, abs=1e-9)
         steps += total > 0
         *_, expected = descend(log.problem(mu, 1 / (psi * mu)), warm, listed(LABELINGS, K))
         assert mass == pytest.approx(expected, abs=1e-9)  # from the Q of the epoch before
-        before, warm = learner._table.copy(), mass.copy()
+        before, warm = table_of(learner), mass.copy()
     assert steps > 0
 
 

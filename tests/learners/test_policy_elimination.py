@@ -17,6 +17,8 @@ from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 from policies import FiniteClass
 
+from .rounds import table_of
+
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 1, 1]])
 WEIGHTS = np.array([0.4, 0.3, 0.2, 0.1])
@@ -99,7 +101,7 @@ def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
     N, K = len(LABELINGS), 2
     learner = learner_on(growth=growth)
     alive, sums, solved, mu = np.ones(N, dtype=bool), np.zeros(N), 0, np.inf
-    table, mu_played = learner._table, learner._mu
+    table, mu_played = table_of(learner), learner._mu
     supported = alive.copy()  # the policies that P may be made of
     for t, (row, action, cost, q) in enumerate(play(learner, 2000), start=1):
         floor = min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t)))
@@ -118,7 +120,7 @@ def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
         b = 2 * np.sqrt(2 * K * log_of(t, N) / t)
         alive &= sums / t >= (sums / t)[alive].max() - 2 * b
         assert learner.survivors.tolist() == np.flatnonzero(alive).tolist()
-        table, mu_played = learner._table, learner._mu
+        table, mu_played = table_of(learner), learner._mu
     assert 1 < alive.sum() < N
 
 
@@ -159,7 +161,7 @@ def test_contexts_seen_stand_for_an_unknown_law() -> None:
         counts[t % 2] += 1
         learner._learn(t % 2, 0, 0.5, 1.0)
         learner.played += 1
-        assert (variances(labelings, counts / counts.sum(), learner._table) <= 4 * (1 + 1e-9)).all()
+        assert (variances(labelings, counts / counts.sum(), table_of(learner)) <= 4 * (1 + 1e-9)).all()
     assert len(learner.survivors) == 64
 
 

@@ -15,6 +15,8 @@ from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import FiniteClass
 
+from .rounds import mass_of, table_of
+
 CONTEXTS = np.arange(6.0)[:, None]
 LABELINGS = np.unique(np.random.default_rng(7).integers(0, 3, (12, 6)), axis=0)
 BEST, K, DELTA = 4, 3, 0.05
@@ -65,19 +67,19 @@ def test_published_constraint_holds_for_every_mixture(gap: float) -> None:
         beta = n / (180 * C)
         eta = sums[np.arange(6), LABELINGS].sum(axis=1) / n
         D = eta.max() - eta
-        V = np.array([np.mean(1 / learner._table[x, pi[x]]) for pi in LABELINGS])
+        V = np.array([np.mean(1 / table_of(learner)[x, pi[x]]) for pi in LABELINGS])
         assert (np.maximum(4 * K, beta * (Z @ D) ** 2) - Z @ V >= -1e-7).all()
         assert (V - np.sqrt(K * beta) * D <= 2 * K + 1e-7).all()
 
         C_next = 2 * np.log(len(LABELINGS) * (n + 1) / DELTA)
         mu = min(1 / (2 * K), np.sqrt(C_next / (2 * K * (n + 1))))
         assert learner.exploration(n) == pytest.approx(mu)
-        assert learner._table.min() >= mu * (1 - 1e-9)
-        P = (learner._table - mu) / (1 - K * mu)  # mass of the completed distribution
+        assert table_of(learner).min() >= mu * (1 - 1e-9)
+        P = (table_of(learner) - mu) / (1 - K * mu)  # mass of the completed distribution
         assert P.sum(axis=1) == pytest.approx(np.ones(6))
         assert eta.max() - (P * sums).sum() / n <= 2 * np.sqrt(K / beta) * (1 + 1e-9)
     assert epochs == 14
-    assert learner._mass.sum() > 0
+    assert mass_of(learner).sum() > 0
 
 
 @pytest.mark.parametrize("n", [2, 100, 10**5])

@@ -174,6 +174,8 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("policy_elimination", {"growth": 0.9}, "growth"),
     ("policy_elimination", {"delta": 2.0}, "delta"),
     ("randomized_ucb", {"delta": 0.0}, "delta"),
+    *(("uniform", {"n_actions": 3, "seed": seed}, "seed") for seed in (-1, 0.5)),
+    ("uniform", {"n_actions": 3, "horizon": 0}, "horizon"),
 ]
 
 
@@ -183,12 +185,43 @@ def test_a_wrong_setting_is_named(name: str, options: dict[str, Any], named: str
     refused(lambda: made(name, **options), named)
 
 
+def restored(name: str, spoil: Callable[[Any], Any]) -> None:
+    """Restore a learner from its own state, spoilt."""
+    learner = made(name)
+    learner.restore(spoil(learner.state()))
+
+
+SPOILT: list[Callable[[Any], Any]] = [
+    lambda _state: None,
+    lambda _state: {},
+    lambda state: {key: value for key, value in state.items() if key != "past"},
+    lambda state: {**state, "past": state["past"][:2]},
+    *(
+        lambda state, change=change: {**state, **change}
+        for change in (
+            {"learner": "Uniform"},
+            {"past": "many"},
+            {"played": -1},
+            {"played": 10**9},
+            {"oracle_error": None},
+            {"turn": [0]},
+            {"turn": [0, [2.0, 0.0, 0.0], None]},
+            {"more": 1},
+        )
+    ),
+]
+ROWS: list[Any] = [-1, 5, 0.0, "0", None, True, np.nan, [0], 10**5000]
 IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
     "an order that has ended": (lambda: played(played(made("bistro_plus", pool=ORDER, horizon=4)), 3).act(4), "row 1"),
     "a baseline that plays no action": (
         lambda: made("conservative", baseline=lambda _row: 7, allowance=3.0).act(0),
         "baseline",
     ),
+    **{f"spoilt {i}": (lambda spoil=spoil: restored("bistro_plus", spoil), "state") for i, spoil in enumerate(SPOILT)},
+    **{
+        f"row {i}": (lambda row=row: made("epsilon_greedy").act(row), "row must be an integer in 0..4")
+        for i, row in enumerate(ROWS)
+    },
     "too many rounds": (lambda: played(played(made("exp4", horizon=1))), "horizon of 1"),
     **{
         f"a confidence of {confidence!r} in {ask}": (

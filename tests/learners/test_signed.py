@@ -13,20 +13,10 @@ from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.game import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
-from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies import FiniteClass
 
-from .rounds import drawn, past
+from .rounds import CLASSES, CONTEXTS, drawn, past
 
-CONTEXTS = np.array([[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], float)
-CLASSES: dict[str, PolicyClass] = {
-    "decision_trees": DecisionTrees(3, 2, thresholds=2),
-    "threshold_rules": ThresholdRules(3, thresholds=2),
-    "linear_rules": LinearRules(2, max_weight=1),
-    "rule_lists": RuleLists(3, max_rules=2, thresholds=2),
-    "box_rules": BoxRules(3, thresholds=2),
-    "monotone_rules": MonotoneRules(3),
-    "finite_class": FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2]], 3),
-}
 TREES = CLASSES["decision_trees"]
 
 
