@@ -1,4 +1,4 @@
-"""How far a long command is, step by step, on standard error: a bar on a terminal, elsewhere a line now and then."""
+"""How far a long command is, step by step, on standard error: a bar on a terminal, elsewhere ever fewer lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from milpcb.experiments.run.progress import span
 
 Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
 FIRST = 2.0  # seconds of a step before its first line
-EVERY = 10.0  # seconds between two lines of a step
+EVERY = 10.0  # seconds from the first to the second; then twice as long each time
 
 
 @contextmanager
@@ -63,11 +63,11 @@ class _Lines:
             self._first = self._last
 
     def write(self) -> None:
-        """Write a line after some seconds, and then now and then, until it is over."""
-        wait = FIRST
+        """Write a line after some seconds, and then ever fewer, until it is over."""
+        wait, later = FIRST, EVERY
         while not self.over.wait(wait):
             self._console.print(f"{self._what}: {self._so_far()}")
-            self._what, wait = self._what.partition(",")[0], EVERY
+            self._what, wait, later = self._what.partition(",")[0], later, 2 * later
 
     def end(self) -> None:
         """Write how long it took, if a line came before."""
