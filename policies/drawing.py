@@ -146,8 +146,9 @@ def _draw(tree: _Layout, axes: Any) -> None:
         axes.text(x0 + share * (x1 - x0), y0 + share * (y1 - y0), answer, fontsize=SMALLER * font, zorder=2, **style)
     for node, data in tree.graph.nodes(data=True):
         colour = _colour(data["action"]) if "action" in data else "#FFFFFF"
+        letters = ink(colour) if "action" in data else "black"  # a page for the dark turns these with their white box
         box_style = {"facecolor": colour, "edgecolor": "0.3", "boxstyle": "round,pad=0.4"}
-        style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style, "color": ink(colour)}
+        style = {"ha": "center", "va": "center", "parse_math": False, "bbox": box_style, "color": letters}
         axes.text(*tree.place[node], tree.label[node], fontsize=font, zorder=3, **style)
     axes.set_xlim(*tree.sides)
     axes.set_ylim(tree.bottom, 0.0)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import percent
 from milpcb.core.surroundings import plain
 from milpcb.errors import InfeasibleError
 from milpcb.estimators import share_at_most
@@ -123,25 +124,41 @@ def budget_section(
     """
     if not points:
         return PageSection("Value against a budget", missing=missing)
+    points, all_points = _that_matter(points), points
 
     def drawn() -> Any:
-        return picture(_drawing(points, action, unit, level, limit, supported=supported))
+        ended = len(points) < len(all_points)
+        return picture(_drawing(points, action, unit, level, limit, supported=supported, ended=ended))
 
-    headings = ("at most", "used", unit.words, f"{level:.0%} band", "treating all alike")
+    headings = ("at most", "used", unit.words, f"{percent(level)} band", "treating all alike")
     table = PageTable("Table of budgets", headings, [_row(point, unit) for point in points])
     folds = [PageSection("as a table", tables=[table])]
     return PageSection(f"Value against the budget of '{action}'", picture=drawn, folds=folds)
 
 
+def _that_matter(points: Sequence[BudgetValue]) -> Sequence[BudgetValue]:
+    """Return the budgets up to the first beyond which neither the value changes nor what is used."""
+    last = (points[-1].used, points[-1].value.value)
+    changing = [number for number, point in enumerate(points) if (point.used, point.value.value) != last]
+    return points[: max(changing, default=-1) + 2]
+
+
 def _row(point: BudgetValue, unit: Unit) -> list[str]:
     value = point.value
     ends = unit.ends(value.lower, value.upper)
-    return [f"{point.share:.0%}", f"{point.used:.1%}", unit.value(value.value), ends, unit.value(point.alike)]
+    return [percent(point.share, 0), percent(point.used, 1), unit.value(value.value), ends, unit.value(point.alike)]
 
 
 @plain()
 def _drawing(
-    points: Sequence[BudgetValue], action: str | None, unit: Unit, level: float, limit: float | None, *, supported: bool
+    points: Sequence[BudgetValue],
+    action: str | None,
+    unit: Unit,
+    level: float,
+    limit: float | None,
+    *,
+    supported: bool,
+    ended: bool,
 ) -> Drawing:
     """Return the held-out value of learning against the share of rows that may get the action."""
     figure, axes = panel()
@@ -152,20 +169,22 @@ def _drawing(
     axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
     if limit is not None:
         axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
-        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), xytext=(4, -10),
+        side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
+        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
                       textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
     axes.legend(fontsize=SMALL, frameon=False, loc="best")
-    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", lambda share: f"{share:.0%}")
+    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", lambda share: percent(share, 0))
     labelled(axes.yaxis, unit.words, unit.tick)
     first, last = points[0], points[-1]
     chance = "" if supported else " No rule is shown to be better than treating all alike: what rises may be chance."
+    end = f" Beyond {percent(last.share, 0)} the budget no longer matters: nothing changes." if ended else ""
     return Drawing(
         "budget",
         f"Value against the budget of '{action}'",
         figure,
-        f"From {unit.value(first.value.value)} at {first.share:.0%} to {unit.value(last.value.value)} at "
-        f"{last.share:.0%}.",
+        f"From {unit.value(first.value.value)} at {percent(first.share, 0)} to {unit.value(last.value.value)} at "
+        f"{percent(last.share, 0)}.",
         "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
-        f"is one for all budgets at once ({level:.0%}); dashed is the best way to treat all alike that keeps the "
-        f"budget.{chance}",
+        f"is one for all budgets at once ({percent(level)}); dashed is the best way to treat all alike that keeps the "
+        f"budget.{end}{chance}",
     )

@@ -10,12 +10,13 @@ from typing import Any
 from milpcb.core.decimals import fixed
 from milpcb.core.surroundings import plain
 from milpcb.errors import InputError
-from milpcb.experiments.results.figures.drawing import SMALL, Drawing
+from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.report import picture
 from milpcb.logs.amounts import Unit
 from milpcb.logs.rows import ScoredRows
 from milpcb.logs.sections import PageSection, PageTable, PageText, labelled, panel, rule_text
+from milpcb.offline import IntervalEstimate
 from milpcb.offline.arguing import Question, supported
 
 MOST_POINTS = 100
@@ -36,11 +37,12 @@ class Balance:
 class Front:
     """The rules that are the best for some weighting, the best by the first outcome first.
 
-    ``unit`` is that of the second outcome.
+    ``unit`` is that of the second outcome, ``done`` what was done gave in both, with 95 % intervals.
     """
 
     unit: Unit
     points: tuple[Balance, ...]
+    done: tuple[IntervalEstimate, IntervalEstimate]
 
 
 def column_of(text: str) -> str:
@@ -66,7 +68,7 @@ def front(text: str, rows: ScoredRows, question: Question, progress: Callable[[i
         Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, rows.estimator.policy_)))
         for point in found
     )
-    return Front(Unit.of_scores(column, second), points)
+    return Front(Unit.of_scores(column, second), points, (scores.mean(scores.logged), second.mean(second.logged)))
 
 
 def _parts(text: str) -> tuple[str, str]:
@@ -109,12 +111,13 @@ def _words(front: Front, unit: Unit) -> list[str]:
     ends = [f"{unit.of_value(point.first)} and {other.of_value(point.second)}" for point in (points[0], points[-1])]
     if len(points) == 1:
         return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
-    some = f"{fixed(len(points), 0)} rules are the best for some weighting of both outcomes, and there are no others"
+    number = fixed(len(points), 0)
+    some = f"{number} rules, and no others, are each the best for some weighting of the two outcomes"
     between = (
-        "No rule of the class is better than the line through two neighbours; between them there may be rules that no "
-        "weighting makes the best. All are as they look in the rows that they were learnt from, which is too good."
+        "No rule of the class lies beyond the line through two neighbours; rules that no weighting makes the best may "
+        "lie behind it. All values are those in the rows that the rules were learnt from, so they are too favourable."
     )
-    return [f"{some}: from {ends[0]} to {ends[1]}.", between]
+    return [f"{some}. Rule 1 gives {ends[0]}, rule {number} gives {ends[1]}.", between]
 
 
 @plain()
@@ -122,6 +125,9 @@ def _drawing(front: Front, unit: Unit) -> Drawing:
     figure, axes = panel()
     other, points = front.unit, [(point.first, point.second) for point in front.points]
     axes.plot(*zip(*points, strict=True), color=COLOURS[0], marker="o", markersize=5)
+    ends = [[[each.value - each.lower], [each.upper - each.value]] for each in front.done]  # no axis is narrower
+    done = [each.value for each in front.done]
+    axes.errorbar(*done, xerr=ends[0], yerr=ends[1], color=GREY, marker="s", markersize=5, linewidth=1.2)
     for number, place in enumerate(points, 1):
         if number in (1, len(points)):
             axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
@@ -134,5 +140,6 @@ def _drawing(front: Front, unit: Unit) -> Drawing:
         figure,
         "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(points, 1)),
         f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
-        f"'{unit.name}', the last one by '{other.name}'.",
+        f"'{unit.name}', the last one by '{other.name}'. "
+        "The grey square is what was done, with its 95\u202f% intervals.",
     )

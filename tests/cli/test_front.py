@@ -67,7 +67,7 @@ def test_the_front_is_printed_and_drawn(frame, tmp_path):
     assert "two outcomes" in printed
     assert "rule 1" in printed
     assert "Two outcomes at once" in page
-    assert "rules are the best for some weighting of both outcomes" in page
+    assert "are each the best for some weighting of the two outcomes" in page
     assert "rule 1 if " in page  # the rules, a leaf being its action alone
     assert "play letter" not in page
 
@@ -76,7 +76,7 @@ def test_a_rule_in_order_is_that_of_the_estimator(frame, tmp_path):
     """The order is listed among what was asked for, and kept; the action never goes down with age."""
     _, page = learnt(frame.drop("annoyed"), tmp_path, "--monotone", "age=less", "--at-most", "call=0.5")
     assert "never goes up in the order of the actions" in page
-    assert "Prices are of the rule that looks best: not asked together with" in page
+    assert "Prices are not computed together with" in page
     source: dict[str, object] = {}
     exec((tmp_path / "found/policy.py").read_text(encoding="utf-8"), source)  # noqa: S102 - what milpcb wrote
     for region in ("north", "south"):

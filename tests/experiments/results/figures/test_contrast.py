@@ -78,6 +78,7 @@ def test_pictures_of_a_page_are_turned_in_the_dark():
     assert "fill: var(--page)" in turned
     for colour in (*LEAF_COLOURS[:2], ink(LEAF_COLOURS[0])):
         assert turned.lower().count(f"fill: {colour.lower()}") == plain.lower().count(f"fill: {colour.lower()}") > 0
+    assert turned.count(f"fill: {ink(LEAF_COLOURS[0]).lower()}") == 2  # those of the leaves: a test stands on the page
     variables = re.findall(r"--(\w+): (#\w+)", turned)
     assert {name for name, _ in variables} == {"page", "ink", "soft", "line"}
     light, dark = dict(variables[:4]), dict(variables[4:])
