@@ -23,8 +23,9 @@ class LeafSummary:
         """Return what stands in a drawing of part number ``part``, a line each."""
         del part
         cost = [] if self.mean_cost is None else [f"mean cost {self.mean_cost:.3g}"]
-        return [f"play {self.name}", f"{self.share:.1%} of contexts", *cost, *([self.note] if self.note else [])]
+        share = f"{100 * self.share:.1f} % of contexts"
+        return [f"play {self.name}", share, *cost, *([self.note] if self.note else [])]
 
     def __str__(self) -> str:
         cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
-        return f"{self.name} on {self.share:.1%} of contexts{cost}{self.note and f', {self.note}'}"
+        return f"{self.name} on {100 * self.share:.1f} % of contexts{cost}{self.note and f', {self.note}'}"

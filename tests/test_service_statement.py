@@ -69,8 +69,8 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     first, unknown = bandit.statement().splitlines()
     assert first == "12 decisions cost 9 in all, 0.75 each."
     reason = re.fullmatch(
-        "What the best of all decision trees would have cost on them is not known yet with 95 % confidence: 12 are too "
-        r"few to know it from chance\. If costs go on like this, some (\d+) will do\.",
+        "With 95 % confidence nothing is known yet of what the best of all decision trees would have cost on them: 12 "
+        r"are too few to rule out chance\. If costs go on like this, about (\d+) will be enough\.",
         unknown,
     )
     assert reason is not None
@@ -119,7 +119,7 @@ def test_every_decision_is_counted_once() -> None:
     assert f"{learner.rounds_of_baseline} of all 75 decisions were left to the baseline." in lines[3]
     assert lines[-2:] == [
         "The costs of 10 more are not known yet, and not counted here.",
-        "5 more were given up: this holds if that hung neither on their costs nor on their actions.",
+        "5 more were given up: this holds if that depended neither on their costs nor on their actions.",
     ]
 
 

@@ -74,7 +74,7 @@ def sentences(
         lines += _of_change(change, confidence, counted)
     else:
         reason = _reason(n, covered, counted)
-        lines.append(f"What {best} is not known yet with {_percent(confidence)} confidence: {reason}.")
+        lines.append(f"With {_percent(confidence)} confidence nothing is known yet of what {best}: {reason}.")
     if settings["baseline"] is not None:  # the learner then is Conservative around the one that was asked for
         around: Any = learner
         lines += _of_baseline(around, settings["baseline"], counted)
@@ -119,7 +119,7 @@ def _reason(n: int, covered: float, counted: DecisionCounts) -> str:
         worse = "earned less than the most there is" if counted.scale.rewards else free
         return f"nothing that was learnt shows that it would have {worse}"
     enough = _count(ceil(n / min(covered, 1.0)))
-    return f"{_count(n)} are too few to know it from chance. If costs go on like this, some {enough} will do"
+    return f"{_count(n)} are too few to rule out chance. If costs go on like this, about {enough} will be enough"
 
 
 def _of_change(change: ProvedChange | None, confidence: float, counted: DecisionCounts) -> list[str]:
@@ -168,7 +168,7 @@ def _others(counted: DecisionCounts) -> list[str]:
         lines.append(f"The costs of {_count(counted.open)} more are not known yet, and not counted here.")
     if counted.given_up:
         lines.append(
-            f"{_count(counted.given_up)} more were given up: this holds if that hung neither on their costs nor on "
+            f"{_count(counted.given_up)} more were given up: this holds if that depended neither on their costs nor on "
             "their actions."
         )
     return lines

@@ -16,7 +16,7 @@ from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core import gate
 from milpcb.core.checks import check_file
-from milpcb.core.decimals import fixed, number
+from milpcb.core.decimals import fixed, number, percent
 from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.plugins import registry
@@ -126,7 +126,7 @@ SEEN = (
 
 def _values(evaluation: Evaluation, name: str, unit: str) -> Table:
     """Return the values of a policy, of the constants and of what was done; without intervals that do not hold."""
-    table = Table("", f"value, {unit}", f"{evaluation.level:.0%} interval", "the policy gains")
+    table = Table("", f"value, {unit}", f"{percent(evaluation.level)} interval", "the policy gains")
     value = evaluation.value
     table.add_row(name, _own(value), "" if evaluation.in_sample else _ends(value), "")
     constants = evaluation.constants
@@ -205,5 +205,5 @@ def _parts(value: Evaluation) -> Table:
     table = Table("part", "action", "share of rows", "value", f"gains over {value.reference.name}")
     for leaf in value.leaves:
         own = _own(leaf.value) if value.in_sample else str(leaf.value)
-        table.add_row(str(leaf.part + 1), leaf.name, f"{leaf.share:.1%}", own, _gain(leaf.gain, value))
+        table.add_row(str(leaf.part + 1), leaf.name, percent(leaf.share, 1), own, _gain(leaf.gain, value))
     return table

@@ -18,6 +18,7 @@ from milpcb.commands.console import err, out
 from milpcb.commands.log_source import columns_of, source_of, source_options
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
+from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
 from milpcb.errors import InputError, UnknownNameError, shown
 
@@ -208,7 +209,7 @@ def _memory(source: Source) -> Iterator[str]:
     rows, columns = source.frame.shape
     needed = TABLES * rows * (columns + len(source.log.actions)) * 8
     if needed > NOTED:
-        yield f"{rows:,} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
+        yield f"{fixed(rows, 0)} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
 def _budget(source: Source, given: dict[str, Any]) -> str | None:
@@ -255,5 +256,6 @@ def _table(shown: PageTable) -> Table:
     for line in shown.rows[: shown.most]:
         table.add_row(*line)
     if len(shown.rows) > shown.most:
-        table.add_row(f"and {len(shown.rows) - shown.most:,} more: see the page", *[""] * (len(shown.headings) - 1))
+        others = fixed(len(shown.rows) - shown.most, 0)
+        table.add_row(f"and {others} more: see the page", *[""] * (len(shown.headings) - 1))
     return table

@@ -13,7 +13,7 @@ from milpcb.commands.class_options import class_of
 from milpcb.commands.console import check_ending, err, out
 from milpcb.commands.steps import step
 from milpcb.core.checks import real
-from milpcb.core.decimals import fixed
+from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError
 from milpcb.plugins import local_classes
 
@@ -70,7 +70,8 @@ def _table(found: Plan, powers: list[float]) -> Table:
     table = Table("power", "rows", "95 % interval")
     for power in powers:
         low, high = found.between(power)
-        table.add_row(f"{power:.0%}", _rows(found.needed(power), found), f"{_rows(low, found)} to {_rows(high, found)}")
+        ends = f"{_rows(low, found)} to {_rows(high, found)}"
+        table.add_row(percent(power, 0), _rows(found.needed(power), found), ends)
     return table
 
 
@@ -82,12 +83,13 @@ def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
     rows = found.needed(power)
     if rows == np.inf:
         return (
-            f"In less than {power:.0%} of {len(found.rows)} simulated trials {fixed(found.most, 0)} rows are enough; "
-            "ask for a larger eps, a smaller class, or give --most"
+            f"In less than {percent(power, 0)} of {len(found.rows)} simulated trials {fixed(found.most, 0)} rows are "
+            "enough; ask for a larger eps, a smaller class, or give --most"
         )
     return (
-        f"With {fixed(rows, 0)} rows the trial ends with a chance of {power:.0%}: then, with {100 * confidence:.10g} % "
-        f"confidence, no policy is better than the one chosen by {eps:g} or more ({len(found.rows)} simulated trials)."
+        f"With {fixed(rows, 0)} rows the trial ends with a chance of {percent(power, 0)}: then, with "
+        f"{percent(confidence)} confidence, no policy is better than the one chosen by {eps:g} or more "
+        f"({len(found.rows)} simulated trials)."
     )
 
 

@@ -67,6 +67,13 @@ def number(value: float, error: float = np.nan) -> str:
     return fixed(value, places(value, error))
 
 
+def percent(share: float, decimals: int | None = None) -> str:
+    """Return a share (0..1) as "30 %", with so many decimals; without, with all: a level of 0.999 is not 100 %."""
+    hundredths = 100 * share
+    text = f"{hundredths:.10g}" if decimals is None else fixed(hundredths, decimals)
+    return f"{text}{THIN}%"
+
+
 def estimate(value: float, low: float, high: float, error: float = np.nan) -> str:
     """Return a value and the ends of its interval, "0.49 (0.45 to 0.53)", all with the same decimals.
 
@@ -87,7 +94,7 @@ def places(value: float, error: float = np.nan) -> int:
         return decimals if decimals >= 0 else max(decimals, min(0, KEPT - 1 - _power(max(size, 1.0))))
     if size >= 1 or size < LEAST:
         return int(1 <= size < 100)
-    return 2 - _power(size)
+    return 2 - _power(float(f"{size:.3g}"))  # 0.09996 is 0.100
 
 
 def fixed(value: float, decimals: int) -> str:

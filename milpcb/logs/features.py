@@ -15,7 +15,7 @@ import polars as pl
 from scipy.stats import rankdata
 
 from milpcb.core.checks import MOST
-from milpcb.core.decimals import written
+from milpcb.core.decimals import fixed, written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
@@ -29,6 +29,7 @@ PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
 CALLED_CHANCE = re.compile(r"propensit|probabilit", re.IGNORECASE)
 MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
+WORDS = 3  # of a string, in the mean, from which it is free text
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 SCALE = 10  # different numbers from which a column is taken for a measurement, whatever else it holds
 FEW = 5  # other strings in such a column, up to which they are no categories
@@ -106,11 +107,19 @@ def _no_trait(column: pl.Series) -> LeftOut | None:
     different = known.n_unique()
     named = different > MOST_CATEGORIES and _called_identifier(column.name)
     if column.dtype == pl.String:
+        if not named and _is_free_text(known):
+            return LeftOut(column.name, "free text")
         many = different > MOST_CATEGORIES and different >= MOSTLY * len(known)
         numbered = many and not _nearly_numbers(column)
     else:
         numbered = len(known) >= MANY and different == len(known) and (_span(known) == different or _grows(known))
     return LeftOut(column.name, "an identifier", different < len(known)) if named or numbered else None
+
+
+def _is_free_text(known: pl.Series) -> bool:
+    """Return whether strings are sentences, too many of them to be categories: rows that share one are chance."""
+    words = known.str.count_matches(r"\S+").mean()
+    return known.n_unique() > MOST_CATEGORIES and float(words) > WORDS  # type: ignore[arg-type]
 
 
 def _called_identifier(name: str) -> bool:
@@ -152,7 +161,8 @@ def _unreadable(column: pl.Series) -> str:
         return ""
     if kind in (pl.String, pl.Categorical, pl.Enum):
         different = column.n_unique()
-        return _nearly_numbers(column) or (f"{different:,} different strings" if different > MOST_CATEGORIES else "")
+        many = f"{fixed(different, 0)} different strings" if different > MOST_CATEGORIES else ""
+        return _nearly_numbers(column) or many
     return f"{str(kind).partition('(')[0].lower()} values"
 
 
@@ -173,7 +183,7 @@ def _nearly_numbers(column: pl.Series) -> str:
     others = values.filter(~numbers).to_list()
     if numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
         return ""
-    named = [f"'{clipped(each)}' ({rows:,} rows)" for each, rows in zip(others, counts.filter(~numbers), strict=True)]
+    named = [f"'{clipped(each)}' ({_rows(rows)})" for each, rows in zip(others, counts.filter(~numbers), strict=True)]
     return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
@@ -207,7 +217,7 @@ def missing_words(missing: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
 
 
 def _rows(n: int) -> str:
-    return f"{n:,} row{'s' * (n > 1)}"
+    return f"{fixed(n, 0)} row{'s' * (n > 1)}"
 
 
 def doubts(table: pl.DataFrame, others: pl.DataFrame) -> Iterator[str]:

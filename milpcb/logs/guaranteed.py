@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import percent
 from milpcb.logs.amounts import Unit
 from milpcb.logs.sections import PageSection, PageText, rule_text
 from milpcb.types import Floats
@@ -44,10 +45,10 @@ def guaranteed_section(both: Guaranteed | None, unit: Unit, level: float) -> Pag
     if both is None:
         return PageSection(heading)
     own, other = (unit.gain(end) for end in both.lower)
-    sure = f"{level:.0%} confidence"
+    sure = f"{percent(level)} confidence"
     chosen = f"The rule was chosen by what is guaranteed: it gains at least {own} over {both.other} ({sure})."
     if not both.differ:
         return PageSection(heading, [chosen, "It is the rule that looks best, too."])
-    looks = f"it looks better, {unit.gain(both.looks[1])} instead of {unit.gain(both.looks[0])}"
-    words = [chosen, f"Of the rule that looks best only {other} is guaranteed; {looks}."]
+    looks = f"its estimated gain is {unit.gain(both.looks[1])} instead of {unit.gain(both.looks[0])}"
+    words = [chosen, f"The rule that looks best is guaranteed to gain only {other}, though {looks}."]
     return PageSection(heading, words, texts=[PageText("The rule that looks best", rule_text(both.rules))])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
 from milpcb.estimators.base import Problem
 from milpcb.logs.amounts import Unit
@@ -40,7 +41,7 @@ MOST_PRICED = 200  # draws behind the intervals of prices
 
 def foreseen(what: str, option: str, searches: int) -> str:
     """Return what is being done, how often, and the option that leaves it out; how long it takes is measured."""
-    return f"{what}, {searches:,} searches ({option} 0 leaves it out)"
+    return f"{what}, {fixed(searches, 0)} searches ({option} 0 leaves it out)"
 
 
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:

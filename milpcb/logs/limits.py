@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
-from milpcb.core.decimals import fixed, number
+from milpcb.core.decimals import fixed, number, percent
 from milpcb.data.actions import places
 from milpcb.data.columns import Values, as_number
 from milpcb.data.conditions import holds
@@ -155,8 +155,8 @@ def what_is_kept(constraints: Any, policy: Any, frame: pl.DataFrame, weight: Flo
 def _share(asked: ShareAtMost, played: _Played) -> Kept:
     rate = played.rate(asked.action)
     return Kept(
-        f"'{asked.action}' for at most {100 * asked.share:.4g} % of the rows",
-        f"gives it to {rate:.1%}",
+        f"'{asked.action}' for at most {percent(asked.share)} of the rows",
+        f"gives it to {percent(rate, 1)}",
         rate <= asked.share + CLOSE,
         _spare(asked.share - rate, "the limit"),
     )
@@ -168,7 +168,7 @@ def _parity(asked: RateParity, played: _Played) -> Kept:
     }
     rates = {value: rate for value, rate in every.items() if not isnan(rate)}  # of groups that have rows
     apart = max(rates.values()) - min(rates.values())
-    each = ", ".join(f"{value} {rate:.1%}" for value, rate in rates.items())
+    each = ", ".join(f"{value} {percent(rate, 1)}" for value, rate in rates.items())
     return Kept(
         f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
         f"{each}: {100 * apart:.1f} points apart",
@@ -201,7 +201,7 @@ def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
         asked.name,
         f"gives {number(own, error)} by the log, beside {number(other, error)}",
         True if asked.enough_events else None,
-        f"among all such people, with {100 * asked.confidence:.10g} % confidence" if asked.enough_events else TOO_FEW,
+        f"among all such people, with {percent(asked.confidence)} confidence" if asked.enough_events else TOO_FEW,
     )
 
 

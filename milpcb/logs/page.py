@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.core.decimals import fixed
+from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.report import fill
 from milpcb.logs import words
 from milpcb.logs.budget import budget_limit, budget_section
@@ -27,9 +27,9 @@ USE = (
     "takes policy.json, which is beside this page."
 )
 BOTH = (
-    "Both claims take into account that the rule was chosen among all of its class because it looks best: how much "
-    "better than treating all alike it is ({}, each end by itself in the second line), and how likely so large a gain "
-    "is where no rule of the class gains anything (p)."
+    "Both claims allow for the choice of the rule among all of its class. The range is that of the gain over treating "
+    "all alike ({}; in the second line each end by itself), and p is the probability of so large a gain if no rule of "
+    "the class gained anything."
 )
 EXACTLY = (
     "The limits hold exactly in the rows that the rule was learnt from; among other people the shares may differ by "
@@ -153,7 +153,7 @@ def stability_section(found: Findings) -> PageSection:
 def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
     """Return every value, how claims are made, how far the log can be trusted, and what is ``missing`` on the page."""
     claims = claims_table(found)
-    both = [BOTH.format(f"{found.questions.level:.0%}")] if claims.rows else []
+    both = [BOTH.format(percent(found.questions.level))] if claims.rows else []
     folds = [
         PageSection("every value, with its interval", tables=[worth_table(found)], notes=[words.optimism(found)]),
         PageSection(
@@ -196,7 +196,7 @@ def trust_table(found: Findings) -> PageTable:
         "action",
         "rows",
         "least propensity",
-        "worth so many rows of equal weight",
+        "effective sample size",
         "calibration (1 is right)",
         "R2 of the regression",
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.decimals import fixed
+from milpcb.core.decimals import fixed, percent
 from milpcb.core.text import listed
 from milpcb.logs.amounts import Unit
 from milpcb.logs.pareto import in_words, of_numbers
@@ -133,7 +133,7 @@ def near_section(near: AsGood | None, unit: Unit, level: float, missing: str) ->
 
 def _how_many(near: AsGood, unit: Unit, level: float) -> str:
     if near.slack is None:
-        which = f"of this kind are not shown to be worse than the best of them ({level:.0%} confidence)"
+        which = f"of this kind are not shown to be worse than the best of them ({percent(level)} confidence)"
     else:
         which = f"of this kind look worth at most {unit.gain(near.slack)} less than the best of them"
     if near.count is None:
@@ -154,7 +154,9 @@ def _needed(near: AsGood) -> str:
 
 def _contested(near: AsGood) -> str:
     if not near.contested:
-        return f"They all do the same in all of the {fixed(near.looked_at, 0)} rows that were looked at."
-    share = f"{near.contested / near.looked_at:.1%}"
+        return f"They agree on each of the {fixed(near.looked_at, 0)} rows compared."
+    if near.contested == near.looked_at:
+        return f"On each of the {fixed(near.looked_at, 0)} rows compared, some of them disagree."
+    share = percent(near.contested / near.looked_at, 1)
     contested, seen = fixed(near.contested, 0), fixed(near.looked_at, 0)
-    return f"They do not all do the same in {contested} of the {seen} rows looked at ({share})."
+    return f"They disagree on {contested} of the {seen} rows compared ({share})."

@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from milpcb.experiments.results.figures.drawing import Drawing, finish, render
+from milpcb.core.decimals import percent
+from milpcb.experiments.results.figures.drawing import MEDIUM, Drawing, finish, fitted, render
 from milpcb.experiments.results.report import picture
 from milpcb.logs.amounts import Unit
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
 from milpcb.offline import IntervalEstimate, State
+
+TITLE = 0.4  # inches above a drawing
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class DrawnPart:
 
     def lines(self, part: int) -> list[str]:
         """Return what stands in a drawing of part number ``part``, a line each."""
-        return [f"{part + 1}: {self.name}", f"{self.share:.0%} of rows", *self.note.split("\n")]
+        return [f"{part + 1}: {self.name}", f"{percent(self.share, 0)} of rows", *self.note.split("\n")]
 
 
 def rule_section(found: Findings, heading: str) -> PageSection:
@@ -40,7 +43,22 @@ def rule_section(found: Findings, heading: str) -> PageSection:
 
 def rule_pictures(found: Findings) -> dict[str, bytes]:
     """Return the drawing of the rule by the ending of its file; none where it has no drawing."""
-    return render(_figure(found)) if hasattr(found.estimator.policy_, "figure") else {}
+    if not hasattr(found.estimator.policy_, "figure"):
+        return {}
+    return render(_titled(_figure(found), f"What to do for whom? {found.source.name}"))
+
+
+def _titled(figure: Any, title: str) -> Any:
+    """Return a figure with a title above what it shows, for a file that stands alone."""
+    height, width = figure.get_figheight(), figure.get_figwidth()
+    grown = height + TITLE
+    for axes in figure.axes:
+        box = axes.get_position()
+        axes.set_position((box.x0, box.y0 * height / grown, box.width, box.height * height / grown))
+    figure.set_figheight(grown)
+    words = fitted(title, width - 0.3, MEDIUM)
+    figure.suptitle(words, x=0.5, y=1 - 0.1 / grown, va="top", fontsize=MEDIUM, parse_math=False)
+    return figure
 
 
 def _figure(found: Findings) -> Any:
@@ -71,7 +89,7 @@ def _note(unit: Unit, value: IntervalEstimate, *, held_out: bool) -> str:
 def parts_section(found: Findings) -> PageSection:
     """Return who gets what, part by part: in rows kept aside with intervals, else as it looks."""
     unit, people, aside = found.unit, who(found.estimator.policy_), found.held_out is not None
-    seen, level = found.held_out or found.evaluation, f"{found.questions.level:.0%}"
+    seen, level = found.held_out or found.evaluation, percent(found.questions.level)
     headings = ["share of rows", "looks worth", "looks better than treating all alike by"]
     if aside:
         headings = ["share of rows kept aside", "value there", level, "gain there", level]
@@ -80,7 +98,8 @@ def parts_section(found: Findings) -> PageSection:
         own, gain = leaf.value, leaf.gain
         alike = not any((gain.value, gain.lower, gain.upper))
         better = ("same action", "") if alike else (unit.amount(gain.value), unit.interval(gain))
-        cells = [str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, f"{leaf.share:.1%}", unit.value(own.value)]
+        share = percent(leaf.share, 1)
+        cells = [str(leaf.part + 1), people.get(leaf.part, ""), leaf.name, share, unit.value(own.value)]
         rows.append([*cells, unit.ends(own.lower, own.upper), *better] if aside else [*cells, better[0]])
     if not rows:
         return PageSection("")

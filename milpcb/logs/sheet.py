@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from milpcb.core.decimals import fixed, percent
 from milpcb.logs import words
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable
@@ -30,9 +31,10 @@ def columns_on_sheet(found: Findings) -> PageSection:
         if price is not None and price.best is not None:
             cost = found.unit.amount(price.price)
             ends = found.unit.interval(price) if price.lower == price.lower else ""
-        rows.append([name, "sensitive" if name in sensitive else "", cost, ends])
-    headings = ("column", "", f"price of leaving it out, {found.unit.words}", f"{found.questions.level:.0%} interval")
-    table = PageTable("Columns", headings, rows[:MOST], (0, 1))
+        rows.append([f"{name} (sensitive)" if name in sensitive else name, cost, ends])
+    interval = f"{percent(found.questions.level)} interval"
+    headings = ("column", f"price of leaving it out, {found.unit.words}", interval)
+    table = PageTable("Columns", headings, rows[:MOST])
     missing = [] if prices or not rows else [words.no_prices(found)]
     return PageSection(READS, list(_sensitive(sensitive, read)), tables=[table] if rows else [], notes=missing)
 
@@ -73,7 +75,7 @@ def _is_whole(column: pl.Series) -> bool:
 
 def colophon(found: Findings, command: str, digest: str | None) -> list[str]:
     """Return the lines at the end of the sheet: when and from what it was made, and by which command."""
-    of = f"log of {found.n:,} rows".replace(",", "\u202f")
+    of = f"log of {fixed(found.n, 0)} rows"
     which = f"digest {digest}" if digest else "no digest, as its rows were read in one pass"
     return [f"{datetime.now(tz=UTC):%Y-%m-%d}. {found.source.name}: {of}, {which}.", command]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import fixed
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema
@@ -238,7 +239,7 @@ def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:
     """Return a column in which nothing is missing; raises InputError on the first row in which something is."""
     missing = np.flatnonzero(frame[column].is_null().to_numpy())
     if len(missing):
-        such = "this row" if len(missing) == 1 else f"the {len(missing):,} such rows"
+        such = "this row" if len(missing) == 1 else f"the {fixed(len(missing), 0)} such rows"
         raise InputError(
             f"{name}, row {missing[0] + 1}: '{column}' is missing; leave out {such}, or fill in what is missing if you "
             "know why it is"

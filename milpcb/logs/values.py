@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.constraints.by_names import ShareAtMost
 from milpcb.core.checks import ROUNDING
-from milpcb.core.decimals import fixed
+from milpcb.core.decimals import fixed, percent
 from milpcb.logs.amounts import Unit
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageTable
@@ -57,14 +57,14 @@ def first(lines: Sequence[Worth]) -> list[Worth]:
 
 def worth_table(found: Findings) -> PageTable:
     """Return the table of all values."""
-    headings = ("", found.unit.words, f"{found.questions.level:.0%} interval", "")
+    headings = ("", found.unit.words, f"{percent(found.questions.level)} interval", "")
     return PageTable("Table of values", headings, [line.cells(found.unit) for line in worth_lines(found)], (0, 3))
 
 
 def _of_rule(found: Findings) -> Worth:
     if found.claims is None:
-        return Worth(RULE, found.evaluation.value.value, None, "as it looks where it was learnt: too good")
-    return _line(RULE, found.claims.value, "holds for all rules at once, so after the search")
+        return Worth(RULE, found.evaluation.value.value, None, "too favourable: in rows that it was learnt from")
+    return _line(RULE, found.claims.value, "valid for all rules at once, so also for the one chosen")
 
 
 def _of_reference(found: Findings) -> Worth:
@@ -111,7 +111,7 @@ def _why_not(found: Findings, name: str) -> str:
     totals = ways.totals[:, :, k].sum(axis=1)
     within = totals <= ways.upper + ROUNDING * np.abs(ways.totals).sum(axis=(1, 2))
     limited = any(isinstance(rule, ShareAtMost) and str(rule.action) == name for rule in found.estimator.constraints)
-    return "" if within.all() else "not allowed (share 100 %)" if limited else "not allowed for everybody"
+    return "" if within.all() else "not allowed (share 100\u202f%)" if limited else "not allowed for everybody"
 
 
 def _line(name: str, value: IntervalEstimate, how: str) -> Worth:
@@ -147,5 +147,5 @@ def bars(unit: Unit, lines: Sequence[Worth], level: float) -> dict[str, Any]:
             }
         )
     better = "Farther right" if unit.maximise else "Farther left"
-    caption = f"Bars: {level:.0%} intervals. Dashed: {alike}. {better} is better."
+    caption = f"Bars: {percent(level)} intervals. Dashed: {alike}. {better} is better."
     return {"lines": drawn, "dashed": place(dashed), "unit": unit.words, "caption": caption}

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.constraints import NamedConstraint, always, never, parity
+from milpcb.core.decimals import percent
 from milpcb.data.actions import place
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
@@ -185,10 +186,10 @@ def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str
     if not found:
         return PageSection(heading, missing=missing)
     how = (
-        "How much less the best rule gives, in the rows that it was learnt from, if a wish is granted; each wish by "
-        f"itself. The intervals ({level:.0%}) hold for all of them at once."
+        "A price is how much less the best rule gives, in the rows that it was learnt from, if this wish alone is "
+        f"granted. The intervals ({percent(level)}) hold for all of them at once."
     )
-    headings = ("what if", f"price, {unit.words}", f"{level:.0%} interval")
+    headings = ("what if", f"price, {unit.words}", f"{percent(level)} interval")
     return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, _lines(found, unit), most=99)])
 
 

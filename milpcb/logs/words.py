@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from milpcb.core.decimals import percent
 from milpcb.logs.findings import Claims, Findings
 from milpcb.offline import DepthValue, Reference, State
 
@@ -15,6 +16,11 @@ MARKS = {State.TARGET: "Treat people differently", State.ALIKE: "Treat all alike
 SIGNS = {State.TARGET: "\u2713", State.ALIKE: "=", State.EARLY: "?"}  # beside the marks, for the eye
 NOT_ASKED = "Not asked"
 LEAST_P = 0.001  # smaller ones are not written out
+NOWHERE = (
+    "No action occurs in all parts of the log, so none can be recommended for everybody. The rule below plays an "
+    "action only where the log has rows of it."
+)
+WITH = " together with --no-worse, --monotone or --objective guaranteed"
 
 
 def other(found: Findings) -> str:
@@ -65,7 +71,7 @@ def verdict(found: Findings) -> str:
 
 
 def _sure(found: Findings) -> str:
-    return f"{found.questions.level:.0%} confidence"
+    return f"{percent(found.questions.level)} confidence"
 
 
 def _beside(found: Findings) -> str:
@@ -91,8 +97,8 @@ def _by_estimates(found: Findings, claims: Claims) -> str:
         return f"{shown}{_expected(found, claims)}{_own(found, claims)} ({_sure(found)}){still}."
     if not claims.enough:
         return (
-            "nearly all that differs between the actions comes from a few rows, too few such events to know whether "
-            f"any rule is better than {alike}."
+            "nearly all differences between the actions come from a few rows, too few to know whether any rule is "
+            f"better than {alike}."
         )
     most = unit.gain(claims.most)
     if found.state == State.ALIKE:
@@ -149,10 +155,10 @@ def advice(found: Findings) -> str:
         return f"Recommended: use the rule below{check}.{_simpler(found)}"
     if not found.reference.allowed:
         if not any(value.known for value in found.evaluation.constants.values()):
-            return "No action was done everywhere, so none can be recommended for all. The rule below keeps to these."
+            return NOWHERE
         return (
-            "No way to treat all alike keeps what was asked for; the rule below keeps it, but that it is better than "
-            "other rules that keep it is not shown."
+            "No way of treating all alike keeps what was asked for. The rule below keeps it; it is not shown to be "
+            "better than other rules that do."
         )
     nothing = _not_shown(found)
     if nothing or found.state == State.ALIKE:
@@ -173,20 +179,20 @@ def _not_shown(found: Findings) -> str:
     if all(guard.kept_by(found.reference) for guard in found.guards):
         return ""
     return (
-        f"Nothing is recommended yet. By the estimates {other(found)} is the best that keeps the limits on other "
-        "outcomes without looking at people, but that it keeps them is not shown. The rule below is shown to keep "
-        "them; that it is better is not shown."
+        f"Nothing is recommended yet. By the estimates {other(found)} is the best way of treating all alike within the "
+        "limits on other outcomes, but it is not shown to keep them. The rule below is shown to keep them, and not "
+        "shown to be better."
     )
 
 
 def _until_more(found: Findings) -> str:
     if found.questions.limits:
         return (
-            f"Recommended: {other(found)}, until more rows are there; that it keeps the limits on other outcomes is "
-            "shown. The rule below is shown to keep them too; that it is better is not shown."
+            f"Recommended: {other(found)}, until there are more rows; it is shown to keep the limits on other "
+            "outcomes. The rule below is shown to keep them too, and not shown to be better."
         )
     if not found.learning_gains:
-        return f"Recommended: {other(found)}, until more rows are there. {_unsupported(found)}"
+        return f"Recommended: {other(found)}, until there are more rows. {_unsupported(found)}"
     check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
     return (
         f"Recommended: {other(found)} for now. Try the rule below beside it,{check} before it replaces it: it may "
@@ -232,8 +238,8 @@ def optimism(found: Findings) -> str:
     return (
         f"Mean {'reward' if found.unit.maximise else 'cost'} by the scores. The rule was chosen because it looks best "
         "on the rows that it was learnt from, so its own value there looks better than it is. Its interval holds for "
-        "all rules of its class at once, so it holds nevertheless; the other lines are not chosen and have no such "
-        "flaw."
+        "all rules of its class at once, so also for this one. The other lines were not chosen in this way, and "
+        "their intervals hold as they are."
     )
 
 
@@ -244,22 +250,19 @@ def gain(found: Findings) -> str:
         return ""
     if found.claims is not None and found.claims.gain.known:
         own = found.claims.gain
-        parts.append(f"looks like {unit.gain(own.value)}, and is {unit.between(own.lower, own.upper)}")
+        parts.append(f"is estimated at {unit.gain(own.value)}, and is {unit.between(own.lower, own.upper)}")
     if found.held_out is not None and found.held_out.gain.known:
         aside = found.held_out.gain
         parts.append(f"in the rows kept aside is {unit.gain(aside.value)} ({unit.interval(aside)})")
-    return (
-        f"The gain of the rule over {other(found)} {'; '.join(parts)} ({found.questions.level:.0%})." if parts else ""
-    )
+    return f"The gain of the rule over {other(found)} {'; '.join(parts)} ({_sure(found)})." if parts else ""
 
 
 def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) -> list[str]:
     """Return what actions were given as costing beside their outcome."""
-    sign = "off" if maximise else "to"
-    verb = "taken" if maximise else "added"
+    how = "already subtracted from" if maximise else "already added to"
     charged = (treatment_cost or {}).items()
     prices = ((name, f"the amount in '{cost}'" if isinstance(cost, str) else f"{cost:g}") for name, cost in charged)
-    return [f"'{name}' costs {price} beside its outcome: {verb} {sign} its values here." for name, price in prices]
+    return [f"'{name}' costs {price} besides its outcome, {how} its values here." for name, price in prices]
 
 
 def sentences(found: Findings) -> list[str]:
@@ -293,9 +296,7 @@ def stable(found: Findings) -> list[str]:
     if found.stability is not None:
         return found.stability.words()
     if found.own_way:
-        return [
-            "Not known: the rule is the best under limits on other outcomes, in an order, or of what is guaranteed."
-        ]
+        return [f"Not computed{WITH}."]
     asked = "Not asked (--resamples 0): whether other rows of the same kind would give the same rule."
     return [missing(found, "to draw them again needs") or asked]
 
@@ -318,10 +319,7 @@ def no_budget(found: Findings) -> str:
 def no_prices(found: Findings) -> str:
     """Return why there are no prices."""
     if found.own_way:
-        return (
-            "Prices are of the rule that looks best: not asked together with --no-worse, --monotone or "
-            "--objective guaranteed."
-        )
+        return f"Prices are not computed{WITH}."
     asked = "Not asked: --what-if 'without COLUMN' and the like give prices."
     return missing(found, "the intervals of prices need") or asked
 
@@ -329,6 +327,6 @@ def no_prices(found: Findings) -> str:
 def no_near(found: Findings) -> str:
     """Return why there are no rules beside the best one."""
     if found.own_way:
-        return "Other rules are not compared with one by --no-worse, --monotone or --objective guaranteed."
+        return f"Other rules are not counted{WITH}."
     asked = "Not asked (--draws 0): --near AMOUNT counts the rules that look worth so much less at most."
     return missing(found, "which rules it can distinguish needs") or asked

@@ -98,18 +98,18 @@ class Diagnostics:
         found = [*([] if self.fits else wrong), *self.unseen]
         if not self.enough_events:
             found.append(
-                f"A few rare, large outcomes carry the noise: differences between actions are as skew as if about "
-                f"{self.events:.0f} of {fixed(self.rows, 0)} rows were all of it. That is too few such events for "
-                "intervals and p-values to hold."
+                "A few rare, large outcomes dominate: the differences between actions are as skewed as if only about "
+                f"{self.events:.0f} of the {fixed(self.rows, 0)} rows varied. Intervals and p-values need more such "
+                "events to hold."
             )
         elif self.value_events <= EVENTS:
             found.append(
-                f"Values rest on a few rare, large outcomes: they are as skew as if about {self.value_events:.0f} of "
-                f"{fixed(self.rows, 0)} rows were all of the noise, so their intervals may be too narrow. Gains do "
-                "not: differences between actions are less skew."
+                "The values rest on a few rare, large outcomes: they are as skewed as if only about "
+                f"{self.value_events:.0f} of the {fixed(self.rows, 0)} rows varied, so their intervals may be too "
+                "narrow. The gains are less skewed, and their intervals hold."
             )
         if self.grouped and self.rows < FEW:
-            found.append(f"There are {self.rows} groups of rows: few. Intervals may be too narrow.")
+            found.append(f"There are only {self.rows} groups of rows, so intervals may be too narrow.")
         if self.clipped:
             found.append(
                 f"{self.clipped} propensities below {self.min_propensity:g} were raised to it: the values of policies "
@@ -125,8 +125,8 @@ class Diagnostics:
         least, limit = self.least_propensity, RARE / len(self.actions)
         rare = self._named(least < limit, least, "least propensity {:.3g}")
         if rare:
-            yield f"Hardly ever taken somewhere: {rare}. What they would give there rests on few rows."
-        few = self._named(self.effective_size < FEW, self.effective_size, "worth {:.0f} rows of equal weight")
+            yield f"In parts of the log an action was hardly ever taken: {rare}. Its value there rests on few rows."
+        few = self._named(self.effective_size < FEW, self.effective_size, "effective sample size {:.0f}")
         if few:
             yield f"Little is known of {few}."
         missed = self._named(self.outcome_r2 < POOR, self.outcome_r2, "R2 {:.2f}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from milpcb.core.decimals import number
+from milpcb.core.decimals import number, percent
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.reference import Reference
 
@@ -69,13 +69,13 @@ class Evaluation:
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
-        level, other = f"{self.level:.0%}", self.reference.name
+        level, other = percent(self.level), self.reference.name
         best = f"Always '{self.best_constant}', the best constant, gives {self.constants[self.best_constant]}"
         if not self.constants[self.best_constant].known:
-            best = "What any action would give everybody is not known: for each there is a part without rows of it"
+            best = "The value of no constant action is known: for each of them, part of the log has no rows of it"
         if not self.value.known:
             return [
-                "What the policy gives is not known: it plays actions in parts of the log without rows of them.",
+                "The value of the policy is not known: it plays actions in parts of the log without rows of them.",
                 f"{best}.",
             ]
         if self.in_sample:

@@ -28,6 +28,7 @@ import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
+from milpcb.core.decimals import percent
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.offline.band import Process, check_same_rows, quantile
@@ -168,7 +169,7 @@ class NoWorseThan:
     def name(self) -> str:
         """Limit in words."""
         by = f", by more than {self.margin:g}" if self.margin else ""
-        return f"{self.what} no worse than {self._other}{by}, with {100 * self.confidence:.10g} % confidence"
+        return f"{self.what} no worse than {self._other}{by}, with {percent(self.confidence)} confidence"
 
     @property
     def _other(self) -> str:

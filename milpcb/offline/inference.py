@@ -13,7 +13,7 @@ import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING, real, whole
-from milpcb.core.decimals import number
+from milpcb.core.decimals import number, percent
 from milpcb.data.actions import own_names
 from milpcb.offline.band import Bounds, Claim, InTwo, Progress, band, check_same_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
@@ -95,7 +95,7 @@ class Inference:
 
     def words(self) -> list[str]:
         """Return what follows and what does not, a sentence each."""
-        other, level = self.reference.name, f"{self.level:.0%}"
+        other, level = self.reference.name, percent(self.level)
         looks, learnt = self._amount(self.gain), self._amount(self.cross_fitted.gain)
         ends = f"{self._amount(self.lower)} and {self._amount(self.upper)} ({level})"
         return [
@@ -122,7 +122,7 @@ class Inference:
         if not self.fits:
             return "Too early to decide: the propensities do not fit the log, so nothing that follows from them holds."
         if not self.enough:
-            return "Too early to decide: a few rare, large outcomes carry the noise, and there are too few of them."
+            return "Too early to decide: the differences rest on a few rare, large outcomes, which are too few."
         return f"Too early to decide whether treating people differently gives more than {other}."
 
     def _evidence(self) -> list[str]:

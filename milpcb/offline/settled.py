@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import ROUNDING, check_confidence, check_range, number_array, real
-from milpcb.core.decimals import number
+from milpcb.core.decimals import fixed, number, percent
 from milpcb.data.actions import by_action, matched, own_names
 from milpcb.errors import InputError
 from milpcb.offline.log import Log
@@ -47,7 +47,7 @@ class Settled:
 
     def words(self) -> str:
         """Return the finding, in a sentence."""
-        after = f"After {self.rows:,} rows, with {100 * self.confidence:.10g} % confidence"
+        after = f"After {fixed(self.rows, 0)} rows, with {percent(self.confidence)} confidence"
         if self.settled:
             return f"{after}, no policy is better than this one by {self.eps:g} or more: the trial may end."
         if self.refuted_eps == np.inf:

@@ -11,6 +11,7 @@ import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import whole
+from milpcb.core.decimals import fixed, percent
 from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress
@@ -63,10 +64,12 @@ class Stability:
 
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
-        found = [f"On resamples of the rows the best policy treats {self.agreement:.0%} of the rows alike."]
-        found += [f"The test '{test}' comes back in {share:.0%} of them." for test, share in self.tests.items()]
+        agreement = percent(self.agreement, 0)
+        found = [f"The best rules of resamples treat {agreement} of the rows, on average, as this rule does."]
+        found += [f"Of these rules, {percent(share, 0)} have the test '{test}'." for test, share in self.tests.items()]
         if self.near_best is not None:
-            found.append(f"{self.near_best} labelings are within one standard error of the best.")
+            near = f"{fixed(self.near_best, 0)} rules are within one standard error of the best, which is one of them"
+            found.append(f"{near}; no two of them treat all of these rows alike.")
         return found
 
 

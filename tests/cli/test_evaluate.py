@@ -87,7 +87,7 @@ def test_costs_of_treatment_are_taken_off(run):
     said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "earned")
     charged = direct(log(1), age, ("age", "ward"), treatment_cost={"yes": 0.5})
     assert all(sentence in said for sentence in charged.words())
-    assert "'yes' costs 0.5 beside its outcome" in said
+    assert "'yes' costs 0.5 besides its outcome" in said
     said = run("evaluate", "second.csv", "found/policy.json", *WAYS, "--reward", "well")
     assert "The policy was learnt for 'earned', and is evaluated by 'well', without what treatments cost." in said
     assert "costs 0.5" not in said

@@ -129,7 +129,7 @@ def test_under_a_budget_everything_is_over_one_reference(said):
 def test_intervals_of_the_rule_hold_for_the_rule(said):
     """Its interval is the band's, or of rows kept aside; parts have none where there are no such rows."""
     _, page, _ = said("effect", EFFECT)
-    assert "holds for all rules at once, so after the search" in page
+    assert "valid for all rules at once, so also for the one chosen" in page
     assert "looks worth" in page
     _, aside, _ = said("effect", EFFECT, "--holdout", "0.3")
     assert "120 of them kept aside" in aside

@@ -204,7 +204,7 @@ def test_prices_by_row_are_a_column(log):
     frame = made()
     treated = frame.filter(pl.col("done") == "treat")["y"].mean() - frame["price"].mean()
     assert f"{treated:.2f}".replace("-", "\N{MINUS SIGN}") in said
-    assert "'treat' costs the amount in 'price' beside its outcome" in said
+    assert "'treat' costs the amount in 'price' besides its outcome" in said
 
 
 def test_one_pass_refuses_weights_and_prices_by_row(log):

@@ -72,13 +72,13 @@ def test_the_sheet_has_all_that_a_board_asks_for(learnt):
         "'call' for at most 40 % of the rows",
         "What the rule reads",
         "It does not read region.",
-        "age sensitive",
+        "age (sensitive)",
         datetime.now(tz=UTC).strftime("%Y-%m-%d"),
         "digest",
     ]
     places = [*(found.index(words) for words in order), found.rindex("milpcb")]
     assert places == sorted(places)
-    assert re.search(r"age sensitive [\d.]+ [\d.]+ to [\d.]+", found)
+    assert re.search(r"age \(sensitive\) [\d.]+ [\d.]+ to [\d.]+", found)
     assert re.search(r"log of 500 rows, digest [0-9a-f]{32}\.", found)
 
 

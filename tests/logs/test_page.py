@@ -67,7 +67,7 @@ def test_parts_are_numbered_as_in_the_drawing():
     summary = DrawnPart("write", 0.456, "56.1 of 100\n48.0 to 63.0")
     drawn = TREE.graph([summary, summary, summary])
     labels = [label for _, label in drawn.nodes(data="label")]
-    assert "1: write\n46% of rows\n56.1 of 100\n48.0 to 63.0" in labels
+    assert "1: write\n46\u202f% of rows\n56.1 of 100\n48.0 to 63.0" in labels
     assert not any("play" in label for label in labels)
     assert who(ThresholdRule(0, (), (1,))) == {0: "everybody"}
 

@@ -17,7 +17,7 @@ def test_no_evidence_for_targeting():
     names = data.treat.map({0: "nothing", 1: "training"})
     table = scores(read_log(X, names, reward=data.re78, propensity="randomised"))
     (words,) = table.diagnostics.words()
-    assert words.startswith("Values rest on a few rare, large outcomes")  # a few earn very much, trained or not
+    assert words.startswith("The values rest on a few rare, large outcomes")  # a few earn very much, trained or not
     found = inference(DecisionTrees(2, depth=2, thresholds=15, action_names=table.actions), X, table, draws=200)
     assert found.best_constant == "training"
     assert found.gain == pytest.approx(504, abs=1)

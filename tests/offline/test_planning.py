@@ -60,11 +60,11 @@ def test_the_command_prints_a_table_and_writes_a_picture(tmp_path):
     """A row for each power, the one that is asked for in a sentence."""
     done = CliRunner().invoke(command, [*OPTIONS, "--power", "0.7", "--out", str(tmp_path / "p.svg")])
     assert done.exit_code == 0, done.output
-    assert "70%" in done.stdout
-    assert "the trial ends with a chance of 70%" in done.stdout
+    assert "70\u202f%" in done.stdout
+    assert "the trial ends with a chance of 70\u202f%" in done.stdout
     assert (tmp_path / "p.svg").read_text().startswith("<?xml")
     few = CliRunner().invoke(command, [*OPTIONS, "--most", "50"])
-    assert "In less than 80% of 20 simulated trials 50 rows are enough" in few.stdout
+    assert "In less than 80\u202f% of 20 simulated trials 50 rows are enough" in few.stdout
 
 
 @pytest.mark.parametrize(

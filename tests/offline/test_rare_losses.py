@@ -59,4 +59,4 @@ def test_losses_under_both_actions_balance_in_differences(losses: int) -> None:
     assert known.enough_events
     assert known.value_events < EVENTS
     (words,) = [words for words in known.words() if "rare, large" in words]
-    assert words.startswith("Values rest on a few")
+    assert words.startswith("The values rest on a few")

@@ -348,7 +348,7 @@ def test_leaves_and_drawing_are_one_for_each_range():
     graph = SCORE.graph(leaves)
     assert graph.nodes[0]["label"] == "score = +1*age_bin +3*points(dose)\n" + str(SCORE).splitlines()[1]
     assert [label for *_, label in graph.edges(data="label")] == ["score < -1", "-1 <= score < 4", "score >= 4"]
-    assert graph.nodes[3]["label"] == "play refer\n50.0% of contexts\nmean cost 9.5"
+    assert graph.nodes[3]["label"] == "play refer\n50.0 % of contexts\nmean cost 9.5"
     two = LinearRule((1,), (0,), (None,))
     assert [(leaf.action, leaf.share) for leaf in two.leaves([[-1], [0], [1]])] == [(1, 2 / 3), (0, 1 / 3)]
     assert list(two.graph().edges(data="label")) == [(0, 1, "score >= 0"), (0, 2, "score < 0")]

@@ -189,7 +189,7 @@ def test_leaves_and_drawing_follow_the_printed_order():
     drawn = dict(MONOTONE.graph(leaves).nodes(data="label"))
     assert drawn[0] == "age >= 50 and insured = 1 and weight <= 60"
     assert drawn[2] == "age >= 40 and weight <= 80\nor age >= 60"
-    assert drawn[4] == "play wait\n50.0% of contexts\nmean cost 7.5"
+    assert drawn[4] == "play wait\n50.0 % of contexts\nmean cost 7.5"
 
 
 def test_predict_follows_the_floors():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from milpcb.core.decimals import fixed
 from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
@@ -124,4 +125,4 @@ def placed(path: Path, start: int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(f"{path}, after {start:,} rows: {error}" if start else f"{path}: {error}") from error
+        raise InputError(f"{path}, after {fixed(start, 0)} rows: {error}" if start else f"{path}: {error}") from error

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import real
+from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError
 from milpcb.estimators.layout import Layout
 from milpcb.estimators.row_counter import RowCounter
@@ -84,7 +85,7 @@ def learn_in_one_pass(
         if number < len(files.paths):
             kept.keep(blocks)
 
-    with step(f"adding up {sum(files.rows):,} rows of {len(files.paths):,} files") as tick:
+    with step(f"adding up {fixed(sum(files.rows), 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
         parts = count(counter, files, backend, kept.blocks(), keep, tick)
     with step("the best rule"):
         return _found(files, source, estimator, questions, layout, parts)
@@ -142,14 +143,14 @@ def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, cl
     scores = f"Scores by {estimator.method}, with the propensities given; nothing was fitted to rows (--method dr is)."
     if estimator.method == "dr":
         scores = (
-            f"Doubly robust scores, with the propensities given: models of the outcome were fitted to at most "
-            f"{questions.model_rows:,} rows of the sample in {estimator.cv} folds, and none predicts a row that it was "
-            "fitted to. Intervals take the models as given."
+            "Doubly robust scores, with the propensities given: models of the outcome were fitted to at most "
+            f"{fixed(questions.model_rows, 0)} rows of the sample in {estimator.cv} folds, and none predicts a row "
+            "that it was fitted to. Intervals take the models as given."
         )
     passed = (
-        f"The log was read in one pass: {rows.n:,} rows of {len(files.paths):,} files were added up to sums for "
-        f"{len(rows.codes):,} contexts, in which every rule has the total that it has over the rows. Cut points are "
-        f"those of a sample of {len(source.log):,} rows."
+        f"The log was read in one pass: {fixed(rows.n, 0)} rows of {fixed(len(files.paths), 0)} files were added up to "
+        f"sums for {fixed(len(rows.codes), 0)} contexts, in which every rule has the total that it has over the rows. "
+        f"Cut points are those of a sample of {fixed(len(source.log), 0)} rows."
     )
     bernstein = (
         "The intervals of the rule hold for all rules of its class at once, whichever is chosen and why: by "
@@ -159,7 +160,7 @@ def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, cl
     )
     most = f"No policy of the class gains more than {claims.most:.4g} over {rows.reference.name}"
     none = "No p-value: those of milpcb.offline learn again from the rows."
-    return passed, scores, bernstein, f"{most} ({questions.level:.0%}).", none
+    return passed, scores, bernstein, f"{most} ({percent(questions.level)}).", none
 
 
 def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:

@@ -68,7 +68,7 @@ def finals(results: Results) -> list[Drawing]:
     label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
     legend(figure, _end_entries(results, tables, high), below=True)
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
-    numbers = "Right of each row: its mean regret, and in grey its guarantee, known before the start."
+    numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = any(_promise(row) == ABOVE for table in tables for row in table.values())
     guarantees = sentences(
         VOID if above else "", against_guarantees(results), void_words(results.frame, results.settings)

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from milpcb.core.decimals import percent
 from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     GREY,
@@ -120,7 +121,7 @@ def power_figure(rows: Floats, power: float) -> Figure:
         axes.annotate(f"{needed:,.0f} rows", (needed, 0.02), xytext=(4, 0), textcoords="offset points",
                       color=COLOURS[1], fontsize=SMALL)  # fmt: skip
     axes.set_ylim(0, 1)
-    axes.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
     scale_axis(axes.xaxis, ended, log=False)
     label_outside(figure, [axes], "rows", "share of trials that could end")
     return finish(figure)

@@ -248,7 +248,7 @@ def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
     if len(best.by_seed) < 2:
         doubt = " One seed: no spread is known."
     else:
-        doubt = f" It is not significantly less than {_few(rivals)} {PAIRED}." if rivals else ""
+        doubt = f" {best.learner} is not significantly below {_few(rivals)} {PAIRED}." if rivals else ""
     least = f"{rounds} {best.learner} has the least regret, {number(best.regret)}{part}"
     return f"{least}; {most.learner} has the most, {number(most.regret)}.{doubt}"
 
