@@ -99,8 +99,8 @@ def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, b
     world = open_world(cell, WorldCosts(directory, cell.world_key))
     for name in (name for name in PLAYED if name in world.environment.feature_names):
         raise InputError(
-            f"the contexts of {directory} have a feature called '{name}', as a column of the rounds is; "
-            "call it otherwise in the environment"
+            f"the contexts of {directory} have a feature called '{name}', the name of a column of the rounds; "
+            "rename the feature in the environment"
         )
     learner, tally, actions = CellPlayer(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
     rounds: Rounds = []

@@ -345,7 +345,7 @@ class Learner(Certified, ABC):
         try:
             self.played, turn = whole("played", state["played"], 0), state["turn"]
             if self.horizon is not None and self.played > self.horizon:
-                raise InputError(f"it has played {self.played} rounds of {self.horizon}")
+                raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
             self._turn = (
                 None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
             )

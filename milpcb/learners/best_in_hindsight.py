@@ -33,7 +33,7 @@ class BestInHindsight(Learner):
         if labels.ndim != 1:
             raise InputError("best must list one action, an integer, per context")
         if len(labels) and not (labels.min() >= 0 and labels.max() < n_actions):
-            raise InputError(f"best names actions outside 0..{n_actions - 1}")
+            raise InputError(f"best has numbers of actions outside 0 to {n_actions - 1}")
         self._q = np.eye(n_actions)[labels]
 
     def _act(self, row: int) -> Floats:

@@ -60,7 +60,7 @@ def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:
     if not oracle.n_contexts:
         raise InputError(
             f"{learner} needs to know from the start which contexts can occur: give them all, as in "
-            f"Bandit(..., contexts=...){remedy or ', or take a learner to whom they may arrive, such as exp4'}"
+            f"Bandit(..., contexts=...){remedy or ', or take a learner for contexts that arrive, such as exp4'}"
         )
 
 

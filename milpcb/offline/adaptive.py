@@ -63,8 +63,8 @@ def _law(log: Log) -> Floats:
     """Return the probabilities (n, K) that the learner drew by; raises InputError without them."""
     if log.propensity is None or log.shares or log.group is not None:
         raise InputError(
-            'interval="adaptive" takes rows one by one, in the order in which they came, with the probability of every '
-            "action that the learner drew by: read_log(..., propensity=...) without group="
+            'interval="adaptive" needs rows in the order in which they came, without group=, and the probability with '
+            "which the learner drew each action: read_log(..., propensity=...)"
         )
     return log.propensity
 

@@ -264,7 +264,9 @@ class _Others:
 def check_same_rows(oracle: Oracle, scores: Scores) -> None:
     """Raise InputError unless the contexts of an oracle are the rows that have the scores."""
     if oracle.n_contexts != len(scores.table):
-        raise InputError(f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one a row")
+        raise InputError(
+            f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one context for each score"
+        )
 
 
 def quantile(draws: Floats, level: float) -> float:

@@ -107,7 +107,7 @@ def settled(
         )
     oracle = GrowingOracle(policies)
     if np.isnan(oracle.log_union):
-        raise InputError("how many policies there are is not known before all rows are; give explicit cut points")
+        raise InputError("cut points, and so the number of policies, are not known before all rows are: list them")
     context = oracle.rows(log.features if contexts is None else contexts)
     if len(context) != len(log):
         raise InputError(f"contexts have {len(context)} rows, and the log {len(log)}; give one for each")

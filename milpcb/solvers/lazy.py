@@ -101,7 +101,7 @@ class LazySession:
     def _add(self, cuts: Cuts, x: Floats) -> None:
         """Add rows that ``x`` breaks, each once; if it broke none, the next round would be this one once more."""
         if (self._distance(x) < -1e3 * _OFF).any():
-            raise SolverFailedError("the solver calls a point optimal that breaks rows it was given; use highs")
+            raise SolverFailedError("the solver calls a point optimal that violates rows of its program; use highs")
         if (_kept_by(x, cuts.matrix, cuts.lower, cuts.upper) >= 0.0).all():
             raise SolverFailedError("the separator's rows cut nothing off: the solver's point breaks none of them")
         _, first = np.unique(cuts.matrix, axis=0, return_index=True)

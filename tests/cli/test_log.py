@@ -120,7 +120,7 @@ def test_a_feature_that_is_called_like_a_column_is_refused(tmp_path, milpcb_, wr
     write(tmp_path, {"x.csv": "cost,age\n5,20\n7,30\n", "c.csv": "a,b\n0,1\n1,0\n"})
     assert milpcb_(tmp_path, "run", "tiny.toml", "--out", "out", "--progress", "quiet").returncode == 0
     done = milpcb_(tmp_path, "log", "out", "--learner", "uniform", "--out", "rounds.csv")
-    assert_one_line(done, "feature called 'cost'", "call it otherwise")
+    assert_one_line(done, "feature called 'cost'", "rename the feature")
     assert not (tmp_path / "rounds.csv").exists()
 
 

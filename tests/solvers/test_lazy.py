@@ -122,7 +122,7 @@ def test_a_solver_that_breaks_its_rows_is_found_out() -> None:
             session.solve = lambda *_, **__: Solution(Stop.OPTIMAL, -6.0, -6.0, np.ones(6))
             return session
 
-    with pytest.raises(SolverFailedError, match="breaks rows it was given"):
+    with pytest.raises(SolverFailedError, match="violates rows of its program"):
         LazySession(Deaf(), cube(), StableSets()).solve(-np.array([1.0, 1, 1, 1, 1, 0.5]))
 
 
