@@ -3,7 +3,7 @@ A policy class of your own
 ==========================
 
 A class is a list of policies: the exact search, the mixed-integer program and all learners are made from it. Here:
-"treat if the value lies within a band". (``milpcb new class`` writes a file like this, with a study of it.)
+"treat if the value lies within a band". (The command milpcb new class writes a file like this, with a study of it.)
 """
 
 # %%

@@ -166,6 +166,7 @@ def assemble(target: Path) -> None:
         shutil.copyfile(file, place)
     shutil.copytree(HERE / "pages", target, dirs_exist_ok=True)
     shutil.copyfile(HERE / "conf.py", target / "conf.py")
+    shutil.copytree(HERE / "static", target / "static")
     shutil.copytree(ROOT / "scripts" / "gallery", target / "gallery_of")
     write_reference(target / "reference")
     (target / "reference" / "commands.md").write_text(commands())

@@ -24,6 +24,8 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = "milpcb"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 html_copy_source = False
 exclude_patterns = ["gallery_of"]  # sphinx-gallery makes pages of what is there
