@@ -179,9 +179,7 @@ class Book:
         if known is not None:
             return known.decision
         if not isinstance(given, Decision) or not self._ours(given):
-            raise InputError(
-                f"no decision with the seal of this bandit: {shown(given)}; pass it whole"
-            )
+            raise InputError(f"no decision with the seal of this bandit: {shown(given)}; pass it whole")
         return given
 
     def find(self, given: object) -> Open | Decision:
