@@ -120,8 +120,8 @@ def test_under_a_budget_everything_is_over_one_reference(said):
     assert "Treat people differently" not in printed
     assert page.count(lots) >= 3
     assert re.search(r"always 'call' [\d.]+ [\d. to]+not allowed \(share 100 %\)", page)
-    assert re.search(r"'call' for at most 30 % of the rows gives it to [12]?\d\.\d% kept; ", page)
-    assert re.search(r"rates of 'call' by region within 20 points of each other north [\d.]+%, south [\d.]+%: ", page)
+    assert re.search(r"'call' for at most 30 % of the rows gives it to [12]?\d\.\d % kept; ", page)
+    assert re.search(r"rates of 'call' by region within 20 points of each other north [\d.]+ %, south [\d.]+ %: ", page)
     assert "It is proved that no rule of its class that keeps what was asked for" in page
     assert "is not drawn" in page
 
