@@ -43,6 +43,7 @@ class Steady(Hurried):
     """The same with a rate that does not fall."""
 
     ahead: ClassVar[float] = 1e6
+    each: ClassVar[float] = 1e6
 
 
 @dataclass(frozen=True)
