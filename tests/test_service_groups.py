@@ -11,6 +11,7 @@ import pytest
 
 import milpcb
 from milpcb.bandit.groups import Groups
+from milpcb.bandit.scale import COSTS
 from milpcb.bets import STAKES, RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.errors import InputError
@@ -85,7 +86,7 @@ def test_the_chance_of_an_error_is_shared_by_all_statements_on_all_groups() -> N
         ledger.add(0, action, cost, 2 * cost)
         paid.add(cost)
         rate.add(float(action == 0))
-    found = groups.summaries(oracle, ["x", "y"], 0.9, None)[0]
+    found = groups.summaries(oracle, ["x", "y"], 0.9, COSTS)[0]
     assert found.certificate == ledger.confident(oracle, 1 - 0.1 / 8) < found.paid
     assert tuple(found.outcome) == paid.within(0.1 / 8)
     assert tuple(found.rates["x"]) == rate.within(0.1 / 8)

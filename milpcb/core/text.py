@@ -59,6 +59,12 @@ def is_currency(sign: str) -> bool:
     return category(sign) == "Sc"
 
 
+def folded(text: str) -> str:
+    """Return a string without what nobody sees: case, blanks, signs of no width, and how its letters are composed."""
+    seen = (sign for sign in normalize("NFKC", text) if category(sign) != "Cf")
+    return " ".join("".join(seen).split()).casefold()
+
+
 def is_plain(text: str) -> bool:
     """Return whether a string can be read without quotes: nothing escaped, no quote, backslash or space around it."""
     return bool(text) and text == text.strip() == escaped(text) and not set(text) & {'"', "\\"}

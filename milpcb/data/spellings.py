@@ -6,10 +6,9 @@ Nothing is guessed: "45%" is 45 to some and 0.45 to others, and a rule must be a
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
-from milpcb.core.text import is_currency
+from milpcb.core.text import folded, is_currency
 from milpcb.data.columns import as_number
 from milpcb.errors import shown
 
@@ -70,12 +69,6 @@ def _is_odd(number: str) -> bool:
     return any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number) or (
         re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number)
     )
-
-
-def folded(text: str) -> str:
-    """Return a string without what nobody sees: case, blanks, signs of no width, and how its letters are composed."""
-    seen = (sign for sign in unicodedata.normalize("NFKC", text) if unicodedata.category(sign) != "Cf")
-    return " ".join("".join(seen).split()).casefold()
 
 
 def _is_unit(before: str, after: str) -> bool:
