@@ -106,7 +106,7 @@ OF_VALUES: list[Case] = [
         (lambda few=few: cross_evaluate(lambda *_: few, log(), method="snips"), f"{len(few)} actions")
         for few in ([0], [0, 1])
     ),
-    (lambda: evaluate(scores(log(propensity="randomised"), "ips"), TWO, interval="adaptive"), "every action"),
+    (lambda: evaluate(scores(log(propensity="randomised"), "ips"), TWO, interval="adaptive"), "each action"),
     (lambda: evaluate(scores(log(), "ips"), LAW, interval="adaptive"), "does not draw"),
     (
         lambda: evaluate(scores(log(np.repeat([0, 1], 30), propensity=ONE_LATE), "ips"), TWO * 0, interval="adaptive"),
