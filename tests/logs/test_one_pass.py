@@ -297,7 +297,7 @@ def test_doubly_robust_scores_of_files_are_those_of_the_rows(logs: Path, tmp_pat
     seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
     assert str(found.estimator.policy_) == str(in_memory.policy_)
     assert found.learnt.value(found.estimator.played_) == pytest.approx((seen.value, seen.standard_error), rel=1e-9)
-    assert "at most 100,000 rows of the sample in 3 folds" in " ".join(sentences(found))
+    assert "at most 100\u202f000 rows of the sample in 3 folds" in " ".join(sentences(found))
 
 
 def test_models_are_not_fitted_to_rows_kept_aside(logs: Path, tmp_path: Path) -> None:
