@@ -280,7 +280,7 @@ def test_the_finding_is_about_what_the_constraints_allow(run, tmp_path):
     lead = page.partition('<p class="lead">')[2].partition("</p>")[0]
     assert "drawing lots (&#39;a&#39; for 70 and &#39;b&#39; for 30 of 100)" in lead
     assert "always &#39;b&#39;" in page
-    assert "not allowed (share 100 %)" in page
+    assert "not allowed (share 100\u202f%)" in page
 
 
 def test_an_index_of_somebody_elses_removes_nothing_of_ours(run, tmp_path):
