@@ -109,14 +109,20 @@ class Dask:
             if self._scheduler is not None and not self._scheduler.startswith("tls://"):
                 logger.warning(OPEN_SCHEDULER, self._scheduler)
             address = self._scheduler or stack.enter_context(self._local_cluster())
+            # One that cannot connect is closed here: left to the collector, which may come as another loop is started,
+            # it would wait for the lock that this one holds.
+            client = self._dask.Client.__new__(self._dask.Client)
             try:
-                client = stack.enter_context(self._dask.Client(address, timeout=SECONDS, set_as_default=False))
+                client.__init__(address, timeout=SECONDS, set_as_default=False)
             except TypeError as error:  # no key where one is needed
+                client.close()
                 raise InputError(
                     f"cannot connect to {address}: {error}; name its key in Dask's settings distributed.comm.tls"
                 ) from error
             except OSError as error:
+                client.close()
                 raise InputError(f"no Dask scheduler answers at {address}; {START.format(address)}") from error
+            stack.enter_context(client)
             _check_versions(client, address, version("milpcb"))
             yield client
 
