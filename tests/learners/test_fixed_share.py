@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from itertools import pairwise
 from math import log, log1p
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -151,6 +151,33 @@ def test_the_rate_falls_with_what_rounds_add_to_the_bound_and_never_rises() -> N
     assert all(one >= other for one, other in pairwise(rates))
     wanted = Hurried.ahead * (log(4) - log(Hurried.share)) / learner._gaps
     assert wanted <= learner.rate <= 1.05 * wanted
+
+
+class Counted(Hurried):
+    """C is a twentieth of a change for each start that came to lead; the leaders when blocks end are noted."""
+
+    each: ClassVar[float] = 0.05
+    leaders: ClassVar[list[int]] = []
+
+    def _start(self, block: int) -> None:
+        self.leaders.append(max(self.starts(), key=lambda start: start[1])[0])
+        super()._start(block)
+
+
+def test_the_rate_falls_later_where_starts_came_to_lead() -> None:
+    """C counts the starts that led when a block ended and not at the end of the one before, after a restart too."""
+    Counted.leaders.clear()
+    learner, rate, change = Counted(listed(), horizon=400), Counted.first, log(4) - log(Counted.share)
+    for t in range(400):
+        if t == 200:
+            state, learner = json.loads(json.dumps(learner.state())), Counted(listed(), horizon=400)
+            learner.restore(state)
+        led = 1 + sum(one != other for one, other in pairwise([0, *Counted.leaders]))
+        play(learner, 1, seed=t)
+        C = change * min(Counted.ahead, Counted.each * led)
+        rate = C / learner._gaps if learner._gaps * rate > 1.05 * C else rate
+        assert learner.rate == pytest.approx(rate, rel=1e-12)
+    assert led > 3
 
 
 def test_late_rounds_keep_the_bound_above_the_certificates() -> None:
