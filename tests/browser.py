@@ -1,4 +1,4 @@
-"""What a browser makes of a page: its answers to a script, and the pages that it prints."""
+"""A browser for pages: its answers to a script, and the number of pages that it prints."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 DEEP = "the search of deep trees, which takes twenty seconds to compile"
 
-# What ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is
+# Tests that ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is
 # the order in which it runs, before all else: the longest single tests first, so that none is left for the end.
 SLOW = {
     "tests/stress": "drawn cases against definitions, studies that are killed",

@@ -196,7 +196,7 @@ def test_lists_have_no_rules_of_columns() -> None:
 
 
 def test_constraints_that_conflict_are_named() -> None:
-    """Those that no policy keeps together; a value that no row has is a warning."""
+    """Constraints that no policy keeps together are refused; a value that no row has is a warning."""
     rules = [share_at_most("wait", 0.5), never("treat", "age >= 0"), never("wait", "region is not x and price > 2")]
     with pytest.warns(UserWarning, match="'x'"):
         refused(lambda: OptimalThresholdRule(constraints=rules).fit(PEOPLE, COSTS), "wait", error=InfeasibleError)

@@ -41,7 +41,7 @@ WRONG = {
     "half a letter": (b"a,b\n1,2\n3,\xff\n", "line 3 is not in UTF-8"),
     "old line ends": (b"a,b\r1,2\r", "line 1 has a carriage return without a line feed"),
 }
-# What no table is at all; read_table has its own words for them, see tests/test_tables.py.
+# Files that are no tables; read_table has its own words for them, see tests/test_tables.py.
 NO_TABLE = {
     "ragged after a value of two lines": (b'a,b\n"x\ny",2\n1,2,3\n', "line 4 has 3 values"),
     "UTF-16": ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),

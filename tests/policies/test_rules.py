@@ -13,7 +13,7 @@ def test_rules_read_aloud(assert_golden):
 
 
 def test_rules_are_written_to_json_and_read_back():
-    """What is read compares, prints and is named as what was written."""
+    """A rule that is read compares, prints and is named as the one that was written."""
     for rule in RULES:
         again = from_json(rule.to_json())
         assert (again, str(again), again.names) == (rule, str(rule), rule.names)

@@ -109,8 +109,8 @@ class Dask:
             if self._scheduler is not None and not self._scheduler.startswith("tls://"):
                 logger.warning(OPEN_SCHEDULER, self._scheduler)
             address = self._scheduler or stack.enter_context(self._local_cluster())
-            # One that cannot connect is closed here: left to the collector, which may come as another loop is started,
-            # it would wait for the lock that this one holds.
+            # A client that cannot connect is closed here: the garbage collector may close it in the thread of another
+            # loop as that one starts, and it then waits for the lock of the thread that waits for it.
             client = self._dask.Client.__new__(self._dask.Client)
             try:
                 client.__init__(address, timeout=SECONDS, set_as_default=False)
