@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from math import fsum
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -16,7 +15,7 @@ from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.costs import FromCosts
 from milpcb.estimators.docstrings import called
 from milpcb.estimators.logged import FromLog
-from milpcb.estimators.totals import Rows
+from milpcb.estimators.totals import Rows, total_of
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Stop
@@ -70,7 +69,7 @@ class TreeSettings(PolicyEstimator):
                 lesser = super()._optimise(replace(policies, depth=depth), rows, costs, rules)
             except InfeasibleError:
                 break
-            if lesser.stop != Stop.OPTIMAL or _total(lesser, rows, costs) > _total(answer, rows, costs):
+            if lesser.stop != Stop.OPTIMAL or total_of(lesser, rows, costs) > total_of(answer, rows, costs):
                 break
             answer = replace(answer, policy=lesser.policy)
         return answer
@@ -223,12 +222,6 @@ class AnySettings(PolicyEstimator):
         if not isinstance(self.policies, PolicyClass):
             raise InputError(f"policies must be a policy class or the name of one, got {shown(self.policies)}")
         return self.policies
-
-
-def _total(answer: Answer, rows: Rows, costs: Floats) -> float:
-    """Return the total cost of a policy, rounded once, so that policies that play alike have equal totals."""
-    policy: Any = answer.policy
-    return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
 def _made(words: Mapping[str, str], name: str, **options: Any) -> PolicyClass:

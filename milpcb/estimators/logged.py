@@ -17,7 +17,7 @@ from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
 from milpcb.estimators.safety import best_under, check_table_free, guards_of, spread, summed, without_counts
-from milpcb.estimators.totals import Rows
+from milpcb.estimators.totals import Rows, total_of
 from milpcb.offline import (
     Evaluation,
     Log,
@@ -261,8 +261,10 @@ class FromLog(FromBatches):
         answer = best(costs)
         if self.objective == "value":
             return answer
-        self.by_value_ = answer.policy
-        return replace(best(self._pessimistic(policies, rows, rules, guards)), lower=answer.lower)
+        self.by_value_, ends = answer.policy, self._pessimistic(policies, rows, rules, guards)
+        # Parts without rows are looked for at the policies found: the other one may have been spared a part.
+        found = min(best(ends), answer, key=lambda each: total_of(each, rows, ends))
+        return replace(found, lower=answer.lower)
 
     def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
         """Return the answer of a search that plays actions only where the log has rows of them."""

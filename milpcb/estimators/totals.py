@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import fsum
+from typing import Any
 
 import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.offline.arguing.order import ActionOrder
-from milpcb.types import Floats, Ints
+from milpcb.types import Answer, Floats, Ints
 
 _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact
 
@@ -55,6 +56,12 @@ class Rows:
     def total(self, table: Floats) -> Floats:
         """Return the weighted totals (g, k) of a table (n, k) at each distinct context, correctly rounded."""
         return exact_sums(table, self.weight, self.group, len(self.contexts))
+
+
+def total_of(answer: Answer, rows: Rows, costs: Floats) -> float:
+    """Return the total cost of a policy, rounded once, so that policies that play alike have equal totals."""
+    policy: Any = answer.policy
+    return fsum(costs[np.arange(len(costs)), policy.predict(rows.contexts)])
 
 
 def whole_counts(weight: Floats) -> Ints:

@@ -122,6 +122,12 @@ def test_the_guaranteed_lower_end_is_never_below_that_of_the_best_looking_policy
     assert (ends[:, 1] <= truths[:, 1] + 1e-9).mean() >= least(HOLDS, runs)
 
 
+def test_a_rule_that_was_spared_a_part_without_rows_still_counts() -> None:
+    """The search for the lower end, on its way, forbids a part here that the rule by value plays in."""
+    ends, _ = _both(78, 0.02, DRAWS)
+    assert ends[1] >= ends[0] - 1e-9
+
+
 def _both(number: int, rare: float, draws: int) -> tuple[Floats, Floats]:
     """Return lower ends and true gains over the reference, of the policy by value and of the guaranteed one."""
     rng, n = child(number, "guaranteed"), 800
