@@ -84,14 +84,20 @@ def test_a_type_at_serving_that_was_not_declared(values: list[Any], asked: Any, 
         bandit.policy().predict([{"x": asked}])  # type: ignore[attr-defined]  # a protocol knows labels only
 
 
-@pytest.mark.parametrize("asked", ["nord", "Nord ", "No\u200brd", "su\u0308d"])
+@pytest.mark.parametrize("asked", ["nord", "Nord ", "No\u200brd", "su\u0308d", "Sud", "\uff2eord"])
 def test_a_string_that_looks_like_a_declared_one_is_refused(asked: str) -> None:
     """A web form has a capital or a blank more; what looks like none is one of the others, and both may be declared."""
     trees = DecisionTrees(2, depth=1, thresholds=[[]], feature_names=["station"])
     bandit = Bandit(trees, seed=0, values={"station": ["Nord", "S\u00fcd"]})
-    with pytest.raises(InputError, match=r"feature 'station' is .*, and was declared as '(Nord|S\u00fcd)': write"):
+    with pytest.raises(
+        InputError, match=r"feature 'station' is .*, and is known as '(Nord|S\u00fcd)': write it so, or declare '"
+    ):
         bandit.act({"station": asked})
     assert bandit.act({"station": "West"}).context == ("West",)
+    with pytest.raises(
+        InputError, match=r"'N/A', which is no value that is known, or a missing one: give None .*, or de"
+    ):
+        bandit.act({"station": "N/A"})
     both = Bandit(trees, seed=0, values={"station": ["Nord", asked]})
     assert both.act({"station": asked}).context == (asked,)
 

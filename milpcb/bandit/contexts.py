@@ -11,8 +11,8 @@ import numpy as np
 
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
-from milpcb.core.text import folded
-from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
+from milpcb.core.decimals import written
+from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded, in_words
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
@@ -163,7 +163,7 @@ class ContextReader:
     def _one(self, field: Field, value: Any) -> Value:
         """Return a value of a feature as plain data; raises InputError, with what may be declared."""
         try:
-            return _only(field, field.one(value))
+            return field.one(value)
         except UnfitError as error:
             example = clipped(field.name) if self.names else "NAME"
             fix = error.fix
@@ -172,16 +172,6 @@ class ContextReader:
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
                 fix = _fix_of_text(value, example)
             raise UnfitError(field.name, error.what, fix, "feature") from error
-
-
-def _only(field: Field, value: Value) -> Value:
-    """Return a value; raises UnfitError on a string that was not declared and looks like one that was."""
-    if isinstance(value, str) and value not in field.values:
-        for other in field.values:
-            if isinstance(other, str) and folded(other) == folded(value):
-                what = f"is {shown(value)}, and was declared as {shown(other)}"
-                raise UnfitError(field.name, what, "write it so, or declare both")
-    return value
 
 
 def _fix_of_text(text: str, example: str) -> str:
@@ -196,6 +186,8 @@ def _rows(context: Any) -> Sequence[Any]:
     """Return the rows of a table with names, anything else as the only one."""
     if is_frame(context):
         return records(context)
+            elif field.texts and isinstance(value, str):
+                fix += f", or declare {shown(value)} too"
     return list(context) if table_names(context) and context.ndim else [context]
 
 

@@ -103,9 +103,10 @@ class Bandit(BanditAnswers):
         parity, never, always, one of them or several. A context by names may have more than the features for them
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
         ``{"region": ["north", "south"], "income": [None]}``. Rules then test each of them against all others; a string
-        that is not among them is like any other, and refused where it looks like one of them ("North"). Numbers that
-        are codes are declared as strings are; text is no number, and a number is no string. Strings that constraints
-        read are declared here too
+        that is not among them is like any other, and refused where it looks like one of them ("North") or like none
+        ("N/A"). Numbers that are codes are declared as strings are; text is no number, and a number is no string.
+        Strings that constraints read are declared here too
+    missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
     on_event : is handed an Event for each decision and each cost, in the thread that made the call, after the lock is
         free. What it raises is logged, and changes nothing. It is not saved
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,

@@ -9,6 +9,7 @@ from unicodedata import category, normalize
 QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
 # What old terminals have no letter for, as wide as it is: tables stay in columns.
 _PLAIN = str.maketrans("\u202f\u2212\u00b1\u00b5\u2020\u2013", " -~u*-")
+_ACCENTS = re.compile("([A-Za-z])[\u0300-\u036f]+")  # elsewhere such signs may be letters
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")
 
 
@@ -60,9 +61,9 @@ def is_currency(sign: str) -> bool:
 
 
 def folded(text: str) -> str:
-    """Return a string without what nobody sees: case, blanks, signs of no width, and how its letters are composed."""
-    seen = (sign for sign in normalize("NFKC", text) if category(sign) != "Cf")
-    return " ".join("".join(seen).split()).casefold()
+    """Return a string without what spellings differ in: case, blanks, signs of no width, accents of Latin letters."""
+    seen = "".join(sign for sign in normalize("NFKD", text) if category(sign) != "Cf")
+    return normalize("NFKC", " ".join(_ACCENTS.sub(r"\1", seen).split()).casefold())
 
 
 def is_plain(text: str) -> bool:

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.text import QUOTED, unquoted
+from milpcb.core.text import QUOTED, folded, unquoted
 from milpcb.data.columns import Membership, Value, Values, as_number, in_words, name_in_words
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.types import Bools
@@ -176,7 +176,7 @@ def _check_present(name: str, column: Values, value: Value, written: str, test: 
 
 
 def _plainly(value: Value) -> str:
-    return "missing" if value is None else str(value).lower()
+    return "missing" if value is None else folded(str(value))
 
 
 def _none(text: str, values: Mapping[str, Values], name: str = "") -> InputError:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cached_property
 from math import isnan
 from numbers import Real
 from typing import Any, cast
 
 import numpy as np
 
-from milpcb.core.checks import LARGEST
+from milpcb.core.checks import LARGEST, MOST
 from milpcb.core.decimals import written
-from milpcb.core.text import escaped
+from milpcb.core.text import escaped, folded
 from milpcb.data.columns import Value, Values, as_number, in_words, name_in_words
 from milpcb.data.frames import GivenColumn
+from milpcb.data.spellings import NULLS
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
 from milpcb.types import Floats
 
@@ -136,7 +138,8 @@ class Field:
         own = (mark for mark in self.marks if isinstance(mark, str))
         marks = [clipped(in_words(mark) if self.texts or as_number(mark) is None else mark, 20) for mark in own]
         also = f"; read as missing: {', '.join(marks)}" if marks else ""
-        return f"{name}: {kind}{values and f', {values}'}; {missing} missing{also}"
+        others = "; another spelling of a value or mark is refused" if self.texts else ""
+        return f"{name}: {kind}{values and f', {values}'}; {missing} missing{also}{others}"
 
     @property
     def takes_truth(self) -> bool:
@@ -190,10 +193,33 @@ class Field:
             return bool(entry)
         if self.texts != isinstance(entry, str) or isinstance(entry, bool):
             raise self._no_category(entry, row)
-        if isinstance(entry, float):
-            self._number(entry, row)
-            return int(entry) if entry.is_integer() else entry
+        return self._string(entry, row) if isinstance(entry, str) else self._code(entry, row)
+
+    def _string(self, entry: str, row: int | None) -> str:
+        """Return a string; one that is not known must be one of its own, and no other spelling of a value or a mark."""
+        if entry not in self._known:
+            if other := self._spellings.get(folded(entry)):
+                raise self._unfit(entry, row, f"and is known as {shown(other)}", "write it so")
+            if folded(entry) in {"", *NULLS}:
+                raise self._unfit(entry, row, "which is no value that is known, or a missing one", "give None for that")
         return entry
+
+    def _code(self, entry: float, row: int | None) -> Value:
+        """Return a number that is looked up, with all its digits."""
+        if not isinstance(entry, float):
+            return entry
+        self._number(entry, row)
+        if abs(entry) >= MOST:
+            raise self._unfit(entry, row, "a float beyond 2^53, and its values are codes", "give it as an integer")
+        return int(entry) if entry.is_integer() else entry
+
+    @cached_property
+    def _known(self) -> frozenset[Value]:
+        return frozenset(self.values)
+
+    @cached_property
+    def _spellings(self) -> dict[str, str]:
+        return {folded(value): value for value in self.values if isinstance(value, str)}
 
     def _number(self, entry: Value, row: int | None) -> Value:
         unknown = ", or None where it is not known" if self.missing else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -72,7 +72,8 @@ class Schema:
     def document(self) -> list[dict[str, Any]]:
         """Return the schema as plain data, which ``of_document`` reads."""
         return [
-            {**vars(field), "values": list(field.values), "missing_as": list(field.missing_as)} for field in self.fields
+            {**asdict(field), "values": list(field.values), "missing_as": list(field.missing_as)}
+            for field in self.fields
         ]
 
     @classmethod

@@ -12,11 +12,10 @@ from milpcb.core.text import folded, is_currency
 from milpcb.data.columns import as_number
 from milpcb.errors import shown
 
-# How people write that a value is missing: such a string is none, but a line names it where it is kept as a string.
-MARKS = {
-    "", "na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "missing", "unknown", "-",
-    "--", ".", "?", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan",
-}  # fmt: skip  # in lower case
+# How programs, and people, write that a value is missing: a line names it where it is kept as a string. In lower case.
+NULLS = {"na", "n/a", "#n/a", "#na", "<na>", "nan", "-nan", "nat", "null", "none", "nil", "1.#ind", "-1.#ind",
+    "1.#qnan", "-1.#qnan"}  # fmt: skip
+MARKS = {*NULLS, "", "missing", "unknown", "-", "--", ".", "?"}
 TRUTH = {
     "true", "false", "t", "f", "yes", "no", "y", "n", "ja", "nein", "j", "oui", "non", "si", "sí", "sì", "wahr",
     "falsch", "vrai", "faux", "on", "off", "1", "0", "1.0", "0.0",

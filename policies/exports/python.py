@@ -10,6 +10,7 @@ from milpcb.core.checks import LARGEST
 from milpcb.core.text import identifier
 from milpcb.data.columns import HOLDS, Column, Indicator, Number, Reached, Value
 from milpcb.data.fields import NOTHING, Field
+from milpcb.data.spellings import NULLS
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, Reaches, Term, Test, tested
 from policies.names import Names
@@ -18,10 +19,14 @@ HEAD = '''\
 def {name}(row):
     """Return the action of one row, a mapping from names of columns to values; None, NaN, NA and marks are missing.
 
-    Raises ValueError on what cannot be a value of its column, and where one is missing that never was.
+    Raises ValueError on what cannot be a value of its column, and where one is missing that never was. A string that is
+    not known is like any other, unless only case or blanks make it differ from a known one or from a mark.
     """
 
-    def read(column, kind, missing, marks=()):
+    def plain(text):
+        return " ".join(text.split()).casefold()
+
+    def read(column, kind, missing, marks=(), known=()):
         value = row[column]
         lost = type(value).__name__ in {nothing}
         value = value.item() if hasattr(value, "item") and not lost else value
@@ -29,6 +34,8 @@ def {name}(row):
             fits, value = missing, None
         elif kind == "text":
             fits = isinstance(value, str)
+            if fits and value not in known and plain(value) in [*{nulls}, *[plain(text) for text in known]]:
+                raise ValueError(f"column {{column!r}} is {{value!r}}, another spelling of a known string or of none")
         else:
             fits = hasattr(value, "__float__") and (kind != "number" or not isinstance(value, bool))
             value = float(value) if fits else value
@@ -53,15 +60,20 @@ def python_source(decision: Decision, names: Names, actions: Sequence[Value], na
         raise InputError(f"name must be one that a Python function can have, got {name!r}")
     fields = dict.fromkeys(names.field(i) for i in sorted(tested(decision)))
     variables = {field.name: f"x{i}" for i, field in enumerate(fields)}
-    lines = [HEAD.format(name=name, largest=repr(LARGEST), nothing=NOTHING)]
+    lines = [HEAD.format(name=name, largest=repr(LARGEST), nothing=NOTHING, nulls=["", *sorted(NULLS)])]
     lines += [f"    {variables[field.name]} = {_reading(field)}  # {field.words()}\n" for field in fields]
     lines += _Writer(names, actions, variables).lines(decision, "    ")
     return "".join(lines)
 
 
 def _reading(field: Field) -> str:
-    marks = "".join(f", {mark!r}" if mark not in INFINITE else f", {INFINITE[mark]}" for mark in field.marks)
-    return f"read({field.name!r}, {_kind(field)!r}, {field.missing!r}{f', ({marks[2:]},)' if marks else ''})"
+    options = {"marks": field.marks, "known": tuple(v for v in field.values if v is not None) if field.texts else ()}
+    given = "".join(f", {option}=({_listed(values)},)" for option, values in options.items() if values)
+    return f"read({field.name!r}, {_kind(field)!r}, {field.missing!r}{given})"
+
+
+def _listed(values: Sequence[Value]) -> str:
+    return ", ".join(INFINITE[value] if value in INFINITE else repr(value) for value in values)
 
 
 def _kind(field: Field) -> str:

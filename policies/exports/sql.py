@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import cast
@@ -10,6 +10,7 @@ from typing import cast
 from milpcb.core.checks import LARGEST, MOST
 from milpcb.data.columns import HOLDS, Indicator, Number, Reached, Value
 from milpcb.data.fields import Field
+from milpcb.data.spellings import NULLS
 from milpcb.errors import InputError
 from policies.exports.decisions import AllOf, Condition, Decision, If, Reaches, Term, Test, tested
 from policies.names import Names
@@ -27,8 +28,10 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
     Columns are quoted and named as in the tables that the policy reads; a missing value is NULL, or one of its field's
     marks. Where a value is missing that never was when the policy was learnt, is NaN or infinite, or neither true nor
     false where it must be, the answer is NULL, as ``predict`` raises there (NaN is refused, which Python takes for
-    missing, as databases differ on it). Databases convert types by their own rules: numbers must be stored as numbers,
-    and strings as strings. What is known of the columns stands before it, as comments.
+    missing, as databases differ on it). So it is where a string differs from one that was learnt, or from a mark of a
+    missing value, in case and outer blanks alone; of other spellings databases know little. Databases convert types by
+    their own rules: numbers must be stored as numbers, and strings as strings. What is known of the columns stands
+    before it, as comments.
     """
     fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
     lines = _Writer(names, actions).decision(decision)
@@ -44,7 +47,14 @@ def _wrong(field: Field) -> Iterator[str]:
     if field.is_number:  # NaN is in no range either, or beyond all numbers
         yield f"{_known(field)} NOT BETWEEN -{LARGEST:g} AND {LARGEST:g}"
     if field.kind == "boolean":
-        yield f"{_word(_known(field))} NOT IN ({', '.join(map(literal, (*TRUE, *FALSE)))})"
+        yield f"{_word(_known(field))} NOT IN ({_listed((*TRUE, *FALSE))})"
+    if known := [value for value in field.values if isinstance(value, str)]:
+        spelt = sorted({*NULLS, *(value.strip().lower() for value in known)} - {""})
+        yield f"(LOWER(TRIM({_known(field)})) IN ({_listed(spelt)}) AND {_known(field)} NOT IN ({_listed(known)}))"
+
+
+def _listed(values: Iterable[Value]) -> str:
+    return ", ".join(map(literal, values))
 
 
 def _word(name: str) -> str:
@@ -128,7 +138,7 @@ class _Writer:
         among = known
         if all(isinstance(value, bool) for value in listed):
             among, listed = _word(known), [text for value in listed for text in (TRUE if value else FALSE)]
-        among = f"{among} {word} ({', '.join(map(literal, listed))})"
+        among = f"{among} {word} ({_listed(listed)})"
         return f"({among} OR {known} IS NULL)" if (None in column.values) == holds else among
 
     def _term(self, term: Term) -> str:

@@ -248,3 +248,35 @@ def test_an_empty_string_is_missing_unless_it_was_learnt(lost, right):
         return
     assert tree.predict(asked).tolist() == right
     assert [decide["decide"]({"town": town}) for town in asked["town"]] == right
+
+
+@pytest.mark.parametrize("asked", ["Nord", " nord", "NORD", "S\u00fcd  ", "n/a", "NULL", " None"])
+def test_another_spelling_of_a_known_string_is_refused(asked):
+    """In predict and the exported function by a line, in SQL by NULL; what looks like none is like any other value."""
+    towns = pd.DataFrame({"town": ["nord", "s\u00fcd", "west"] * 20})
+    tree = OptimalPolicyTree(max_depth=1).fit(towns, ["a", "b", "b"] * 20)
+    again, decide = policies.from_json(tree.to_json()), {}
+    exec(tree.to_python(), decide)  # noqa: S102 - the source of our own
+    frame = pd.DataFrame({"town": [asked, "east"]})
+    for predict in (tree.predict, again.predict):
+        with pytest.raises(InputError, match=r"column 'town' is .*(and is known as|no value that is known)"):
+            predict(frame)
+    with pytest.raises(ValueError, match=r"column 'town' is .*, another spelling of a known string or of none"):
+        decide["decide"]({"town": asked})
+    assert tree.predict(frame[1:]).tolist() == [decide["decide"]({"town": "east"})] == ["b"]
+    assert duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall() == [(None,), ("b",)]
+    with sqlite3.connect(":memory:") as base:
+        select = f"SELECT {tree.to_sql()} FROM (SELECT ? AS town)"
+        assert base.execute(select, [asked]).fetchall() == [(None,)]
+    assert (
+        '-- town: category, nord, s\u00fcd, west; never missing; read as missing: ""; another spelling' in tree.to_sql()
+    )
+
+
+@pytest.mark.parametrize("asked", ["\uff2eord", "No\u200brd", "su\u0308d", "Sud"])
+def test_spellings_that_need_tables_of_letters_are_refused_by_predict(asked):
+    """Width, signs of no width, composition, accents: what leaves has no such tables, and takes a value of its own."""
+    towns = pd.DataFrame({"town": ["nord", "s\u00fcd"] * 20})
+    tree = OptimalPolicyTree(max_depth=1).fit(towns, ["a", "b"] * 20)
+    with pytest.raises(InputError, match="and is known as"):
+        tree.predict(pd.DataFrame({"town": [asked]}))

@@ -108,6 +108,7 @@ def spelt(rng: random.Random, service: Service) -> tuple[Any, list[Any]]:
         ways += [lambda value: str(int(value)), lambda _: 2]
     elif isinstance(meant, str):
         ways += [np.str_, np.array, _as_number, str.encode, lambda value: [value], lambda _: True, lambda _: "unseen"]
+        ways += [str.upper, lambda value: f" {value}", lambda _: rng.choice(("n/a", "NULL", " none "))]
     else:
         ways += [np.float64, np.array, Decimal, Fraction, float, str, _as_integer, np.float32]
         ways += [lambda _: True, lambda _: "old", lambda _: float("inf"), lambda value: [value], complex]
@@ -126,13 +127,7 @@ def meanings(value: Any, service: Service) -> list[Any]:
     if isinstance(first, bool):
         return [bool(plain)] if not isinstance(plain, str) and plain in (0, 1) else _truth(plain)
     if isinstance(first, str):
-        return (
-            [plain]
-            if isinstance(plain, str)
-            else []
-            if isinstance(plain, bool)
-            else [t for t in service.values if t == str(plain)]
-        )
+        return _strings(plain, service.values)
     if isinstance(plain, bool):
         return [int(plain)] if set(service.values) <= {0, 1} else []
     try:
@@ -140,6 +135,14 @@ def meanings(value: Any, service: Service) -> list[Any]:
     except ValueError:
         return []
     return [number] if abs(number) <= 1e100 else []
+
+
+def _strings(plain: Any, values: list[Any]) -> list[Any]:
+    """Return the strings that a value may mean: one that nobody knows is of its own, unless it looks like another."""
+    if isinstance(plain, str):
+        doubted = {*(text.strip().lower() for text in values), "n/a", "null", "none"}
+        return [] if plain not in values and plain.strip().lower() in doubted else [plain]
+    return [] if isinstance(plain, bool) else [text for text in values if text == str(plain)]
 
 
 def _truth(word: Any) -> list[bool]:

@@ -188,6 +188,7 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
     "codes": lambda: patch.object(schema, "inferred", _codes_are_numbers),
     "declared": lambda: patch.object(contexts, "declared_columns", _closed),
     "names": lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None),
+    "spellings": lambda: patch.object(fields.Field, "_string", lambda _self, entry, _row: entry),
     "marks": lambda: patch.object(fields.Field, "marks", ()),
     "order": lambda: patch.object(contexts, "in_order", list),
     "export": lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:")),
