@@ -87,6 +87,20 @@ def test_parquet_says_the_same(tmp_path):
     assert str(numbers.tolist()) == "[[20.0, 0.0], [nan, 1.0]]"
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_integers_that_would_be_one_number_are_refused(ending, tmp_path):
+    """Identifiers of 64 bits, of which floats lose digits; those that stay apart are numbers."""
+    path = tmp_path / f"t.{ending}"
+    for items in ([2**62 + 1, 2**62 + 3], [10**18, 10**18 + 10**9]):
+        getattr(pl.DataFrame({"item": items, "age": [20.5, 30.0]}), f"write_{ending}")(path)
+        if items[0] % 2 == 0:
+            assert read_table(path)[1][:, 0].tolist() == items
+            continue
+        with pytest.raises(InputError, match=f"holds {items[0]} and {items[1]}, integers beyond 2.53") as refused:
+            read_table(path)
+        assert str(refused.value).startswith(str(path))
+
+
 def test_an_empty_parquet_file_is_refused(tmp_path):
     """A table without rows is no history."""
     pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(tmp_path / "t.parquet")

@@ -93,8 +93,8 @@ def _check_sum(costs: Floats) -> None:
 def number_array(name: str, data: Any) -> Floats:
     """Return ``data`` as a new float array of any shape.
 
-    Raises InputError on ragged tables, text, dates and complex numbers. What is not finite is let through, and what
-    is missing is NaN.
+    Raises InputError on ragged tables, text, dates and complex numbers, and where two integers are one float. What is
+    not finite is let through, and what is missing is NaN.
     """
     if np.ma.is_masked(data):
         raise InputError(f"{name} has masked entries: fill them in, or leave the rows out")
@@ -102,9 +102,26 @@ def number_array(name: str, data: Any) -> Floats:
         array = _without_na(np.asarray(data))
         if array.dtype.kind not in "biufO" or any(isinstance(entry, (str, bytes)) for entry in _objects(array)):
             raise TypeError(f"got {_kind(array)}")  # noqa: TRY301 - one message for every way to be wrong
-        return np.array(array, dtype=float)
+        found = np.array(array, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers in a rectangular table: {error}") from error
+    if not np.vdot(found, found) <= MOST**2:  # one dot product is nearly always the whole check
+        _check_distinct(name, data, found)
+    return found
+
+
+def _check_distinct(name: str, data: Any, numbers: Floats) -> None:
+    """Raise InputError where integers of ``data``, beyond 2^53, have lost the digits in which they differ."""
+    large = np.flatnonzero(np.abs(numbers) > MOST)
+    if not len(large) or (isinstance(data, np.ndarray) and data.dtype.kind == "f"):
+        return
+    first: dict[float, int] = {}
+    for entry, number in zip(np.array(data, dtype=object).flat[large], numbers.flat[large], strict=True):
+        if isinstance(entry, (int, np.integer)) and first.setdefault(number, int(entry)) != entry:
+            raise InputError(
+                f"{name} holds {first[number]} and {entry}, integers beyond 2^53, which are one number to policies: "
+                "give identifiers as strings, and numbers in a larger unit"
+            )
 
 
 def whole_array(name: str, data: Any) -> Ints:

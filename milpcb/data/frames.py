@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from milpcb.core.checks import MOST
 from milpcb.core.extras import needs
 from milpcb.errors import InputError, clipped, shown
 from milpcb.types import Floats
@@ -21,7 +22,8 @@ class GivenColumn:
 
     Attributes
     ----------
-    entries : (n,) floats, NaN being missing, where the column has a type of numbers; else a list of whatever it holds
+    entries : (n,) floats, NaN being missing, where the column has a type of numbers and floats distinguish them; else a
+        list of whatever it holds
     categories : what a column of a type of categories may hold, in its order; None for all other types
     ordered : whether that order means something
 
@@ -202,6 +204,8 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 def as_array(table: Any) -> Any:
     """Return rows as an array whose entries are what they were in lists, 12 beside "a" no "12"; named ones as records.
 
+    Integers beyond 2^53 keep their digits.
+
     Raises InputError where rows differ in length or names.
     """
     if rows := named_rows(table):
@@ -212,7 +216,8 @@ def as_array(table: Any) -> Any:
         return found
     try:
         array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
-        if array.dtype.kind in "US" and not isinstance(table, np.ndarray):
+        lost = array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) > MOST).any())
+        if lost and not isinstance(table, np.ndarray):
             array = np.array(table, dtype=object)
     except ValueError as error:
         raise InputError(f"a table must have rows of one length: {error}") from error
@@ -239,20 +244,33 @@ def _of_array(column: Any, name: str) -> GivenColumn:
     if column.dtype.kind in "Mm":
         raise _no_dates(name)
     if column.dtype.kind in "biuf":  # an array has one type: its booleans are 0 and 1
-        return GivenColumn(np.asarray(column, dtype=float))
+        return _of_numbers(column)
     return GivenColumn(column.tolist())
+
+
+def _of_numbers(column: Any) -> GivenColumn:
+    """Return numbers as floats; integers as they are where floats do not distinguish all."""
+    array = np.asarray(column)
+    exact = array.dtype.kind in "iu" and len(array) and _is_beyond(array.min(), array.max())
+    return GivenColumn(array.tolist() if exact else np.asarray(array, dtype=float))
+
+
+def _is_beyond(least: Any, most: Any) -> bool:
+    return max(-int(least), int(most)) > MOST
 
 
 def _of_frame(table: Any, label: Any, name: str) -> GivenColumn:
     column = table[label]
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return GivenColumn(np.asarray(column, dtype=float))
+        return _of_numbers(column)
     with needs("learn", "reading a data frame with strings or missing values"):
         import narwhals as nw
     series = nw.from_native(column, series_only=True)
     if series.dtype.is_temporal():
         raise _no_dates(name)
-    if series.dtype.is_numeric():
+    known = series.drop_nulls()
+    exact = series.dtype.is_integer() and len(known) and _is_beyond(known.min(), known.max())
+    if series.dtype.is_numeric() and not exact:
         return GivenColumn(np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
     missing = series.is_null().to_list()
     entries = [None if lost else value for lost, value in zip(missing, series.to_list(), strict=True)]

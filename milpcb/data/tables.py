@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.core.checks import check_file
+from milpcb.core.checks import MOST, check_file, number_array
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value
@@ -40,6 +40,7 @@ OTHERS = {
     ".arff": "ARFF",
     ".vw": "Vowpal Wabbit's text",
 }
+LONG = re.compile(r"[-+]?[0-9]{16,300}")  # an integer that may be beyond 2^53
 COMMA = re.compile(r"[-+]?\d+,\d+")  # a number as it is written where the comma is the decimal point
 LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one long text any number of times
 
@@ -250,21 +251,28 @@ def _numbers_of(path: Path, frame: pl.DataFrame) -> tuple[tuple[str, ...], Float
             raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
     if frame.is_empty():
         raise InputError(f"{path} has no rows; write one row per context")
-    return tuple(frame.columns), frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    found = frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    for place, (name, kind) in enumerate(frame.schema.items()):
+        if kind.is_integer() and (np.abs(found[:, place]) > MOST).any():
+            number_array(f"{path}, column '{clipped(name)}'", frame[name].to_list())  # raises where digits are lost
+    return tuple(frame.columns), found
 
 
 def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
     header, body = _rows_of_csv(path)
-    return header, np.array([_numbers(path, line, values) for line, values in body])
+    return header, _table(path, body)
 
 
 def _labelled_csv(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
     header, body = _rows_of_csv(path)
     if len(body[0][1]) < abs(place):
-        return header, np.array([_numbers(path, line, values) for line, values in body]), []
+        return header, _table(path, body), []
     at = len(body[0][1]) + place
-    numbers = np.array([_numbers(path, line, values, skipped=at) for line, values in body])
-    return header, numbers, [values[at].strip() for _, values in body]
+    return header, _table(path, body, skipped=at), [values[at].strip() for _, values in body]
+
+
+def _table(path: Path, body: Sequence[tuple[int, list[str]]], skipped: int = -1) -> Floats:
+    return number_array(str(path), [_numbers(path, line, values, skipped) for line, values in body])
 
 
 def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
@@ -285,12 +293,12 @@ def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]
     return header, body
 
 
-def _numbers(path: Path, line: int, values: list[str], skipped: int = -1) -> list[float]:
+def _numbers(path: Path, line: int, values: list[str], skipped: int) -> list[float]:
     read = [(column, value) for column, value in enumerate(values) if column != skipped]
     for column, value in read:
         if not _is_number(value):
             raise InputError(f"{path}, line {line}, column {column + 1}: '{clipped(value)}' {_why_none(value.strip())}")
-    return [float(value) for _, value in read]
+    return [int(value) if LONG.fullmatch(value.strip()) else float(value) for _, value in read]
 
 
 def _why_none(value: str) -> str:

@@ -37,9 +37,10 @@ def {name}(row):
             if fits and value not in known and plain(value) in [*{nulls}, *[plain(text) for text in known]]:
                 raise ValueError(f"column {{column!r}} is {{value!r}}, another spelling of a known string or of none")
         else:
-            fits = hasattr(value, "__float__") and (kind != "number" or not isinstance(value, bool))
-            value = float(value) if fits else value
-            fits = fits and (value in (0, 1) if kind == "truth" else abs(value) <= {largest})
+            fits = hasattr(value, "__float__") and (kind not in ("number", "code") or not isinstance(value, bool))
+            value = float(value) if fits and kind != "code" else value
+            most = 2**53 - 1 if kind == "code" and isinstance(value, float) else {largest}
+            fits = fits and (value in (0, 1) if kind == "truth" else abs(value) <= most)
         if not fits:
             raise ValueError(f"column {{column!r}} is {{value!r}}, which is no {{kind}} as when the policy was learnt")
         return value
@@ -80,8 +81,8 @@ def _kind(field: Field) -> str:
     """Return what the function takes for a column; truth may stand for a number."""
     if field.kind == "boolean":
         return "truth"
-    if field.texts:
-        return "text"
+    if not field.is_number:
+        return "text" if field.texts else "code"
     return "number or truth" if field.takes_truth else "number"
 
 

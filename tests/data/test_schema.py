@@ -8,6 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -110,11 +111,11 @@ def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
         (NUMBER, 10**400, "column 'x' is 1000000000"),
         (TEXT, 12, "column 'x' is 12 in row 0, and its values are strings such as \"12\": turn it into the string"),
         (TEXT, True, "column 'x' is True in row 0, and its values are strings"),
-        (
         (TEXT, "12 ", "column 'x' is '12 ' in row 0, and is known as '12': write it so"),
         (TEXT, " ", "column 'x' is ' ' in row 0, which is no value that is known, or a missing one"),
         (TEXT, "N/A", "column 'x' is 'N/A' in row 0, which is no value that is known, or a missing one: give None"),
         (Field("x", "category", ("Zürich",)), "ZURICH", "column 'x' is 'ZURICH' in row 0, and is known as 'Zürich'"),
+        (
             CODE,
             "205",
             "column 'x' is '205' in row 0, which is text, and its values are codes such as 101: turn it into",
@@ -294,3 +295,39 @@ def test_ordered_categories_are_tested_from_below() -> None:
     tree = OptimalPolicyTree(max_depth=1).fit(pd.DataFrame({"x": column}), right)
     assert str(tree.policy_).startswith("if x in {level 3, level 1, level 4}:")
     assert tree.predict(pd.DataFrame({"x": column})).tolist() == right
+
+
+ITEMS = [2**53 + 1, 2**53, 2**62 + 3, 2**62 + 1]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, "Int64", "UInt64", object])
+def test_integers_that_floats_do_not_distinguish_keep_their_digits(dtype: Any) -> None:
+    """As codes they are looked up by all digits, in the exports too; as numbers they are refused in one line."""
+    frame = pd.DataFrame({"item": pd.Series(ITEMS * 10, dtype=dtype)})
+    for table in (frame, frame.to_records(), *([] if dtype is object else [frame.to_numpy(), pl.from_pandas(frame)])):
+        with pytest.raises(InputError, match=r"column '(item|x0)' holds \d+ and \d+, integers beyond 2\^53, which are"):
+            OptimalPolicyTree().fit(table, [0, 1, 1, 1] * 10)
+    codes = frame.astype({"item": "category"})
+    tree = OptimalPolicyTree(max_depth=1).fit(codes, [0, 1, 1, 1] * 10)
+    scope: dict[str, Any] = {}
+    exec(tree.to_python(), scope)  # noqa: S102 - ours
+    for table in (codes, frame, pl.DataFrame({"item": ITEMS * 10}), [{"item": item} for item in ITEMS * 10]):
+        assert tree.predict(table).tolist() == [0, 1, 1, 1] * 10
+    assert [scope["decide"]({"item": item}) for item in ITEMS] == [0, 1, 1, 1]
+    assert duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall() == [(0,), (1,), (1,), (1,)] * 10  # noqa: S608
+    with pytest.raises(
+        InputError, match=r"column 'item' is .*, a float beyond 2.53, and its values are codes: give it"
+    ):
+        tree.predict(frame.astype(float))
+    with pytest.raises(ValueError, match="which is no code as when"):
+        scope["decide"]({"item": float(ITEMS[0])})
+
+
+def test_large_integers_that_differ_as_floats_are_numbers() -> None:
+    """Moments in nanoseconds, in a table as in a list beside other numbers."""
+    moments = [10**18 + 10**9 * i for i in range(40)]
+    rows = [[moment, 0.5] for moment in moments]
+    tree = OptimalPolicyTree(max_depth=1, thresholds="all").fit(rows, [0] * 20 + [1] * 20)
+    assert tree.predict(np.array(rows)).tolist() == tree.predict(rows).tolist() == [0] * 20 + [1] * 20
+    with pytest.raises(InputError, match=r"contexts holds .*, integers beyond 2.53, which are one number to policies"):
+        DecisionTrees(2).on([[2**60, 0.5], [2**60 + 1, 0.5]])
