@@ -81,7 +81,7 @@ class InfeasibleError(MilpcbError):
 
 
 class LogWarning(UserWarning):
-    """Warning about a property of a log that weakens conclusions from it."""
+    """Warning about a property of a log, or of rows that come later, that weakens conclusions from it."""
 
 
 class RunError(MilpcbError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
 from dataclasses import fields, is_dataclass, replace
@@ -15,10 +16,11 @@ import numpy as np
 
 from milpcb.core import gate
 from milpcb.core.checks import cost_array, several
+from milpcb.core.decimals import snapped, written
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
 from milpcb.data.schema import Schema
-from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, shown
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.exports import Decision, cut_points, parts_of, python_source, sql_expression, tested
@@ -119,7 +121,11 @@ class Rule(ABC):
 
     def apply(self, contexts: Any) -> Ints:
         """Return the number of the part (n,) that each context (n, d) is in; ``leaf_actions`` has its action."""
-        return self._leaf(self._table(contexts))
+        table = self._table(contexts)
+        parts = self._leaf(table)
+        if not (isinstance(contexts, np.ndarray) and contexts.dtype == np.float64):
+            self._warn_of_rounded(table, parts)
+        return parts
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> list[LeafSummary]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None.
@@ -244,6 +250,19 @@ class Rule(ABC):
         """Return the numbers that the rule reads; where they are made of columns, only those that it depends on."""
         decision = self.decision() if self.names.columns else None
         return self.names.table(contexts, self.n_features, None if decision is None else tested(decision))
+
+    def _warn_of_rounded(self, table: Floats, parts: Ints) -> None:
+        """Warn where numbers (n, d) of 32 bits lie on the other side of a cut, of which they are the nearest."""
+        meant = snapped(table, self.cut_points() or {})
+        if meant is not table and (rows := np.flatnonzero(self._leaf(meant) != parts)).size:
+            feature = int(np.flatnonzero(meant[rows[0]] != table[rows[0]])[0])
+            number, cut = written(table[rows[0], feature]), written(meant[rows[0], feature])
+            warnings.warn(
+                f"column '{clipped(self.names.column(feature).name)}' is {number} in row {rows[0]}, which is the cut "
+                f"{cut} of the rule in 32 bits, and on its other side: give 64 bits, as astype(float).round(6) does",
+                LogWarning,
+                stacklevel=4,
+            )
 
     def _plain(self) -> dict[str, Any]:
         """Return the fields but the names, as plain data."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from math import isfinite, isnan
@@ -18,7 +19,7 @@ from milpcb.data.frames import in_order, is_frame, named, no_such, records, tabl
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError, clipped, shown
+from milpcb.errors import InputError, LogWarning, clipped, shown
 from milpcb.protocols import PolicyClass
 
 
@@ -43,6 +44,7 @@ class ContextReader:
     policies : the class that reads the numbers
     names : of the features, () where there are none
     declared : name to values
+    marks : of missing values, as they are written
     schema : of the features, and of what was declared beside them for constraints
 
     """
@@ -54,9 +56,12 @@ class ContextReader:
         others = [name for name in self.declared if name not in self.names]
         cuts = _cut_points(policies, self.names)
         self._cuts = cuts
-        features = tuple(_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names)
-        self.schema = Schema((*features, *(_field(name, self.declared[name], (), "constraint") for name in others)))
-        self._features, self._fields = features, {field.name: field for field in self.schema.fields}
+        own = [_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names]
+        more = [_field(name, self.declared[name], (), "constraint") for name in others]
+        fields = tuple(replace(field, missing_as=self.marks) for field in own + more)
+        self.schema, features = Schema(fields), fields[: len(own)]
+        self._features, self._fields = features, {field.name: field for field in fields}
+        self._singles = {single: cut for points in cuts.values() for cut in points if (single := _single(cut)) > cut}
         self._columns: tuple[Column, ...] = ()
         if any(name in self.declared for name in self.names):
             self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
@@ -140,17 +145,33 @@ class ContextReader:
         if self.names and len(values) != len(self.names):
             raise InputError(f"the context has {len(values)} features, and the class {len(self.names)}")
         own = self._features or [Field(str(i)) for i in range(len(values))]
+            self._warn_of_rounded(values)
         features = tuple(map(self._one, own, values))
         came = self._named(features) if by_name is None else by_name
         if not self._columns:
             return Context(features, [list(map(float, cast("Any", features)))], came)
         arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
+        self._warn_of_rounded(features)
         return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
 
     def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
         return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
 
     def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
+    def _warn_of_rounded(self, values: Sequence[Value]) -> None:
+        """Warn of a cut point that was rounded to 32 bits, and so is above itself."""
+        if self._singles.keys().isdisjoint(values):
+            return
+        for name, value in zip(self.names, values, strict=False):
+            cut = self._singles.get(cast("float", value))
+            if cut is not None and cut in self._cuts.get(name, ()):
+                warnings.warn(
+                    f"feature '{clipped(name)}' is {written(cast('float', value))}, which is the cut {written(cut)} "
+                    "in 32 bits, and lies above it: give 64 bits",
+                    LogWarning,
+                    stacklevel=5,
+                )
+
         if not self.names:
             raise InputError(
                 "a context by names needs a policy class with feature_names; give them, or a list of numbers"
@@ -188,6 +209,12 @@ def _rows(context: Any) -> Sequence[Any]:
         return records(context)
             elif field.texts and isinstance(value, str):
                 fix += f", or declare {shown(value)} too"
+def _single(cut: float) -> float:
+    """Return a number as 32 bits hold it."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(cut))
+
+
     return list(context) if table_names(context) and context.ndim else [context]
 
 
@@ -228,6 +255,28 @@ def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
         return tuple(dict.fromkeys(map(plain, values)))
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
+
+def as_marks(missing: Any) -> list[str]:
+    """Return marks of missing values as they are written; raises InputError on what is no list of marks."""
+    try:
+        listed = [plain(mark) for mark in ([] if isinstance(missing, str) else missing)]
+    except (TypeError, ValueError, OverflowError):
+        listed = [None]
+    if isinstance(missing, str) or any(mark in (None, "") or isinstance(mark, bool) for mark in listed):
+        raise InputError(f"missing must be a list of marks, such as ['NA', -999], got {shown(missing)}")
+    return list(dict.fromkeys(mark if isinstance(mark, str) else in_words(mark) for mark in listed))
+
+
+def _check_marks(marks: Sequence[str], declared: Mapping[str, tuple[Value, ...]]) -> None:
+    """Raise InputError where marks have nothing to mark, or are values as well."""
+    if marks and not any(None in values for values in declared.values()):
+        raise InputError(
+            "missing has marks, and no value may be missing: declare where, as in Bandit(..., values={'NAME': [None]})"
+        )
+    for name, values in declared.items():
+        if both := [value for value in values if value is not None and str(value) in marks]:
+            raise InputError(f"values['{name}'] holds {shown(both[0])}, a mark of missing: it is one of the two")
+
 
 
 def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
@@ -46,6 +46,22 @@ def short_between(low: Floats, high: Floats) -> Floats:
         fits = missing & exact & (low <= decimal) & (decimal < high)
         found[fits] = decimal[fits]
         missing &= ~fits
+    return found
+
+
+def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats:
+    """Return numbers (n, d) in which a cut that has been rounded to 32 bits is that cut; the table where none has been.
+
+    ``cuts`` are those of each column. Of 0.1 the float of 32 bits is 0.10000000149, which is above 0.1.
+    """
+    found = table
+    for column, points in cuts.items():
+        for cut in points or ():
+            with np.errstate(over="ignore"):
+                single = float(np.float32(cut))
+            if single != cut and (there := table[:, column] == single).any():
+                found = table.copy() if found is table else found
+                found[there, column] = cut
     return found
 
 

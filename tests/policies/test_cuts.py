@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import hypothesis.strategies as st
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis.extra.numpy import arrays
 
+from milpcb.bandit import Bandit
 from milpcb.core.decimals import short_between
-from milpcb.errors import InputError
+from milpcb.errors import InputError, LogWarning
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
@@ -97,3 +101,25 @@ def test_a_context_alone_has_the_pattern_it_has_among_others() -> None:
     alone = [rules.patterns(context[None]) for context in contexts]
     assert np.concatenate(alone).tolist() == patterns.tolist()
     assert {pattern.dtype for pattern in alone} == {patterns.dtype}
+
+
+@pytest.mark.parametrize(
+    "way", [lambda frame: frame, lambda frame: frame.to_numpy(), lambda frame: frame.to_dict("records")]
+)
+def test_a_cut_that_was_rounded_to_32_bits_is_reported(way):
+    """0.1 of 32 bits is above 0.1: where that changes what is played, a line says so; elsewhere nothing is said."""
+    prices = pd.DataFrame({"price": [0.1, 0.3, 0.7, 0.9]})
+    for cut, changes in ((0.1, True), (0.5, False), (0.7, False)):  # 0.7 of 32 bits is below 0.7
+        trees = DecisionTrees(2, depth=1, thresholds=[[cut]], feature_names=["price"])
+        rule = next(each for each in trees.on(prices).policies() if each.leaf_actions == (0, 1))
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            assert (rule.predict(way(prices.astype(np.float32))) != rule.predict(prices)).any() == changes
+            bandit = Bandit(trees)
+            for number in prices["price"].astype(np.float32):
+                bandit.act({"price": number})
+        found = [str(each.message) for each in seen if each.category is LogWarning]
+        assert [line.startswith("column 'price' is 0.10000000149011612 in row 0, ") for line in found[:1]] == [
+            True
+        ] * changes
+        assert [line.startswith("feature 'price' is 0.10000000149011612, ") for line in found[1:]] == [True] * changes
