@@ -160,3 +160,41 @@ def test_an_empty_string_is_missing_unless_it_was_declared() -> None:
     assert of_its_own.act({"age": 1, "region": ""}).context == (1, "")
     with pytest.raises(InputError, match="feature 'region' is missing: fill it in, or declare"):
         Bandit(TEXTS, values={"age": [None], "region": ["north"]}).act({"age": 1, "region": ""})
+
+
+def test_marks_of_missing_values_are_missing(tmp_path: Path) -> None:
+    """As rows of CSV files and forms have them; in the policy, its exports and after loading too."""
+    bandit = Bandit(TEXTS, seed=0, values={"age": [None], "region": ["north", "south", None]}, missing=["NA", -999])
+    for _ in range(2):
+        for age, region in [("NA", "NA"), (-999, "NA"), (-999.0, ""), (np.int64(-999), None), (None, "NA")]:
+            assert bandit.act({"age": age, "region": region}).context == (None, None)
+        assert bandit.act({"age": 30, "region": "east"}).context == (30, "east")
+        bandit.save(tmp_path / "bandit.json")
+        bandit = Bandit.load(tmp_path / "bandit.json")
+    policy: Any = bandit.policy()
+    assert policy.schema["age"].missing_as == policy.schema["region"].missing_as == ("NA", "-999")
+    rows = [{"age": -999, "region": "NA"}, {"age": None, "region": None}]
+    assert len(set(policy.predict_names(rows))) == 1
+    assert "'age': 'NA', '-999' is read as missing" in bandit.schema.lines()
+    with pytest.raises(
+        InputError, match="feature 'region' is 'n/a', which is no value that is known, or a missing one"
+    ):
+        bandit.act({"age": 30, "region": "n/a"})
+
+
+@pytest.mark.parametrize(
+    ("values", "missing", "message"),
+    [
+        ({"age": [None]}, "NA", "missing must be a list of marks, such as"),
+        ({"age": [None]}, [None], "missing must be a list of marks, such as"),
+        ({"age": [None]}, [True], "missing must be a list of marks, such as"),
+        ({"age": [None]}, 5, "missing must be a list of marks, such as"),
+        ({"region": ["north"]}, ["NA"], "missing has marks, and no value may be missing: declare where"),
+        ({"region": ["north", "NA", None]}, ["NA"], "holds 'NA', a mark of missing: it is one of the two"),
+        (None, [-999], "missing has marks, and no value may be missing: declare where"),
+    ],
+)
+def test_marks_that_mark_nothing_are_refused(values: Any, missing: Any, message: str) -> None:
+    """In one line."""
+    with pytest.raises(InputError, match=message):
+        Bandit(TEXTS, values=values, missing=missing)

@@ -49,10 +49,14 @@ class ContextReader:
 
     """
 
-    def __init__(self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None) -> None:
+    def __init__(
+        self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None, marks: Iterable[str] = ()
+    ) -> None:
         self.policies = policies
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
         self.declared = _checked(declared)
+        self.marks = tuple(marks)
+        _check_marks(self.marks, self.declared)
         others = [name for name in self.declared if name not in self.names]
         cuts = _cut_points(policies, self.names)
         self._cuts = cuts
@@ -63,7 +67,7 @@ class ContextReader:
         self._features, self._fields = features, {field.name: field for field in fields}
         self._singles = {single: cut for points in cuts.values() for cut in points if (single := _single(cut)) > cut}
         self._columns: tuple[Column, ...] = ()
-        if any(name in self.declared for name in self.names):
+        if self.marks or any(name in self.declared for name in self.names):
             self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
 
     def read(self, context: Any) -> Context:
@@ -117,7 +121,7 @@ class ContextReader:
         size = 1 + max(map(len, self.declared.values()), default=0)
         columns: dict[str, Values] = {}
         for name, value in context.named.items():
-            field = self._fields.get(name) or _undeclared(name, value)
+            field = self._fields.get(name) or _undeclared(name, value, self.marks)
             if field is not None:
                 columns[name] = _repeated(field, self._one(field, value), self.declared.get(name, ()), size)
         if not columns:
@@ -141,23 +145,19 @@ class ContextReader:
         by_name = named(row)
         values = in_order(row) if by_name is None else self._by_name(by_name)
         if not self._columns and _all_numbers(values):
+            self._warn_of_rounded(values)
             return Context(tuple(values), [values], self._named(values) if by_name is None else by_name)
         if self.names and len(values) != len(self.names):
             raise InputError(f"the context has {len(values)} features, and the class {len(self.names)}")
         own = self._features or [Field(str(i)) for i in range(len(values))]
-            self._warn_of_rounded(values)
         features = tuple(map(self._one, own, values))
+        self._warn_of_rounded(features)
         came = self._named(features) if by_name is None else by_name
         if not self._columns:
             return Context(features, [list(map(float, cast("Any", features)))], came)
         arrays = {field.name: field.array([value]) for field, value in zip(own, features, strict=True)}
-        self._warn_of_rounded(features)
         return Context(features, encoded(self._columns, arrays, range(len(self._columns))), came)
 
-    def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
-        return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
-
-    def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
     def _warn_of_rounded(self, values: Sequence[Value]) -> None:
         """Warn of a cut point that was rounded to 32 bits, and so is above itself."""
         if self._singles.keys().isdisjoint(values):
@@ -172,6 +172,10 @@ class ContextReader:
                     stacklevel=5,
                 )
 
+    def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
+        return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))
+
+    def _by_name(self, row: Mapping[str, Any]) -> list[Any]:
         if not self.names:
             raise InputError(
                 "a context by names needs a policy class with feature_names; give them, or a list of numbers"
@@ -192,6 +196,8 @@ class ContextReader:
                 fix = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
                 fix = _fix_of_text(value, example)
+            elif field.texts and isinstance(value, str):
+                fix += f", or declare {shown(value)} too"
             raise UnfitError(field.name, error.what, fix, "feature") from error
 
 
@@ -203,18 +209,16 @@ def _fix_of_text(text: str, example: str) -> str:
     return f"convert it, or declare its strings, with [] as its cut points, as in {declared}"
 
 
-def _rows(context: Any) -> Sequence[Any]:
-    """Return the rows of a table with names, anything else as the only one."""
-    if is_frame(context):
-        return records(context)
-            elif field.texts and isinstance(value, str):
-                fix += f", or declare {shown(value)} too"
 def _single(cut: float) -> float:
     """Return a number as 32 bits hold it."""
     with np.errstate(over="ignore"):
         return float(np.float32(cut))
 
 
+def _rows(context: Any) -> Sequence[Any]:
+    """Return the rows of a table with names, anything else as the only one."""
+    if is_frame(context):
+        return records(context)
     return list(context) if table_names(context) and context.ndim else [context]
 
 
@@ -225,12 +229,14 @@ def _all_numbers(values: list[Any]) -> bool:
     return bool(-LARGEST <= min(values) <= max(values) <= LARGEST)
 
 
-def _undeclared(name: str, value: Any) -> Field | None:
+def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
     """Return how constraints read what nobody declared: as a number; None where it is none."""
     try:
-        return None if isinstance(plain(value), str) else Field(name, missing=True, role="constraint")
+        known = plain(value)
     except (TypeError, ValueError, OverflowError):
         return None
+    text = isinstance(known, str) and known not in marks
+    return None if text else Field(name, missing=True, role="constraint", missing_as=marks)
 
 
 def _repeated(field: Field, value: Value, declared: Sequence[Value], size: int) -> Values:
@@ -249,12 +255,6 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[
             raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
     return {str(name): _plain_values(name, values) for name, values in declared.items()}
 
-
-def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
-    try:
-        return tuple(dict.fromkeys(map(plain, values)))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
 
 def as_marks(missing: Any) -> list[str]:
     """Return marks of missing values as they are written; raises InputError on what is no list of marks."""
@@ -277,6 +277,12 @@ def _check_marks(marks: Sequence[str], declared: Mapping[str, tuple[Value, ...]]
         if both := [value for value in values if value is not None and str(value) in marks]:
             raise InputError(f"values['{name}'] holds {shown(both[0])}, a mark of missing: it is one of the two")
 
+
+def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
+    try:
+        return tuple(dict.fromkeys(map(plain, values)))
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
 
 
 def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:

@@ -120,7 +120,7 @@ class BanditParts:
         self._policies, self._settings, self._constraints = policies, settings, constraints
         self._scale = scale
         self._featureless = made.featureless(policies)
-        self._reader = ContextReader(made.with_constant(policies), values)
+        self._reader = ContextReader(made.with_constant(policies), values, settings["missing"])
         self._names = made.action_names(policies)
         for constraint in constraints:
             constraint.named(self._names)

@@ -19,7 +19,7 @@ from milpcb.errors import InputError, RunError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 
-FORMAT = 9
+FORMAT = 10
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
 from milpcb.bandit.baseline import as_document
-from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.contexts import Context, ContextReader, as_marks
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.events import Event, send
 from milpcb.bandit.groups import listed_groups
@@ -138,6 +138,7 @@ class Bandit(BanditAnswers):
         keep_log: bool = False,
         constraints: NamedConstraint | Sequence[NamedConstraint] = (),
         values: Mapping[str, Sequence[Any]] | None = None,
+        missing: Sequence[Any] = (),
         on_event: Callable[[Event], object] | None = None,
         baseline: Any = None,
         loss: float = 0.02,
@@ -160,6 +161,7 @@ class Bandit(BanditAnswers):
             document = as_document(baseline, made.action_names(policies))
             today = {"is": document, "loss": loss, "confidence": confidence}
         settings |= {"keep_log": keep_log, "baseline": today, "groups": listed_groups(groups)}
+        settings["missing"] = as_marks(missing)
         self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
         self._on_event = on_event
         if contexts is None:
@@ -249,7 +251,7 @@ class Bandit(BanditAnswers):
         """
         with self.lock:
             policies = made.with_action(self._policies, name)
-            reader = ContextReader(made.with_constant(policies), self._reader.declared)
+            reader = ContextReader(made.with_constant(policies), self._reader.declared, self._reader.marks)
             names = made.action_names(policies)
             self._rounds = self._rounds.with_actions(reader, names)
             self._policies, self._reader, self._names = policies, reader, names
