@@ -221,10 +221,13 @@ def _rows(n: int) -> str:
 
 
 def doubts(table: pl.DataFrame, others: pl.DataFrame) -> Iterator[str]:
-    """Yield a note for each feature, and each number of ``others``, that may be something else than was read."""
+    """Yield a note for each feature, and for each of ``others``, numbers and groups, that may be read otherwise."""
     for column in table.get_columns():
         if column.dtype == pl.String:
             yield from _of_strings(column)
+    for column in others.get_columns():
+        if column.dtype == pl.String and column.n_unique() <= MOST_CATEGORIES and (odd := _alike(column)):
+            yield f"'{clipped(column.name)}' holds {odd}."
     for column in (*table.get_columns(), *others.get_columns()):
         if column.dtype.is_numeric():
             yield from _of_numbers(column)
@@ -253,6 +256,10 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
     texts = sorted(values.to_list())
     if odd := odd_numbers(texts) or odd_words(texts):
         yield f"'{name}' holds {odd}."
+
+
+def _alike(column: pl.Series) -> str:
+    return odd_words(sorted(column.drop_nulls().unique().to_list()))
 
 
 def _of_numbers(column: pl.Series) -> Iterator[str]:

@@ -249,6 +249,19 @@ def test_a_name_with_the_word_id_is_an_identifier(name, tmp_path):
     assert found.notes[0] == f"'{name}' (an identifier) is left out: no rule for other people can use it."
 
 
+@pytest.mark.parametrize("repeated", [False, True])
+def test_sentences_are_free_text_and_no_group(repeated, tmp_path):
+    """Remarks are left out as what they are; rows with the same one are no group, as those with one code may be."""
+    remarks = [f"patient no {i // 2 if repeated else i} came late again" for i in range(ROWS)]
+    found = source(written(tmp_path, {"remark": remarks, "age": AGES}))
+    assert found.frame.columns == ["age"]
+    assert found.notes == ("'remark' (free text) is left out: no rule for other people can use it.",)
+    codes = [f"P{i // 2 if repeated else i}" for i in range(ROWS)]
+    notes = source(written(tmp_path, {"code": codes, "age": AGES})).notes
+    assert notes[0] == "'code' (an identifier) is left out: no rule for other people can use it."
+    assert [note.endswith("add --group code, or intervals are too narrow.") for note in notes[1:]] == [True] * repeated
+
+
 @pytest.mark.parametrize("values", [range(ROWS), [3 * i + i % 2 for i in range(ROWS)]])
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__", "number"])
 def test_row_numbers_are_left_out(name, values, tmp_path):
@@ -305,6 +318,14 @@ def test_actions_that_may_be_one_are_said():
     frame = pl.DataFrame({"age": AGES, "treat": done, "y": OUTCOME})
     (note,) = make_source("log", frame, Columns("treat", "y", maximise=True, randomised=True)).notes
     assert note.startswith("'treat' holds 'call' and 'call ', which are two strings")
+
+
+def test_groups_that_may_be_one_are_said():
+    """A column that is left out may be that of a limit for each of its values."""
+    frame = pl.DataFrame({"age": AGES, "site": ["north", "south", "North"] * (ROWS // 3), "treat": TREAT, "y": OUTCOME})
+    asked = Columns("treat", "y", maximise=True, randomised=True, leave_out=("site",))
+    (note,) = make_source("log", frame, asked).notes
+    assert note.startswith("'site' holds 'North' and 'north', which are two strings to a rule")
 
 
 def test_numbers_that_are_like_others_are_not_doubted(tmp_path):
