@@ -1,40 +1,176 @@
 """Follow the perturbed leader with adaptive noise: the run itself sets its size; no horizon, minima alone.
 
-Notation. L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0,
-n(pi) what it adds to the total of policy pi, and spread = E max_pi -n(pi). For a rate eps let P(eps, L) = E min_pi
-(L(pi) + n(pi) / eps). Before every round eps_t is known from the past alone, and it never increases.
+L is the table of estimated total costs, n a fresh vector of noise of a fixed law that is symmetric about 0, n(pi) what
+it adds to the total of policy pi, and spread = E max_pi -n(pi).
 
-Algorithm. Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of
-the noise until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without
-bias by how much: gain = min(min_{a != y} V[a], V[y] + e) - min V, with the mean P(eps_t, L + e) - P(eps_t, L), V being
-the profile on it. Where c = 0, J is not needed, and gain = 0. Then delta = c - gain, and with Delta the sum of the
-deltas so far
+Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of the noise
+until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without bias by
+how much that raises E min_pi (L(pi) + n(pi) / eps_t): gain = min(min_{a != y} V[a], V[y] + e) - min V, V being the
+profile on it. Where c = 0, J is not needed, and gain = 0. With Delta the sum of c - gain so far,
 
-    1 / eps_{t+1} = max(1 / eps_t, Delta / spread).
+    1 / eps_{t+1} = max(1 / eps_t, Delta / spread),
+    E[regret_t] <= E[certificate_t] <= E[bound_t],    bound_t = spread / eps_t + Delta_t
 
-What a run proves (derived for this project; potentials of this kind are from Abernethy, Lee & Tewari 2015). The mean of
-e 1[y = a] is at most the cost of a. P(eps, L) <= min L, as n has mean 0; P(eps', L) >= P(eps, L) - (1/eps' - 1/eps)
-spread for eps' < eps; P(eps_1, 0) = -spread / eps_1. Adding up the rounds, at every t, for costs that do not react to
-the play,
-
-    E[regret_t] <= E[certificate_t] <= E[bound_t],    bound_t = spread / eps_t + delta_1 + ... + delta_t.
-
-``spread`` is estimated twice by Monte Carlo, independently of the run and of each other: one estimate sets the rates,
-which may be anything, and the other stands in the bound, whose mean is therefore right.
-
-A priori the regret grows with the square root of T, for Laplace noise, as long as the number of contexts or columns
-that ``spread`` grows with stays the same: statement 15 of milpcb/theory/README.md, where both proofs are.
+at every t, for costs that do not react to the play (derived for this project; potentials of this kind are from
+Abernethy, Lee & Tewari 2015). ``spread`` is estimated twice by Monte Carlo, independently of the run and of each other:
+one estimate sets the rates, which may be anything, and the other stands in the bound, whose mean is therefore right.
+Proofs, and the square root of T a priori for Laplace noise: statements 14 and 15 of milpcb/theory/README.md.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
 
 from milpcb.learners.kept import SavedPart
-from milpcb.learners.noise_laws import Noise, Spread
+from milpcb.learners.needs import played_on
 from milpcb.learners.optimism import Optimism
-from milpcb.learners.queries import TableQueries
+from milpcb.protocols import Policy, ValueOracle
+from milpcb.protocols.oracles import Table
+from milpcb.types import Answer, Floats
+
+
+class Law(NamedTuple):
+    """How ``size`` coordinates are drawn, and what is known of the law.
+
+    ``shifts``: whether moving a coordinate by s changes no probability by more than a factor exp(|s|), as a priori
+    guarantees need. ``whole`` noise consists of integers, and so does its multiplier, rounded up.
+    """
+
+    draw: Callable[[np.random.Generator, int], Floats]
+    shifts: bool = False
+    whole: bool = False
+
+
+def laplace(generator: np.random.Generator, size: int) -> Floats:
+    """Return Laplace variables of scale 1, as differences of exponential ones, which are drawn faster."""
+    more, less = generator.standard_exponential((2, size))
+    return np.asarray(more - less)
+
+
+def normal(generator: np.random.Generator, size: int) -> Floats:
+    """Return normal variables of variance 1."""
+    return generator.standard_normal(size)
+
+
+def geometric(generator: np.random.Generator, size: int) -> Floats:
+    """Return two-sided geometric variables: each integer n with a probability proportional to exp(-|n|).
+
+    The whole part of an exponential variable is a geometric one, and the difference of two of these is two-sided.
+    """
+    more, less = np.floor(generator.standard_exponential((2, size)))
+    return np.asarray(more - less)
+
+
+LAWS: dict[str, Law] = {
+    "laplace": Law(laplace, shifts=True),
+    "normal": Law(normal),
+    "whole": Law(geometric, whole=True),
+}
+
+
+class Noise(SavedPart):
+    """Vectors (size,) of independent coordinates of one law, from a generator of their own."""
+
+    kept = ("_rng",)
+
+    def __init__(self, law: Law, size: int, generator: np.random.Generator) -> None:
+        self.law, self._size, self._rng = law, size, generator
+
+    def draw(self) -> Floats:
+        """Return a fresh vector."""
+        return self.law.draw(self._rng, self._size)
+
+
+class Spread(NamedTuple):
+    """An estimate of E max over policies of -n(pi), by ``draws`` vectors, and its standard error."""
+
+    mean: float
+    error: float
+    draws: int
+
+
+FEWEST, MOST = 30, 200  # draws of an estimate
+PRECISE = 0.01  # the standard error, as a share of the mean, at which an estimate stops before the most draws
+
+
+def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = None) -> Spread:
+    """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy where noise n is all there is.
+
+    A draw is half the range of n(pi) over the policies, by the least totals of n and of -n: as the law is symmetric,
+    its mean is that of max -n(pi), and it is 0 where all policies are alike. ``draws`` None takes as many as the
+    precision needs.
+    """
+    found: list[float] = []
+    error = math.inf
+    while len(found) < (draws or MOST):
+        vector = noise.draw()
+        found.append(-(least(vector) + least(-vector)) / 2)
+        if len(found) >= FEWEST:
+            error = float(np.std(found, ddof=1)) / math.sqrt(len(found))
+            if draws is None and error <= PRECISE * float(np.mean(found)):
+                break
+    return Spread(float(np.mean(found)), error, len(found))
+
+
+class TableQueries(Protocol):
+    """Queries about the totals of a table with ``noise`` (n_noisy,) added; they raise OracleInexact."""
+
+    table: Table
+
+    def play(self, row: int, noise: Floats) -> int:
+        """Return the action on ``row`` of the policy of least total."""
+        ...
+
+    def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
+        """Add a cost to the table and return by how much the least total rises, both times with the same noise."""
+        ...
+
+
+class Profiles:
+    """One profile answers each query; where policies tie, the lowest action is played."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def play(self, row: int, noise: Floats) -> int:
+        """Return the action with the least entry."""
+        return int(self.table.profile(row, noise).argmin())
+
+    def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
+        """Return the rise by one profile: those policies alone that play the action become dearer."""
+        profile = self.table.profile(row, noise)
+        least = float(profile.min())
+        profile[action] += amount
+        self.table.add(row, action, amount)
+        return float(profile.min()) - least
+
+
+class Minimisers:
+    """A cheapest policy answers each query, two where it plays the action that becomes dearer."""
+
+    def __init__(self, table: Table, oracle: ValueOracle) -> None:
+        self.table, self._oracle = table, oracle
+
+    def play(self, row: int, noise: Floats) -> int:
+        """Return what the cheapest policy plays."""
+        return self._action(self.table.minimise(noise), row)
+
+    def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
+        """Return the rise, which is 0 where the cheapest policy plays another action."""
+        before = self.table.minimise(noise)
+        self.table.add(row, action, amount)
+        if self._action(before, row) != action:
+            return 0.0
+        return self.table.minimise(noise).value - before.value
+
+    def _action(self, answer: Answer, row: int) -> int:
+        _ = answer.value  # raises unless the minimum is proved
+        return played_on(cast("Policy", answer.policy), self._oracle.contexts, row)  # and then some policy attains it
+
 
 FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
 STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
@@ -89,7 +225,8 @@ class AdaptiveNoise(SavedPart):
         self._last_scale = self._scale
         if cost == 0:
             return 0.0
-        estimate = cost * self._redraws(row, action, self._most(played + 1))
+        most = math.ceil(math.sqrt(self._n_actions * (played + 1))) if self._cap is None else self._cap
+        estimate = cost * self._redraws(row, action, most)
         added = estimate if self._optimism is None else self._optimism.estimate(cost, estimate, played + 1)
         self._excess += cost - self._gain(row, action, added)
         self._scale = self._next_scale()
@@ -129,23 +266,14 @@ class AdaptiveNoise(SavedPart):
     def _draw(self) -> Any:
         return self._noise.draw() * self._scale
 
-    def _most(self, round_number: int) -> int:
-        """Return M of a round, counted from 1."""
-        return math.ceil(math.sqrt(self._n_actions * round_number)) if self._cap is None else self._cap
-
     def _redraws(self, row: int, action: int, most: int) -> int:
-        """Return J; the last redraw counts whatever its outcome, so it is not made."""
-        for redraw in range(1, most):
-            if self._queries.play(row, self._draw()) == action:
-                return redraw
-        return most
+        redraws = (redraw for redraw in range(1, most) if self._queries.play(row, self._draw()) == action)
+        return next(redraws, most)  # the last one counts whatever its outcome, so it is not made
 
     def _gain(self, row: int, action: int, estimate: float) -> float:
-        """Add the estimate to the table; return by how much that raises the least total on fresh noise."""
         return self._queries.add(row, action, estimate, self._draw())
 
     def _next_scale(self) -> float:
-        """Return 1 / eps of the next round."""
         if self._for_rates.mean == 0:
             return self._scale
         wanted = self._excess / self._for_rates.mean

@@ -19,8 +19,6 @@ from milpcb.protocols.certified import Certified
 from milpcb.rng import check_seed
 from milpcb.types import Aside, Floats
 
-_KEPT = ("learner", "played", "turn", "aside", "ledger")  # what the base class writes into a state
-
 
 class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
@@ -34,13 +32,12 @@ class Learner(Certified, ABC):
     A round is ``act(row)`` and then ``learn`` for the same row, with the action drawn and the probability that q gave
     it; learners that declare ``full_information`` are shown all costs of the round after that, by ``learn_all``. The
     guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
-    learnt later, in any order (``set_aside``, ``take_up``). What a learner plays that declares ``plays_policies`` is a
-    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. One that
-    declares ``hides_law`` draws within ``_act``: its q is of what is left to draw, and nobody knows the law before.
+    learnt later, in any order (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a
+    mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. Whoever
+    declares ``hides_law`` draws within ``_act``: q is of what is left to draw, and nobody knows the law before.
 
-    The runtime itself supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and
-    ``best`` (the labels (m,) of the best policy in hindsight) to constructors that name them. ``played`` counts
-    finished rounds, so it is the 0-based number of the current one in ``_act`` and ``_learn`` alike.
+    The runtime supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and ``best``
+    (the labels (m,) of the best policy in hindsight) to constructors that name them. ``played`` counts finished rounds.
 
     Parameters
     ----------
@@ -49,10 +46,6 @@ class Learner(Certified, ABC):
     n_actions : K >= 2; None takes the oracle's
     horizon : number of rounds that may be played, None for no end
     seed : non-negative integer, which becomes an attribute
-
-    Raises
-    ------
-    InputError
 
     """
 
@@ -90,7 +83,6 @@ class Learner(Certified, ABC):
         self._turn = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Raise InputError where a class overrides a public method of the rounds."""
         super().__init_subclass__(**options)
         for name in ("act", "learn", "learn_all", "state", "restore"):
             if name in vars(cls):
@@ -108,8 +100,6 @@ class Learner(Certified, ABC):
         """The least probability of any action in the round to come, whatever its context; 0 where none is known."""
         return 0.0
 
-    # ----------------------------------------------------------------- the algorithm
-
     @abstractmethod
     def _act(self, row: int) -> Floats:
         """Return the probability (K,) of each action on the context ``row``, an array that nothing else writes to."""
@@ -119,8 +109,8 @@ class Learner(Certified, ABC):
         """Take in the cost in [0, 1] of the action played, with the probability it was played with.
 
         Returns nothing where q is the law that the action was drawn from: cost / probability then estimates its cost. A
-        learner that draws within ``_act``, so that its q hides the law, returns its own estimate e >= 0: for every
-        action a the mean of e 1[y = a] over its draws is at most the cost of a (see milpcb.ledger).
+        learner that draws within ``_act`` returns its own estimate e >= 0: for every action a the mean of e 1[y = a]
+        over its draws is at most the cost of a (see milpcb.ledger).
         """
 
     def _learn_all(self, row: int, costs: Floats) -> None:
@@ -150,32 +140,21 @@ class Learner(Certified, ABC):
 
     def _restore(self, state: dict[str, Any]) -> None:
         """Read back what ``kept`` names, on a learner made with the same arguments; ``state`` has it by name."""
-        restore_into(self, self._declared(), state)
-
-    # ----------------------------------------------------------------- the rounds
+        restore_into(self, self.kept or (), state)
 
     def act(self, row: int) -> Floats:
-        """Return the probability (K,) of each action on the context ``row`` of the pool.
-
-        Raises InputError on a row that is none, on a round that is not over yet or is past the horizon, and where the
-        algorithm returns no distribution.
-        """
+        """Return the probability (K,) of each action on the context ``row``; raises InputError out of turn."""
         if self._turn is not None:
             raise InputError(self._not_over())
         m = None if self.oracle is None else self.oracle.n_contexts
         if type(row) is not int or row < 0 or (m is not None and row >= m):
             row = index("row", row, m)
-        if self.horizon is not None and self.played + self._aside >= self.horizon:
-            raise InputError(
-                f"{self._round()} is past the horizon of {self.horizon}; make the learner with a longer one"
-            )
+        self._check_horizon()
         q = self._act(row)
         try:
             self._turn = (row, probabilities(q, self.n_actions))
         except ValueError as error:
-            raise InputError(
-                f"{self._round()}: act() found q = {shown(q)}, which is no distribution: {error}"
-            ) from error
+            raise InputError(f"{self._round()}: act() found q = {shown(q)}, no distribution: {error}") from error
         return q
 
     def learn(self, row: int, action: int, cost: float, probability: float) -> None:
@@ -218,29 +197,21 @@ class Learner(Certified, ABC):
     def give_up(self, *, played: bool = False) -> None:
         """Give up the round that ``act`` began: it does not count, and nothing is learnt of it.
 
-        ``played`` is whether its action was played all the same, and only its cost will never be known.
-
-        Certificates and bounds are over the rounds that are learnt, and hold if actions have the law q there. So
-        whether a round is given up must not depend on its cost, and on its action only where that makes q the law of
-        those that are learnt, as in Conservative.
+        ``played`` is whether its action was played all the same, and only its cost will never be known. Certificates
+        and bounds are over the rounds that are learnt, and hold if actions have the law q there: whether a round is
+        given up must not depend on its cost, and on its action only where that makes q their law, as in Conservative.
         """
-        if self._turn is None or self._learnt is not None:
-            raise InputError(f"{self._round()} has not begun, or was learnt already: give_up() comes after act(row)")
-        self._turn, self.late = None, False
+        self._end_round("give_up")
         (self._lose if played else self._give_up)()
         self.note = None
 
     def override(self, action: int) -> None:
         """End the round that ``act`` began, in which somebody else played ``action``: nothing is learnt of it.
 
-        ``action`` is its number, -1 where what was played is not of this round. The round does not count as played;
-        ``pay`` takes in its cost, once that is known. Whether it is overridden may depend on what was drawn and on all
-        costs: certificates are then over these rounds too, which show nothing of what others would have cost.
+        ``action`` is its number, -1 where that is not of this round. ``pay`` takes in its cost, once that is known.
+        Whether it is overridden may depend on what was drawn and on all costs: certificates are over these rounds too.
         """
-        if self._turn is None or self._learnt is not None:
-            raise InputError(f"{self._round()} has not begun, or was learnt already: override() comes after act(row)")
-        (row, _), self._turn, self.late = self._turn, None, False
-        self._override(row, action)
+        self._override(self._end_round("override"), action)
         self.note = None
 
     def pay(self, cost: float) -> None:
@@ -272,11 +243,7 @@ class Learner(Certified, ABC):
         self.played += 1
 
     def set_aside(self) -> Aside:
-        """Put the round that has begun aside, so that another may begin; return it, for ``take_up``.
-
-        Raises InputError where no round has begun, and where the learner takes rounds in order only (it is not
-        ``delayed``).
-        """
+        """Put the round that has begun aside, for ``take_up``; raises InputError unless the learner is ``delayed``."""
         if not self.delayed:
             raise InputError(
                 f"{type(self).__name__} learns each round before the next begins; call {self._due()} first"
@@ -290,10 +257,7 @@ class Learner(Certified, ABC):
         return made
 
     def take_up(self, aside: Aside) -> None:
-        """Go on with a round that was put aside: ``learn`` is due for it.
-
-        Raises InputError while another round is not over, and where none is aside.
-        """
+        """Go on with a round that was put aside: ``learn`` is due; raises InputError in another round, or for none."""
         if self._turn is not None or not self._aside:
             reason = "no round is aside" if self._turn is None else f"call {self._due()} first"
             raise InputError(f"{type(self).__name__} cannot take up a round: {reason}")
@@ -304,35 +268,33 @@ class Learner(Certified, ABC):
     def take_over(self, row: int, q: list[float], begun: int = 0) -> None:
         """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
 
-        ``begun`` is how many rounds of this one were finished before, as far as was known before the action was drawn.
-
-        For decisions that a saved state does not know of any more. Their estimates are as right on average as those of
-        rounds played here. Raises InputError where the learner takes rounds in order only, while another round is not
-        over, and past the horizon.
+        For decisions that a saved state does not know of any more: their estimates are as right on average as those of
+        rounds played here. ``begun`` is how many rounds were finished, as far as is known, before the action was drawn.
+        Raises InputError unless the learner is ``delayed``, in another round, past the horizon.
         """
         if not self.delayed or self._turn is not None:
             raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
-        if self.horizon is not None and self.played + self._aside >= self.horizon:
-            raise InputError(f"{self._round()} is past the horizon of {self.horizon}; no other can be taken over")
+        self._check_horizon()
         self._turn, self.late, self._before = (row, q), True, begun
 
     def go_on(self, before: Self) -> None:
         """Go on from a learner of the same options and rows, whose actions are the first of this one's.
 
-        In all rounds so far the others stand for action 0, as what is not available does: certificates are against
+        In all rounds so far the others stand for action 0, as an unavailable action does: certificates are against
         policies that play it then. Rounds that are aside may be taken up. Raises InputError where the algorithm cannot.
         """
         self.played, self._aside = before.played, before._aside
         self.ledger.go_on(before.ledger, range(before.n_actions, self.n_actions))
         self._go_on(before)
 
-    # ----------------------------------------------------------------- saved and restored
-
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note, self._before]
-        kept = {"played": self.played, "turn": turn, "aside": self._aside, "ledger": self.ledger.state()}
-        return {"learner": type(self).__name__, **kept, **state_of(self, self._declared())}
+        if self.kept is None:
+            names = "kept = (...), the names of the attributes that change from round to round"
+            raise InputError(f"learner {type(self).__name__} does not name its state: set {names}")
+        base = {"learner": type(self).__name__, "played": self.played, "turn": turn, "aside": self._aside}
+        return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what ``state`` returned on a learner made with the same arguments.
@@ -342,39 +304,36 @@ class Learner(Certified, ABC):
         name = type(self).__name__
         if not isinstance(state, Mapping) or state.get("learner") != name:
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
+        other = f"this is no state of a {name} made with the same arguments"
         try:
             self.played, turn = whole("played", state["played"], 0), state["turn"]
             if self.horizon is not None and self.played > self.horizon:
                 raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
-            self._turn = (
-                None if turn is None else (turn[0], probabilities(np.array(turn[1], dtype=float), self.n_actions))
-            )
-            self._learnt = None if turn is None or turn[2] is None else (turn[2][0], turn[2][1])
-            self.late, self.note = (False, None) if turn is None else (bool(turn[3]), turn[4])
-            self._before = 0 if turn is None else whole("begun", turn[5], 0)
+            row, q, learnt, late, self.note, before = turn or (None, None, None, False, None, 0)
+            self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
+            self._learnt = None if learnt is None else (learnt[0], learnt[1])
+            self.late, self._before = bool(late), whole("begun", before, 0)
             self._aside = whole("aside", state["aside"], 0)
             self.ledger.restore(state["ledger"])
-            self._restore({key: value for key, value in state.items() if key not in _KEPT})
+            self._restore(dict(state))
             same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise InputError(f"this is no state of a {name} made with the same arguments: {error!r}") from error
+            raise InputError(f"{other}: {error!r}") from error
         if not same:
-            raise InputError(
-                f"this is no state of a {name} made with the same arguments: it does not fit this one's tables"
-            )
+            raise InputError(f"{other}: it does not fit this one's tables")
 
-    # ----------------------------------------------------------------- messages
+    def _end_round(self, call: str) -> int:
+        """End the round that ``act`` began, and return its row; raises InputError where there is none to end."""
+        if self._turn is None or self._learnt is not None:
+            raise InputError(f"{self._round()} has not begun, or was learnt already: {call}() comes after act(row)")
+        row, self._turn, self.late = self._turn[0], None, False
+        return row
 
-    def _declared(self) -> tuple[str, ...]:
-        if self.kept is None:
-            raise InputError(
-                f"learner {type(self).__name__} does not name its state: set kept = (...), the names of the attributes "
-                "that change from round to round, () where there are none"
-            )
-        return self.kept
+    def _check_horizon(self) -> None:
+        if self.horizon is not None and self.played + self._aside >= self.horizon:
+            raise InputError(f"{self._round()} is past the horizon of {self.horizon}; make one with a longer horizon")
 
     def _not_over(self) -> str:
-        """Return why no round may begin now."""
         if "ledger" not in vars(self):
             name = type(self).__name__
             return f"{name} is not made: let its __init__ call super().__init__(oracle, horizon=horizon) first"
@@ -387,7 +346,5 @@ class Learner(Certified, ABC):
         return "learn_all(row, costs)" if self._learnt is not None else "learn(row, action, cost, probability)"
 
     def _check_row(self, row: int, played_row: int) -> None:
-        """Raise InputError unless ``row`` is that of the round."""
-        row = index("row", row, None)
-        if row != played_row:
+        if index("row", row, None) != played_row:
             raise InputError(f"{self._round()} was played on row {played_row}, got row {row}; learn for the same row")

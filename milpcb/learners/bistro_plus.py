@@ -139,7 +139,6 @@ class BistroPlus(Learner):
             raise InputError('futures and redraw are for one draw: set future = "once" too')
 
     def _relaxation(self, noise: str) -> Relaxation:
-        """Return the relaxation of this name."""
         relaxation: Relaxation = registry.load("relaxation", noise)()
         return relaxation
 
@@ -179,7 +178,10 @@ class BistroPlus(Learner):
         """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
         self._pool.observe(self.played, row)
         if self.one_draw is not None:
-            return self._act_on(self.one_draw, row)
+            action = self.one_draw.play(self.played, row)
+            if self._anytime:
+                self._oracle_error += (1 - self.n_actions / self.scale) * self.one_draw.excess()
+            return (self._everyone if action is None else self._mixed[action]).copy()
         replies = [self._play(row) for _ in range(self._draws)]
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
         if self._anytime:
@@ -272,32 +274,21 @@ class BistroPlus(Learner):
                 "a FinitePool, Transductive or Sampler"
             )
 
-    def _act_on(self, once: OneDraw, row: int) -> Floats:
-        """Return q (K,) for the action of the policy that is kept."""
-        action = once.play(self.played, row)
-        if self._anytime:
-            self._oracle_error += (1 - self.n_actions / self.scale) * once.excess()
-        return (self._everyone if action is None else self._mixed[action]).copy()
-
     def _with_room(self) -> Floats:
         """Return a copy of past estimates with a row for each context that the oracle has taken in."""
         return np.pad(self._past, ((0, self.oracle.n_contexts - len(self._past)), (0, 0)))
 
     def _play(self, row: int) -> Reply:
-        self._draw_totals()
-        return self._reply(row)
-
-    def _draw_totals(self) -> None:
-        """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
+        """Put past estimates plus a fresh future into the cost table, tot(pi) for every policy in units, and ask."""
         counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
         if len(counts) > len(self._past):  # a sampler has brought new contexts
             self._past = self._with_room()
             self._costs = np.empty_like(self._past)
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
+        return self._reply(row)
 
     def _ask_all(self, row: int) -> Reply:
-        """Ask psi_0..psi_K as K + 1 queries (paper, equation (9))."""
         probe, costs = self.relaxation.probe, self._costs
         ask = self._bounds if self._anytime else self._value
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
@@ -309,7 +300,6 @@ class BistroPlus(Learner):
         return self._respond(*psi.T)
 
     def _ask_profile(self, row: int) -> Reply:
-        """Get the same psi from one profile."""
         profile = self.oracle.profile(self._costs, row)
         leftover = self._everyone
         if self._leftover_rule == "leader":

@@ -169,7 +169,6 @@ class Conservative(Learner):
         return estimate if action == usual else estimate / (1 - mu)
 
     def _give_up(self) -> None:
-        """Take back what ``_act`` counted, and the round of the learner inside."""
         if self.note is None:
             return
         if self.note[2] is None:
@@ -203,12 +202,10 @@ class Conservative(Learner):
         self._alone -= self.note is not None
 
     def _pay(self, cost: float) -> None:
-        """Enter the cost in the place of the 1."""
         self._unknown -= 1
         self._elsewhere += cost
 
     def _begun(self, aside: Sequence[Any]) -> Aside:
-        """Return the round of the learner inside, which goes on with it."""
         mine = Aside(*aside)
         if self.delayed:
             self.inner.take_up(mine)

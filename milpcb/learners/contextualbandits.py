@@ -91,7 +91,6 @@ class ContextualBandits(Learner):
         return q
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Note the reward, and fit a policy when it is time."""
         del probability
         drawn = cost if cost in (0.0, 1.0) else self._child("cost", self.played).random() < cost
         self._rounds.append([row, action, 1 - int(drawn)])
@@ -104,7 +103,6 @@ class ContextualBandits(Learner):
         self._fit(whole("fitted", self._fitted, 0, len(self._rounds)))
 
     def _fit(self, rounds: int) -> None:
-        """Fit a policy to the first ``rounds`` rounds, and ask it for its actions."""
         self._fitted, self._plays = rounds, None
         if not rounds:
             return
@@ -117,7 +115,6 @@ class ContextualBandits(Learner):
         self._plays = np.asarray(policy.predict(self._contexts), dtype=np.int64)
 
     def _modules(self) -> tuple[Any, Any]:
-        """Return the package's module of policies, and the class of the trees."""
         with needs("contextualbandits", "the learner 'contextualbandits'"):
             from contextualbandits import online
             from sklearn.tree import DecisionTreeClassifier

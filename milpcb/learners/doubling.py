@@ -77,7 +77,6 @@ class Doubling(Learner):
         return self._inner.ledger.last
 
     def _give_up(self) -> None:
-        """Give up the round of the learner of this phase."""
         self._inner.give_up()
 
     def guarantee(self) -> float:
@@ -95,7 +94,6 @@ class Doubling(Learner):
         return self._inner.estimates()
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on in the phase that was saved."""
         self._begin(whole("phase", state["phase"], 0, most=60))
         super()._restore(state)
 
@@ -105,7 +103,6 @@ class Doubling(Learner):
         self._inner = self._make(phase)
 
     def _make(self, phase: int) -> Learner:
-        """Return a fresh learner for the ``first * 2^phase`` rounds of a phase."""
         supplied = self._supplied | {"horizon": self._first * 2**phase, "seed": phase_seed(self.seed, phase)}
         return inside(self._name, supplied, self._options, Doubling, "doubling")
 

@@ -38,12 +38,10 @@ class Exp4(Learner):
 
     Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). Estimates are (c / q) e_y; as
     costs are never negative no exploration needs to be mixed in. The oracle sums the weights of all policies by the
-    action they play (``action_weights``): kind "enumeration" over its list, kind "search" by the recursion that finds
-    its minimum, with (log-sum-exp, +) in the place of (min, +). So a round costs one pass of that recursion, whatever T
-    and N are. Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee
-    is below that of every learner that only asks for minima; those are for classes that do not: linear rules by branch
-    and bound, monotone rules, unless they are short enough to list. Under side constraints the sum is over the policies
-    that keep them, for classes whose search holds them.
+    action they play (``action_weights``), in one pass of the recursion that finds its minimum, whatever T and N are.
+    Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee is below
+    that of every learner that only asks for minima; those are for classes that do not: linear rules by branch and
+    bound, monotone rules. Under side constraints the sum is over the policies that keep them.
 
     Parameters
     ----------
@@ -58,55 +56,39 @@ class Exp4(Learner):
 
     Notes
     -----
-    With N derivations (a policy that can be written in several ways weighs as often: the prior is uniform over
-    derivations), rates that never increase, and v_t = c_t^2 / q_t(y_t), the mean over q_t of the squared estimates::
+    Proofs: statements 10 to 12 of milpcb/theory/README.md and L1, 16, 17 of confidence.md beside it. With N derivations
+    (a policy that can be written in several ways weighs as often: the prior is uniform over derivations), c the cost
+    and q the probability of the action played, rates that never increase, and at any of them::
 
-        E[regret] <= E[ log N / eta_T + (1/2) sum_t eta_t v_t ],    and E[v_t given the past] <= K.
+        d = c + log(1 - q (1 - exp(-eta c / q))) / eta,    bound_t = log N / eta_t + d_1 + ... + d_t.
 
-    This is the usual argument: exp(-x) <= 1 - x + x^2 / 2 for x >= 0, and the potential (1/eta) log of the mean weight
-    does not decrease in eta. Put in:
+    No path has a certificate above ``bound()``, so E[regret_t] <= E[certificate_t] <= E[bound_t]. The rates:
 
     "fixed"
         eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
     "anytime"
-        a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T, as sum_t 1/sqrt(t) <= 2 sqrt(T).
+        a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T.
     "adaptive" (derived for this project)
-        eta_t = sqrt(log N / V) put between a_t and 2 a_t, where V = v_1 + ... + v_{t-1}. None of the three ever
-        increases, so eta_t does not; log N / eta_T <= sqrt(T K log N), and half the sum is at most
-        K sqrt(log N / K) 2 sqrt(T) = 2 sqrt(T K log N): 3 sqrt(T K log N) in all, at every T. It is faster where costs
-        are small: then V is far below K t, and eta_t nearer to the rate that is best for V (statement 12).
+        sqrt(log N / V) put between a_t and 2 a_t, where V is the sum of c^2 / q so far, gives 3 sqrt(T K log N) at
+        every T. It is faster where costs are small: then V is far below K t, and the rate nearer to the best one for V.
     "certified" (derived for this project, after AdaHedge)
-        eta_t = min(eta_1, log N / Delta), where Delta = d_1 + ... + d_{t-1}. Here d_s is what round s adds to the
-        bound of this very run, which ``bound()`` returns, at any of the four rates, with the cost c and the probability
-        q of the action played::
+        eta_t = min(1, log N / (d_1 + ... + d_{t-1})) gives log N + 1 + 2 sqrt(1/4 + T K log N) at every T.
 
-            bound_t = log N / eta_t + d_1 + ... + d_t,     d = c + log(1 - q (1 - exp(-eta c / q))) / eta.
+    With c / q little is known of policies that were given up long ago. Estimates that are "optimistic" (derived for
+    this project) are x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the place of e = c / q. As x <= e,
+    what was seldom tried looks cheap and is tried again. All bounds hold with x for c / q in d and for the rate; and
+    with the stake lambda <= every stake of the run, M policies and G stakes that the ledger bets, on every path::
 
-        No path has a certificate above it, so E[regret_t] <= E[certificate_t] <= E[bound_t]; and with eta_1 = 1, at
-        every T (statements 10 and 11 of milpcb/theory/README.md)::
-
-            E[regret_T] <= log N + 1 + 2 sqrt(1/4 + T K log N).
-
-    What is certain of one run: with c / q little is known of policies that were given up long ago. Estimates that are
-    "optimistic" (derived for this project) are x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the
-    place of e = c / q. As x <= e, what was seldom tried looks cheap and is tried again. All bounds above hold with x
-    for c / q in d and for the rate; and with the stake lambda <= every stake of the run, M policies, G stakes that the
-    ledger bets, on every path::
-
-        certificate(confidence=1 - delta) <= log N / eta_t + d_1 + ... + d_t + log(M G / delta) / l,
-
-    which is ``bound(confidence=...)`` (statements 16 and 17 of milpcb/theory/confidence.md).
+        certificate(confidence=1 - delta) <= bound_t + log(M G / delta) / l = bound(confidence=1 - delta).
 
     Rounds may be learnt late: an estimate enters whenever its cost is known, as c over the larger of q and the mass
     that the action has at that moment, so that no update moves the play by more than its rate. ``bound()`` puts that
-    mass in the place of q, so that d is what the estimate adds to P, and it bounds the certificate on every path.
-    With a fixed rate, unbiased estimates, and delays that depend neither on actions nor on costs and add up to at most
-    ``delays`` = D rounds (statement L1 of milpcb/theory/confidence.md)::
+    mass in the place of q, and bounds the certificate on every path. With a fixed rate, unbiased estimates, and delays
+    that depend neither on actions nor on costs and add up to at most ``delays`` = D rounds, the ``guarantee()`` is::
 
-        E[regret_T] <= log N / eta + eta (K T / 2 + D),    eta = sqrt(2 log N / (K T + 2 D)) gives
-        sqrt(2 (K T + 2 D) log N),
+        log N / eta + eta (K T / 2 + D),    for eta = sqrt(2 log N / (K T + 2 D)): sqrt(2 (K T + 2 D) log N);
 
-    which is the ``guarantee()``; that of the other rates is for costs that are learnt at once.
+    that of the other rates is for costs that are learnt at once.
 
     """
 
@@ -175,33 +157,21 @@ class Exp4(Learner):
     def guarantee(self) -> float:
         """Return the bound on expected regret after T rounds, infinite without a horizon.
 
-        It is log N / eta + eta (K T / 2 + D) for a rate given as a number, and that of the class's docstring for the
-        others; optimistic estimates add to it what they leave out (statement 17 of milpcb/theory/confidence.md).
+        It is that of the class's docstring; optimistic estimates add to it by how much their mean falls short of the
+        costs (statement 17 of milpcb/theory/confidence.md).
         """
         if self._log_count == 0:
             return 0.0
         if self.horizon is None:
             return np.inf
-        return self._unbiased_guarantee(self.horizon) + self._left_out(self.horizon)
-
-    def _unbiased_guarantee(self, horizon: int) -> float:
+        T, K = self.horizon, self.n_actions
+        short = 0.0 if self._optimism is None else (K - 1) * (K + 2) / (2 * K) * self._optimism.stake(1) * T
         if self._rule == "certified":
-            rounds = horizon * self.n_actions
-            return float(self._log_count / FIRST + 1 + 2 * np.sqrt(0.25 + rounds * self._log_count))
+            return float(self._log_count / FIRST + 1 + 2 * np.sqrt(0.25 + T * K * self._log_count)) + 4 * short
         if self._rule == "fixed":
-            if self.rate == 0:
-                return np.inf
-            return float(self._log_count / self.rate + self.rate * (self.n_actions * horizon / 2 + self._delays))
+            return self._log_count / self.rate + self.rate * (K * T / 2 + self._delays) + short if self.rate else np.inf
         factor = 2.0 if self._rule == "anytime" else 1.0 + BOLDEST
-        return float(factor * np.sqrt(horizon * self.n_actions * self._log_count))
-
-    def _left_out(self, horizon: int) -> float:
-        """Return what optimistic estimates add to the guarantee: their mean falls short of the costs."""
-        if self._optimism is None:
-            return 0.0
-        K = self.n_actions
-        short = (K - 1) * (K + 2) / (2 * K) * self._optimism.stake(1) * horizon
-        return 4 * short if self._rule == "certified" else short
+        return float(factor * np.sqrt(T * K * self._log_count)) + short
 
     def bound(self, confidence: float | None = None) -> float:
         """Return log N / eta + sum of d, which the certificate never exceeds; 0 before round 1 (class's docstring).
@@ -249,13 +219,11 @@ class Exp4(Learner):
         return OWN + self.ledger.stakes.index(max(below))
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on with a table of the kind that was saved."""
         self._table = table_for(self.oracle, state["table"])
         super()._restore(state)
         self.rate = self._next_rate(self.played)
 
     def _next_rate(self, played: int) -> float:
-        """Return the rate of the next round, from what ``played`` rounds have shown."""
         if self._rule == "fixed":
             return self._fixed
         if self._rule == "certified":

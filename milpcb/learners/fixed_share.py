@@ -170,7 +170,6 @@ class FixedShare(Learner):
         self._logs -= top + log(np.exp(self._logs - top).sum())
 
     def _began(self) -> int:
-        """Return after how many rounds the block began."""
         return int(self._ends[self.block - 1]) if self.block else 0
 
     def guarantee(self, *, changes: int = 0) -> float:
@@ -208,7 +207,6 @@ class FixedShare(Learner):
         return self.ledger.price(stake, self.ledger.blocks.log_union(changes + 1, self.oracle.log_union), confidence)
 
     def _price(self, changes: int, n: int) -> float:
-        """Return the price of policies in turn in ``n`` blocks, at the rate 1."""
         pieces, tables = self._pieces(changes, n), 1 + 2 * n.bit_length()
         return (
             pieces * (self._log_count - log(self.share))
@@ -218,11 +216,9 @@ class FixedShare(Learner):
         )
 
     def _pieces(self, changes: int, n: int) -> int:
-        """Return how many starts the policies in turn may need."""
         return min(n, 1 + whole("changes", changes, 0) * (1 + (n.bit_length() - 1) // 2))
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on with as many starts as were saved, and tables of their kind."""
         self._tables = table_for(self.oracle, state["tables"][0]).several()
         self._logs, self._asked = np.zeros(len(state["logs"])), None
         super()._restore(state)
@@ -230,6 +226,5 @@ class FixedShare(Learner):
 
 
 def _parts(ends: tuple[int, ...], n: int) -> Ints:
-    """Return the numbers of rounds after which the ``n`` parts of blocks end."""
     begins = np.array([0, *ends[:-1]])
     return np.setdiff1d([begins + (np.array(ends) - begins) * part // n for part in range(1, n + 1)], [0])

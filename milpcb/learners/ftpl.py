@@ -10,13 +10,11 @@ import numpy as np
 from milpcb import rng
 from milpcb.core.checks import choice, real, whole
 from milpcb.errors import InputError
-from milpcb.learners.adaptive_noise import AdaptiveNoise
+from milpcb.learners.adaptive_noise import LAWS, AdaptiveNoise, Minimisers, Noise, Profiles, spread
 from milpcb.learners.base import Learner
 from milpcb.learners.kept import SavedPart
 from milpcb.learners.needs import played_on, require, require_contexts
-from milpcb.learners.noise_laws import LAWS, Noise, spread
 from milpcb.learners.optimism import Estimates, Optimism
-from milpcb.learners.queries import Minimisers, Profiles
 from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
 
@@ -67,7 +65,8 @@ class FixedNoise(SavedPart):
         del played
         if cost == 0:  # nothing times J needs no J
             return 0.0
-        estimate = cost * self._redraws(row, action)
+        redraws = (redraw for redraw in range(1, self.cap) if self.play(row) == action)
+        estimate = cost * next(redraws, self.cap)  # the M-th counts whatever its outcome, so it is not made
         self._past[row, action] += estimate
         return estimate
 
@@ -80,13 +79,6 @@ class FixedNoise(SavedPart):
         K, T = self._past.shape[1], cast("int", horizon)
         instability = 2 * self.epsilon * self._stability * K * T
         return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
-
-    def _redraws(self, row: int, action: int) -> int:
-        """Return J; the M-th redraw counts whatever its outcome, so it is not made."""
-        for redraw in range(1, self.cap):
-            if self.play(row) == action:
-                return redraw
-        return self.cap
 
     def _read_profile(self, costs: Floats, row: int) -> int:
         return int(self._oracle.profile(costs, row).argmin())
@@ -193,7 +185,7 @@ class ContextualFTPL(Learner):
         above
     noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
         counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
-        contexts there are. (``noise`` is its old name, until 0.2)
+        contexts there are.
     law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": integers, times integers 1 /
         eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the
         same play bit for bit. "laplace" alone has a guarantee in advance
@@ -274,8 +266,7 @@ class ContextualFTPL(Learner):
         return q
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
-        """Count redraws, and return the estimate J c."""
-        del probability  # it draws its policy itself: every q is 0 but for one action
+        del probability
         return self._leader.learn(row, action, cost, self.played)
 
     def guarantee(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -11,9 +11,119 @@ from milpcb import rng
 from milpcb.core.checks import choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
-from milpcb.learners.logged_costs import LoggedCosts, deviation, luck
-from milpcb.protocols import ValueOracle
+from milpcb.learners.needs import played_on, require
+from milpcb.protocols import Policy, ValueOracle
+from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
+
+
+class LoggedCosts:
+    """Estimated costs of played actions, and the policy last trained on them.
+
+    The costs go into a table that the oracle keeps (milpcb.protocols.oracles), those of all rounds since a training at
+    once when the next one asks. The policy is asked for the action on a row when that row is shown, None before the
+    first training. So a round costs the same however many contexts there are, if that is so of the table's queries,
+    and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they are kept.
+    ``log_size`` is log N, taken as at least log 2: a class of one policy is treated as a class of two.
+    """
+
+    def __init__(self, learner: str, oracle: ValueOracle) -> None:
+        require(learner, oracle, "minimise")
+        self.n_actions = whole("n_actions", oracle.n_actions, 2)
+        self.log_size = max(oracle.log_size, float(np.log(2)))
+        self.trained = False
+        self._oracle = oracle
+        self._table = oracle.table(noise=None)
+        self._cells: dict[tuple[int, int], float] = {}  # what was added so far, by row and action
+        self._new: list[tuple[int, int, float]] = []  # what the table does not hold yet
+        self._policy: Policy | None = None
+        self._actions: dict[int, int] = {}  # of the policy, on the rows that it was asked about
+        self._trained_on: Any = None  # the totals that the policy is best on, where rows may still arrive
+
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add to the estimated cost of an action at a context."""
+        if amount:
+            self._cells[row, action] = self._cells.get((row, action), 0.0) + amount
+            self._new.append((row, action, amount))
+
+    def train(self) -> None:
+        """Take a policy of least estimated cost (one minimiser); raises OracleInexact unless it is proved."""
+        if self._new:
+            self._table.add_all(*zip(*self._new, strict=True))
+            self._new = []
+        answer = self._table.minimise()
+        _ = answer.value  # raises unless the minimum is proved
+        self._policy = answer.policy  # and then some policy attains it
+        self._actions, self.trained = {}, True
+        self._trained_on = self._table.state() if hasattr(self._oracle, "extend") else None
+
+    def play(self, row: int, epsilon: float) -> Floats:
+        """Return q (K,): uniform with probability ``epsilon``, or before any training, else the policy's action."""
+        if not self.trained:
+            return np.full(self.n_actions, 1.0 / self.n_actions)
+        q = np.full(self.n_actions, epsilon / self.n_actions)
+        q[self._action(row)] += 1.0 - epsilon
+        return q
+
+    def totals(self) -> Floats:
+        """Return the estimated costs, summed by context (m, K)."""
+        totals = np.zeros((self._oracle.n_contexts, self.n_actions))
+        for cell, amount in self._cells.items():
+            totals[cell] = amount
+        return totals
+
+    def state(self) -> dict[str, Any]:
+        """Return costs, table and policy: its labels of all contexts there are, and what it was trained on."""
+        labels = list(self._actions.values()) if self.trained else None
+        if self._policy is not None:
+            labels = self._policy.predict(self._oracle.contexts).tolist()
+        return {
+            "cells": [[*cell, amount] for cell, amount in self._cells.items()],
+            "new": [list(each) for each in self._new],
+            "table": self._table.state(),
+            "labels": labels,
+            "trained_on": self._trained_on,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a saved state."""
+        self._cells = {(row, action): amount for row, action, amount in state["cells"]}
+        self._new = [(row, action, amount) for row, action, amount in state["new"]]
+        labels, self._trained_on = state["labels"], state["trained_on"]
+        self.trained = labels is not None
+        self._policy, self._actions = None, dict(enumerate(labels or []))
+        self._table = table_for(self._oracle, state["table"])
+        if self._trained_on is not None:
+            self._table.restore(self._trained_on)
+            self._policy = self._table.minimise().policy  # for the rows that are still to arrive
+        self._table.restore(state["table"])
+
+    def _action(self, row: int) -> int:
+        action = self._actions.get(row)
+        if action is None:
+            policy = cast("Policy", self._policy)  # there is one once it is trained
+            action = self._actions[row] = played_on(policy, self._oracle.contexts, row)
+        return action
+
+
+def luck(horizon: int, log_size: float) -> float:
+    """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
+
+    Bounds for i.i.d. rounds compare with the policy pi* of least expected cost R. The best in hindsight costs less, in
+    expectation by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
+    """
+    return float(np.sqrt(horizon * log_size / 2))
+
+
+def deviation(second_moment: Floats | float, log_size: float, weight: Floats | float) -> Floats:
+    """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
+
+    The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
+    ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail of a
+    sum of such estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest of N
+    shortfalls is at most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
+    """
+    return np.asarray(np.sqrt(2 * np.asarray(second_moment) * log_size) / weight)
 
 
 class GreedyLearner(Learner):
@@ -40,13 +150,12 @@ MOST = 1e6  # a scale from which on every round that there can be explores
 class EpsilonGreedy(GreedyLearner):
     """In round t: uniform with probability e_t = min(1, a / t^(1/3)), else the best policy of the last training.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time.
-    Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3) T^(2/3) (K log N)^(1/3)
-    = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this project). ``guarantee()``
-    is not that constant but a bound that holds at every T: the sum of all e_t, of what the policy then in force may
-    lose (see milpcb.learners.logged_costs), and of sqrt(T log N / 2). Training at powers of 2 on all data makes it up
-    to 14% more to leading order.
-    Oracle: one minimiser per training, about log2(T) in the whole run at the default ``ratio``.
+    Setting: i.i.d. rounds. Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3)
+    T^(2/3) (K log N)^(1/3) = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this
+    project). ``guarantee()`` is not that constant but a bound that holds at every T: the sum of all e_t, of what the
+    policy then in force may lose (see ``deviation``), and of sqrt(T log N / 2). Training at powers of 2 on all data
+    makes it up to 14% more to leading order. Oracle: one minimiser per training, about log2(T) in the whole run at the
+    default ``ratio``.
 
     Parameters
     ----------
@@ -90,11 +199,9 @@ class EpsilonGreedy(GreedyLearner):
         return self._epsilon() / self.n_actions
 
     def _act(self, row: int) -> Floats:
-        """Return e_t / K for every action, and the rest to the policy's (K,); uniform before there is one."""
         return self._log.play(row, self._epsilon())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate of c_t, and train when it is time."""
         if self._data == "all":
             self._log.add(row, action, cost / probability)
         elif self._rng.random() * self.n_actions * probability < self._epsilon():
@@ -138,7 +245,6 @@ class EpsilonGreedy(GreedyLearner):
         return np.where(t <= a**3, t, 1.5 * a * t ** (2 / 3) - 0.5 * a**3)
 
     def _inverses(self, t: Floats) -> Floats:
-        """Return the integral of 1 / e from 0 to ``t``."""
         a = min(self.scale, MOST)
         return np.where(t <= a**3, t, 0.75 / a * t ** (4 / 3) + 0.25 * a**3)
 
@@ -146,13 +252,12 @@ class EpsilonGreedy(GreedyLearner):
 class EpochGreedy(GreedyLearner):
     """Epoch l: one uniform round, a training on the l uniform rounds so far, then s_l rounds of the policy it gives.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time. T need not be known.
-    s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l)) bounds what the policy may lose in a round (see
-    milpcb.learners.logged_costs). So each epoch loses at most 1 in its uniform round and at most s_l eps_l <= 1 in the
-    others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T: to leading
-    order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's; eps_l and the constant
-    are derived for this project.
-    Oracle: one minimiser per epoch, at most L(T) in all, so about T^(-1/3) calls a round.
+    Setting: i.i.d. rounds; T need not be known. s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l))
+    bounds what the policy may lose in a round (see ``deviation``). So each epoch loses at most 1 in its uniform round
+    and at most s_l eps_l <= 1 in the others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of
+    epochs begun by round T: to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford
+    & Zhang's; eps_l and the constant are derived for this project. Oracle: one minimiser per epoch, at most L(T) in
+    all, so about T^(-1/3) calls a round.
 
     Parameters
     ----------
@@ -172,11 +277,9 @@ class EpochGreedy(GreedyLearner):
         self._greedy_left = 0
 
     def _act(self, row: int) -> Floats:
-        """Return 1/K for every action in the first round of an epoch, then all mass on the policy's action (K,)."""
         return self._log.play(row, 0.0 if self._greedy_left else 1.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """After a uniform round add the estimate c / q e_y and train; greedy rounds add no data."""
         if self._greedy_left:
             self._greedy_left -= 1
             return
@@ -201,11 +304,10 @@ class EpochGreedy(GreedyLearner):
 class ExploreThenCommit(GreedyLearner):
     """Uniform play for n rounds, then for ever the policy that looks best on them.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time, and a change after the
-    n-th round is never noticed.
+    Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed.
     Guarantee: with n = (T^2 K log N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that
     is 3 / 2^(1/3) T^(2/3) (K log N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are
-    derived for this project (see milpcb.learners.logged_costs: each estimate K c has a second moment of at most K).
+    derived for this project (see ``deviation``: each estimate K c has a second moment of at most K).
     Oracle: one minimiser in the whole run, so 1 / T calls a round.
 
     Parameters
@@ -231,11 +333,9 @@ class ExploreThenCommit(GreedyLearner):
             raise InputError(f"rounds (n) must be at most the horizon of {T}, got {rounds!r}")
 
     def _act(self, row: int) -> Floats:
-        """Return 1/K for every action, or all mass on the action of the chosen policy (K,)."""
         return self._log.play(row, 0.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate c / q e_y in the first n rounds; after the last of them, ask for the best policy."""
         t = self.played + 1
         if t <= self.rounds:
             self._log.add(row, action, cost / probability)

@@ -119,7 +119,6 @@ class Guarded(Learner):
         return None
 
     def _give_up(self) -> None:
-        """Give up the round of the learner that played."""
         (self.inner if self.safe is None else self.safe).give_up()
 
     def _look(self) -> None:
@@ -134,7 +133,6 @@ class Guarded(Learner):
             self.safe = self._make_safe(None if self.horizon is None else self.horizon - self.played)
 
     def _known(self) -> float:
-        """Return what the certificate is at most while the learner inside plays."""
         return self._seen + self._own() - self._paid
 
     def _own(self) -> float:
@@ -150,7 +148,6 @@ class Guarded(Learner):
         return min(0.5, self._share / float(np.sqrt(self.played + 1))) / self.n_actions
 
     def _make_safe(self, rounds: int | None) -> Learner:
-        """Return the safe learner for so many rounds."""
         return inside(self._safe_name, self._supplied | {"horizon": rounds}, self._safe_options, Guarded, "a guard")
 
     def guarantee(self) -> float:
@@ -176,7 +173,6 @@ class Guarded(Learner):
         return (self.inner if self.safe is None else self.safe).estimates()
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Go on with the safe learner where that has taken over."""
         self.safe = self.changed = None
         if state["changed"] is not None:
             self.changed = whole("changed", state["changed"], 0)

@@ -1,6 +1,7 @@
-"""The optimisation problem (OP) of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014), solved by coordinate descent.
+"""ILOVETOCONBANDITS and RandomizedUCB: a low-variance mixture of policies, found anew as rounds have doubled.
 
-A sub-distribution Q over policies (weights that sum to at most 1) enters (OP) only through its *mass* (m, K): entry (j,
+Both solve (OP), the optimisation problem of Agarwal, Hsu, Kale, Langford, Li & Schapire (2014), by coordinate descent.
+A sub-distribution Q over policies (weights that sum to at most 1) enters it only through its *mass* (m, K): entry (j,
 a) is the weight of the policies that play a on context j, and every row sums to the weight of Q. A history enters only
 through how often each context was seen and the estimated reward of each of its actions. So no policy is stored, and
 neither time nor memory grows with the rounds played or with the number of policies in Q.
@@ -8,12 +9,16 @@ neither time nor memory grows with the rounds played or with the number of polic
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
+from milpcb.core.checks import check_delta, real
+from milpcb.learners.base import Learner
+from milpcb.learners.needs import require, require_contexts
 from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
 
@@ -106,3 +111,175 @@ def descend(problem: LowVariance, mass: Floats, oracle: ValueOracle) -> Iterator
             return
         mass = mass.copy()
         mass[np.arange(len(labels)), labels] += problem.weight(q, labels, violation)
+
+
+class EpochLearner(Learner):
+    """Base of ILOVETOCONBANDITS and RandomizedUCB: epochs that end after rounds 2, 4, 8, ...
+
+    At the end of an epoch (OP) is solved on all rounds so far, from the Q of the epoch before (warm start), and the
+    weight that Q lacks to 1 goes to the policy with the best estimate. In between, ``act`` reads a table. The oracle is
+    asked O(log T) times for the best policy, and once a coordinate step.
+    """
+
+    kept = ("_mu", "_counts", "_rewards", "_mass", "_table")
+    stochastic = True
+    oracle: ValueOracle
+
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None, seed: int, delta: float) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        require(type(self).__name__, oracle, "minimise")
+        require_contexts(type(self).__name__, oracle)
+        K = self.n_actions
+        self.delta = check_delta(delta)
+        self._counts = np.zeros(oracle.n_contexts)
+        self._rewards = np.zeros((oracle.n_contexts, K))
+        self._mass = np.zeros_like(self._rewards)
+        self._mu = 0.5 / K
+        _, first = best_policy(oracle, self._rewards)  # nothing is known yet: the paper lets it be any policy
+        self._table = smooth(completed(self._mass, first), self._mu)
+
+    @abstractmethod
+    def exploration(self, t: int) -> float:
+        """Return mu <= 1/(2K), the least probability of an action after ``t`` rounds."""
+
+    @abstractmethod
+    def slope(self, t: int) -> float:
+        """Return b_pi per unit of estimated regret after ``t`` rounds."""
+
+    def _act(self, row: int) -> Floats:
+        return np.array(self._table[row])
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        self._counts[row] += 1
+        self._rewards[row, action] += (1.0 - cost) / probability
+        t = self.played + 1
+        if t >= 2 and t & (t - 1) == 0:
+            self._solve(t)
+
+    def estimates(self) -> Floats | None:
+        """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
+        return -self._rewards
+
+    def _solve(self, t: int) -> None:
+        """Find the empirically best policy after ``t`` rounds, and the Q of the next epoch."""
+        least_cost, best = best_policy(self.oracle, -self._rewards)
+        self._mu = self.exploration(t)
+        problem = LowVariance(self._counts, self._rewards, -least_cost / t, self._mu, self.slope(t))
+        for mass in descend(problem, self._mass, self.oracle):
+            self._mass = mass
+        self._table = smooth(completed(self._mass, best), self._mu)
+
+
+PSI = 100.0  # the psi of the theorem
+
+
+class ILoveToConBandits(EpochLearner):
+    """ILOVETOCONBANDITS (Agarwal et al. 2014): sqrt(T) regret for i.i.d. rounds.
+
+    Plays, smoothed, a distribution over policies that estimates every policy as well as its regret calls for.
+
+    Setting: pairs of context and costs i.i.d.; the law of contexts need not be known. Not for adversarial costs.
+    Oracle: one best policy an epoch and one a coordinate step, O~(sqrt(K T / log(N / delta))) in all.
+    With d_t = log(16 t^2 N / delta): mu = min(1/(2K), sqrt(d_t / (K t))) and b_pi = regret of pi / (psi mu) in (OP).
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on the contexts of the pool; proves its answers
+    horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None:
+        no end, and no guarantee
+    seed : not used
+    psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as
+        well as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
+    delta : the chance that the theorem may fail
+
+    """
+
+    def __init__(
+        self,
+        oracle: ValueOracle,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        psi: float = PSI,
+        delta: float = 0.05,
+    ) -> None:
+        self.psi = real("psi", psi, "finite and positive (the theorem has 100)", lambda number: number > 0)
+        super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
+
+    def exploration(self, t: int) -> float:
+        """Return mu_m = min(1/(2K), sqrt(d_t / (K t)))."""
+        return float(min(0.5 / self.n_actions, np.sqrt(self._d(t) / (self.n_actions * t))))
+
+    def slope(self, t: int) -> float:
+        """Return 1 / (psi mu)."""
+        return 1.0 / (self.psi * self.exploration(t))
+
+    def guarantee(self) -> float:
+        """Return a bound on expected regret: the theorem's, plus delta T for when it fails.
+
+        It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
+        about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
+        the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
+        """
+        if self.psi != PSI or self.horizon is None:
+            return np.inf
+        return self.high_probability_bound() + self.delta * self.horizon
+
+    def high_probability_bound(self) -> float:
+        """Return the bound that regret keeps with probability 1 - delta (constants of arXiv 1402.0555v2)."""
+        if self.horizon is None:
+            return np.inf
+        T, K = self.horizon, self.n_actions
+        taus = 2.0 ** np.arange(1, 200)
+        d = self._d(taus)
+        rare = taus[np.argmax(d / taus <= 1 / (4 * K)) - 1]  # the last epoch before m_0
+        last = taus[np.argmax(taus >= T)]
+        constant = 4 * PSI + 4 * np.sqrt(2.0) * (1 + 94.1)
+        estimation = 4 * K * self._d(rare) + np.sqrt(8 * K * self._d(last) * last)
+        return float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))
+
+    def _d(self, t: Any) -> Any:
+        return np.log(16.0) + 2 * np.log(t) + self.oracle.log_size - np.log(self.delta)
+
+
+class RandomizedUCB(EpochLearner):
+    """RandomizedUCB (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) without the ellipsoid method.
+
+    Its constraint on the play is met by coordinate descent, and nothing is guaranteed. Setting: pairs of context and
+    costs i.i.d. Oracle: best policies, as many as ILOVETOCONBANDITS asks for.
+
+    Published (constants as we know them): with n = t - 1 rounds seen, C = 2 log(N n / delta), beta = n / (180 C) and
+    D(pi) the estimated regret, P minimises sum_pi P(pi) D(pi) such that for every distribution Z over policies
+
+        V_Z(P) <= max(4K, beta D(Z)^2).                                                                         (1)
+
+    Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
+    beta) D(pi) <= 2K. That is (OP), which is always feasible. It is linear in pi, so it holds for every Z, and it
+    implies (1): with u = sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. It
+    also implies the pointwise form V_pi <= 4K + beta D(pi)^2. The minimum is not sought, but sum_pi P(pi) D(pi) <= 2
+    sqrt(K / beta) = 2 sqrt(180 K C / n).
+
+    What differs from the paper: that minimum, and that P is found after rounds 2, 4, 8, ... only. Whether the published
+    regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives is not proved here, so ``guarantee`` is infinite.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on the contexts of the pool; proves its answers
+    horizon, seed : as of every learner; the algorithm uses neither
+    delta : the failure chance in the confidence widths
+
+    """
+
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0, delta: float = 0.05) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
+
+    def exploration(self, t: int) -> float:
+        """Return mu = min(1/(2K), sqrt(C / (2 K t))), with the C and t of the round after ``t``."""
+        return float(min(0.5 / self.n_actions, np.sqrt(self._c(t + 1) / (2 * self.n_actions * (t + 1)))))
+
+    def slope(self, t: int) -> float:
+        """Return sqrt(K beta) = sqrt(K t / (180 C))."""
+        return float(np.sqrt(self.n_actions * t / (180 * self._c(t))))
+
+    def _c(self, t: int) -> float:
+        return float(2 * (self.oracle.log_size + np.log(t / self.delta)))

@@ -1,16 +1,12 @@
-"""Arguments that the runtime passes to learners, and the oracle capabilities that they may require, by name."""
+"""What learners require: an oracle with certain capabilities, a model of contexts, contexts known from the start."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 from milpcb.errors import InputError, shown
-from milpcb.plugins import registry
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
-
-# What the runtime supplies to constructors that name it; every other argument is an option.
-SUPPLIED = registry.KINDS["learner"].supplied
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {

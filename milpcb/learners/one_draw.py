@@ -131,7 +131,6 @@ class Future:
         self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
 
     def _pass_by(self, t: int) -> None:
-        """Take away the noise of all rounds up to ``t``, which are over."""
         while self._next <= t:
             self.kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
             self._go_to(self._at + 1)

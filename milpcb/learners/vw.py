@@ -83,21 +83,18 @@ class VW(Learner):
         return np.asarray(q / q.sum())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Hand VW the cost of the action played, with its probability."""
         lines = [self._shared(row), *self._actions]
         lines[action + 1] = f"0:{cost!r}:{probability!r} {lines[action + 1]}"
         self._vw.learn(lines)
         self._rounds.append([row, action, cost, probability])
 
     def _restore(self, state: dict[str, Any]) -> None:
-        """Learn the rounds of a saved state again, from the beginning."""
         self._open()
         self._rounds = []
         for row, action, cost, probability in state["rounds"]:
             self._learn(row, whole("action", action, 0, self.n_actions - 1), cost, probability)
 
     def _open(self) -> None:
-        """Start VW afresh."""
         with needs("vw", "the learner 'vw'"):
             from vowpalwabbit import Workspace
 

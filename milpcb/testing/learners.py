@@ -18,7 +18,6 @@ import numpy as np
 
 from milpcb.errors import InputError
 from milpcb.learners import Learner
-from milpcb.learners.needs import SUPPLIED
 from milpcb.plugins import injection, registry
 from milpcb.testing import Check, Unmet
 from milpcb.testing.scenarios import HORIZON, N_ACTIONS, Make, Scenario, finish_round, instances, transcript
@@ -281,7 +280,7 @@ def _bounded(make: Make) -> bool:
 
 
 def _unmet(name: str, asked: inspect.Parameter) -> bool:
-    return asked.default is inspect.Parameter.empty and name not in SUPPLIED
+    return asked.default is inspect.Parameter.empty and name not in registry.KINDS["learner"].supplied
 
 
 class _Mute:

@@ -17,7 +17,7 @@ PLUGIN = '''\
 from pathlib import Path
 
 from helper_of_mine import MARK
-from milpcb.learners.uniform import Uniform
+from milpcb.learners.comparators import Uniform
 
 Path("imported").touch()
 

@@ -141,7 +141,7 @@ def test_a_second_run_on_the_same_directory_is_refused(grid, busy, milpcb_, asse
 
 def test_failed_cells_are_told_at_the_end(tmp_path, write, held, milpcb_, monkeypatch):
     """One line for each failed cell, ten at most, and one at the end; the others are there, and the exit code is 2."""
-    plugin = "from milpcb.learners.uniform import Uniform\nclass Fails(Uniform):\n def _act(self, row): 1 / 0\n"
+    plugin = "from milpcb.learners.comparators import Uniform\nclass Fails(Uniform):\n def _act(self, row): 1 / 0\n"
     points = "[milpcb.learner]\nfails = faulty_plugin:Fails\n"
     info = {"METADATA": "Metadata-Version: 2.1\nName: faulty\nVersion: 1\n", "entry_points.txt": points}
     write(tmp_path, {"site/faulty_plugin.py": plugin, **{f"site/faulty-1.dist-info/{n}": t for n, t in info.items()}})

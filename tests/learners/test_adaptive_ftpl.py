@@ -10,7 +10,7 @@ import pytest
 
 from milpcb import open_oracle, rng
 from milpcb.learners import ContextualFTPL
-from milpcb.learners.noise_laws import LAWS, MOST, Noise, Spread, spread
+from milpcb.learners.adaptive_noise import LAWS, MOST, Noise, Spread, spread
 from policies import DecisionTrees, FiniteClass
 
 LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]

@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 
 from milpcb import FinitePool, Transductive, open_oracle
 from milpcb.learners import PolicyElimination
-from milpcb.learners.policy_elimination import spread
+from milpcb.learners.enumerated import spread
 from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 from policies import FiniteClass

@@ -140,10 +140,9 @@ def test_one_inexact_minimiser_counts_a_whole_round() -> None:
     learner = BistroPlus(
         oracle, FinitePool(CONTEXTS), horizon=9, scale=8.0, noise="signed", queries="argmin", anytime=True
     )
-    learner._draw_totals()
-    assert learner._ask_argmin(0).excess == 1.0
+    assert learner._play(0).excess == 1.0
     oracle.gap = 0.0
-    assert learner._ask_argmin(0).excess == 0.0
+    assert learner._play(0).excess == 0.0
 
 
 def test_learn_adds_hits_of_both_signs() -> None:
@@ -218,10 +217,9 @@ def test_anytime_play_counts_what_inexact_answers_lose(alpha: float) -> None:
     oracle, rng, truly = Sloppy(alpha), np.random.default_rng(1), []
     learner = BistroPlus(oracle, FinitePool(CONTEXTS), horizon=300, scale=8.0, noise="signed", anytime=True)
     for _ in range(300):
-        row, reply = int(rng.integers(5)), None
-        learner._draw_totals()
-        reply = learner._ask_all(row)
-        V = oracle.exact.profile(learner._costs, row)
+        row = int(rng.integers(5))
+        reply = learner._play(row)
+        V = oracle.exact.profile(learner.totals(), row)
         psi, hits = psi_from_profile(V, -1), psi_from_profile(V, 1)
         mu = (psi[0] - psi[1:] + hits[1:] - hits[0]) / 2
         truly.append(np.maximum(reply.q_star - mu, 0).sum())

@@ -23,7 +23,7 @@ from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, Pace, Task
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
-from milpcb.learners.uniform import Uniform
+from milpcb.learners.comparators import Uniform
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.oracles.search import SearchOracle

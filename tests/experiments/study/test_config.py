@@ -261,7 +261,7 @@ def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, m
 @pytest.mark.parametrize("default", ["Path('x')", "frozenset({1})", "{1: 2}", "(1, None)"])
 def test_an_option_that_no_config_can_hold_is_refused(default, tmp_path, tiny):
     """Also where it is a default of a class of one's own: a run writes down every option."""
-    written = "from typing import Any\nfrom pathlib import Path\nfrom milpcb.learners.uniform import Uniform\n"
+    written = "from typing import Any\nfrom pathlib import Path\nfrom milpcb.learners.comparators import Uniform\n"
     written += f"class Mine(Uniform):\n    def __init__(self, n_actions: int, where: Any = {default}) -> None: ...\n"
     (tmp_path / "mine_odd.py").write_text(written)
     (tmp_path / "a.toml").write_text(tiny + '[[learners]]\nname = "mine_odd:Mine"\n')

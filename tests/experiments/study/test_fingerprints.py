@@ -25,7 +25,7 @@ from milpcb.experiments.study.fingerprints import (
 from milpcb.plugins import registry
 
 FOREIGN = """\
-from milpcb.learners.uniform import Uniform
+from milpcb.learners.comparators import Uniform
 class Mine(Uniform):
     def __init__(self, n_actions: int, path: str = "", word: str = "") -> None:
         super().__init__(n_actions)
@@ -63,7 +63,7 @@ def test_a_file_that_is_not_there_is_named(data, tmp_path):
 def test_what_milpcb_brings_is_named_and_no_more():
     """Keys of its own components hold name and options; their source is that of a version."""
     assert fingerprint("learner", "uniform", {}) == {"name": "uniform", "options": {}}
-    assert source_digest("milpcb.learners.uniform:Uniform") is None
+    assert source_digest("milpcb.learners.comparators:Uniform") is None
     assert source_digest("policies:DecisionTrees") is None
 
 
@@ -183,7 +183,7 @@ def test_names_of_classes_are_found_wherever_they_stand():
 
 def test_what_is_installed(module):
     """Python, installed packages and milpcb are; the folder is not; what is not there has no file."""
-    for name in ("json:dumps", "numpy.linalg:norm", "policies:DecisionTrees", "milpcb.learners.uniform:Uniform"):
+    for name in ("json:dumps", "numpy.linalg:norm", "policies:DecisionTrees", "milpcb.learners.comparators:Uniform"):
         assert is_installed_file(source_file(name)), name
     assert not is_installed_file(source_file(module))
     assert source_file("no_such_module:X") is None

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from milpcb.learners.noise_laws import Law, Noise
+from milpcb.learners.adaptive_noise import Law, Noise
 from milpcb.types import Floats
 
 Outcome = TypeVar("Outcome")

@@ -9,9 +9,7 @@ from typing import Any
 
 from milpcb.contexts import FinitePool
 from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4, FixedShare, Learner
-from milpcb.learners.adaptive_noise import AdaptiveNoise
-from milpcb.learners.noise_laws import Spread
-from milpcb.learners.queries import Profiles
+from milpcb.learners.adaptive_noise import AdaptiveNoise, Profiles, Spread
 from milpcb.ledger import Minimiser
 from milpcb.types import Aside, Floats
 from tests.theory.coins.definitions import (

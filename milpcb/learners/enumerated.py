@@ -1,6 +1,8 @@
-"""PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a class that is listed."""
+"""Learners that go through a list of all policies each round: Hedge, Exp4.P, PolicyElimination."""
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,15 +14,126 @@ from milpcb.learners.needs import EnumeratedOracle, check_pool, require
 from milpcb.protocols import ContextModel
 from milpcb.types import Floats, Ints
 
+
+class Hedge(Learner):
+    """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
+
+    Guarantee: regret <= sqrt(T log N / 2) for the rate sqrt(8 log N / T), whatever the costs and contexts.
+    It is for comparison, and no bandit learner: it sees the costs of actions that were not played.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened on all contexts, with kind "enumeration"
+    horizon : number of rounds T
+    seed : not used
+    rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
+
+    """
+
+    full_information: ClassVar[bool] = True
+    kept = ("_totals",)
+    horizon: int
+
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, rate: float | None = None) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        require("hedge", oracle, "enumerate")
+        self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
+        self._log_size = float(np.log(self._labelings.shape[1]))
+        if rate is None:
+            rate = float(np.sqrt(8 * self._log_size / horizon))
+        self.rate = real("rate", rate, "finite and not negative", lambda eta: eta >= 0)
+        self._totals = np.zeros(self._labelings.shape[1])
+
+    def _act(self, row: int) -> Floats:
+        weights = np.exp(-self.rate * (self._totals - self._totals.min()))
+        mass = np.bincount(self._labelings[row], weights, minlength=self.n_actions)
+        return np.asarray(mass / mass.sum())
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Learn nothing from the played action alone; see ``_learn_all``."""
+
+    def _learn_all(self, row: int, costs: Floats) -> None:
+        self._totals += costs[self._labelings[row]]
+
+    def guarantee(self) -> float:
+        """Return sqrt(T log N / 2) at the default rate, log N / rate + rate T / 8 at any other."""
+        if self._log_size == 0:
+            return 0.0
+        if self.rate == 0:
+            return np.inf
+        return float(self._log_size / self.rate + self.rate * self.horizon / 8)
+
+
+class Exp4P(Learner):
+    """Exp4.P (Beygelzimer, Langford, Li, Reyzin & Schapire 2011): a regret bound that holds with high probability.
+
+    Exponential weights over all listed policies and the uniform-random one, with a bonus for what is uncertain.
+    Setting: contexts and costs may be adversarial. With N experts, the uniform one counted, and rewards r = 1 - c,
+
+        q(a) = (1 - K p) W_a / W + p,    p = sqrt(log N / (K T)),
+        log w(pi) += (p / 2) (r / q(y) [pi(x) = y] + sqrt(log(N / delta) / (K T)) / q(pi(x))).
+
+    Guarantee (their Theorem 2, constant as quoted): with probability 1 - delta the regret, of the rewards really
+    collected, is at most 6 sqrt(K T log(N / delta)), if log(N / delta) <= K T. Where T < K log N that is more than T,
+    whatever is played: p is then 1/K, which is uniform play. A round is one pass over the list.
+
+    Parameters
+    ----------
+    oracle : the policy class, opened with kind "enumeration"
+    horizon : number of rounds T
+    seed : not used
+    delta : the probability, 0 < delta < 1, with which the guarantee may fail
+
+    """
+
+    kept = ("_log_weights", "_q")
+    horizon: int
+
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, delta: float = 0.05) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        require("exp4p", oracle, "enumerate")
+        K = self.n_actions
+        self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N - 1): a round reads one row
+        n_experts = self._labelings.shape[1] + 1
+        rounds = K * horizon
+        self._confidence = float(np.log(n_experts / check_delta(delta)) / rounds)
+        if self._confidence > 1.0:
+            raise InputError(
+                f"exp4p needs log(N / delta) <= K T, but {self._confidence * rounds:.4g} > {rounds}: "
+                "raise the horizon or delta"
+            )
+        self._floor = min(1.0 / K, float(np.sqrt(np.log(n_experts) / rounds)))
+        self._log_weights = np.zeros(n_experts)  # the uniform expert is the last
+        self._q = np.full(K, 1.0 / K)
+
+    def _act(self, row: int) -> Floats:
+        weights = np.exp(self._log_weights - self._log_weights.max())
+        mass = np.bincount(self._labelings[row], weights[:-1], minlength=self.n_actions)
+        share = (mass + weights[-1] / self.n_actions) / weights.sum()
+        self._q = (1.0 - self.n_actions * self._floor) * share + self._floor
+        return self._q.copy()
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        credit = np.sqrt(self._confidence) / self._q
+        credit[action] += (1.0 - cost) / probability
+        credit *= self._floor / 2
+        self._log_weights[:-1] += credit[self._labelings[row]]
+        self._log_weights[-1] += credit.mean()
+
+    def guarantee(self) -> float:
+        """Return 6 sqrt(K T log(N / delta)), which holds with probability 1 - delta."""
+        return float(6 * self.n_actions * self.horizon * np.sqrt(self._confidence))
+
+
 LARGEST = 60_000
 
 
 class PolicyElimination(Learner):
-    """Keeps the policies that may still be the best, and plays a mixture of them that estimates each of them well.
+    """PolicyElimination (Dudik, Hsu, Kale, Karampatziakis, Langford, Reyzin & Zhang 2011) over a list of policies.
 
-    Setting: pairs of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts
-    seen so far stand for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no query is
-    asked.
+    Keeps those that may still be the best, and plays a mixture of them that estimates each of them well. Setting: pairs
+    of context and costs i.i.d.; the law of contexts known (a pool with ``weights``; else the contexts seen so far stand
+    for it, and there is no guarantee). Oracle: a list of at most 60 000 policies; no query is asked.
 
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
@@ -87,11 +200,9 @@ class PolicyElimination(Learner):
         return np.flatnonzero(self._alive)
 
     def _act(self, row: int) -> Floats:
-        """Return (1 - K mu) P + mu (K,) on the context ``row``."""
         return np.array(self._table[row])
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimated reward (1 - cost) / q to the policies that play the action, and eliminate."""
         t = self.played + 1
         self._counts[row] += 1
         self._totals += (1.0 - cost) / probability * (self._actions[row] == action)
@@ -121,11 +232,9 @@ class PolicyElimination(Learner):
         return float(bound + self.delta * self.horizon)
 
     def _log(self, t: int) -> float:
-        """Return log(1 / delta_t) = log(4 N t^2 / delta)."""
         return float(np.log(4 * len(self._labelings) * float(t) ** 2 / self.delta))
 
     def _solve(self, t: int) -> None:
-        """Find P for the round after ``t`` rounds."""
         self._solved = t + 1
         self._mu = self.exploration(self._solved)
         law = self._law

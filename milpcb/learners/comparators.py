@@ -1,4 +1,4 @@
-"""The best policy in hindsight, played from the first round: the comparator that regret is measured against."""
+"""Play to compare learners with: uniform, and the best policy in hindsight."""
 
 from __future__ import annotations
 
@@ -8,6 +8,40 @@ from milpcb.core.checks import whole_array
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.types import Floats, Ints
+
+
+class Uniform(Learner):
+    """Plays every action with probability 1/K, whatever it sees. No guarantee, no oracle.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    horizon : number of rounds that may be played, None for no end
+    seed : not used
+
+    """
+
+    delayed = True
+    kept = ()
+
+    def __init__(self, n_actions: int, *, horizon: int | None = None, seed: int = 0) -> None:
+        super().__init__(n_actions=n_actions, horizon=horizon, seed=seed)
+        self._q = np.full(n_actions, 1.0 / n_actions)
+
+    @property
+    def least_chance(self) -> float:
+        """1/K."""
+        return 1.0 / self.n_actions
+
+    def _act(self, row: int) -> Floats:
+        del row
+        return self._q.copy()
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Do nothing: no cost changes what is played."""
+
+    def _go_on(self, before: Learner) -> None:
+        """There is nothing to take over."""
 
 
 class BestInHindsight(Learner):
@@ -37,7 +71,6 @@ class BestInHindsight(Learner):
         self._q = np.eye(n_actions)[labels]
 
     def _act(self, row: int) -> Floats:
-        """Return 1 for the best policy's action and 0 for the others (K,)."""
         if row >= len(self._q):
             raise InputError(f"row must be an integer in 0..{len(self._q) - 1}, got {row}")
         return np.array(self._q[row])
