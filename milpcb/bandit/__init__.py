@@ -1,7 +1,6 @@
 """Decisions one by one, as a service or a simulator makes them: contexts come in, actions go out, costs come later."""
 
 from milpcb.bandit.decisions import Decision
-from milpcb.bandit.events import Event
-from milpcb.bandit.service import Bandit
+from milpcb.bandit.service import Bandit, Event
 
 __all__ = ["Bandit", "Decision", "Event"]

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.bandit.decisions import Decision
+from milpcb.bandit.decisions import Decision, Override
 from milpcb.bandit.groups import GroupSummary
-from milpcb.bandit.overrides import Override
-from milpcb.bandit.parts import BanditParts
-from milpcb.bandit.rule import RuleInForce
-from milpcb.bandit.statement import DecisionCounts, in_words, of_groups, sentences
-from milpcb.bandit.why import Why, explained
+from milpcb.bandit.rule import RuleInForce, Why, explained
+from milpcb.bandit.saved import BanditParts
+from milpcb.bandit.statement import Statement, in_words
 from milpcb.blocks import Changes
 from milpcb.core.checks import ROUNDING, check_confidence, real
 from milpcb.data.schema import Schema
@@ -64,7 +62,7 @@ class BanditAnswers(BanditParts):
         with self.lock:
             rounds = self._rounds
             made, oracle, ledger = rounds.book.made(decision), rounds.allowed(), rounds.learner.ledger
-            context = self._reader.read(made.context)
+            context = self._reader.read_row(made.context)
             row = int(rounds.oracle.rows(np.array(context.numbers, dtype=float))[0])
             best = rounds.learner.certify(oracle)
             policy = rounds.learner.policy(oracle) if best.policy is None else best.policy
@@ -148,11 +146,9 @@ class BanditAnswers(BanditParts):
     def statement(self, confidence: float = 0.95) -> str:
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
 
-        What was paid, and since the last statement; how much more, at most, that is than the best policy of the class
-        would have paid, or why that is not known yet and when it may be; where it is proved, that two policies in turn
-        would have been better than every single one, and when the second began; with a baseline the promise that is
-        kept, and what the baseline would have cost at least; decisions that are open, were given up or overridden; the
-        rule in force; groups. Costs and rewards are in their own unit. Raises what ``certificate`` raises.
+        What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
+        known yet; a proof that two policies in turn would have been better; a baseline's promise; decisions that are
+        open, given up or overridden; the rule in force; groups. Costs and rewards are in their own unit.
         """
         confidence = check_confidence(confidence)
         with self.lock:
@@ -160,23 +156,26 @@ class BanditAnswers(BanditParts):
             oracle = self._rounds.allowed()
             most = learner.certificate(oracle, confidence=confidence) if known else 0.0
             empty = known and most >= learner.ledger.cost
-            covered = learner.ledger.covered(oracle, confidence) if empty else 1.0
-            change = None if empty or not known else learner.ledger.change(oracle, 2, confidence)
-            compared = in_words(self._policies, constrained=bool(self._constraints))
-            counted = DecisionCounts(
-                known,
-                len(book.open),
-                book.given_up,
-                len(book.overridden),
-                self._added,
-                self._logged,
-                self._scale,
-                self._stated,
+            made = Statement(
+                learner,
+                confidence,
+                most,
+                covered=learner.ledger.covered(oracle, confidence) if empty else 1.0,
+                change=None if empty or not known else learner.ledger.change(oracle, 2, confidence),
+                compared=in_words(self._policies, constrained=bool(self._constraints)),
+                baseline=self._settings["baseline"],
+                scale=self._scale,
+                known=known,
+                open=len(book.open),
+                given_up=book.given_up,
+                overridden=len(book.overridden),
+                added=self._added,
+                logged=self._logged,
+                before=self._stated,
             )
             self._stated = (known, learner.ledger.cost)
-            stated = sentences(learner, most, covered, confidence, self._settings, compared, counted, change)
             groups = self.by_group(confidence) if self._rounds.groups and known else []
-            return "\n".join([stated, *self._rounds.log.sentences(), *of_groups(groups, confidence, counted)])
+            return "\n".join([*made.lines(), *self._rounds.log.sentences(), *made.of_groups(groups)])
 
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.
@@ -185,13 +184,9 @@ class BanditAnswers(BanditParts):
         to decision, of one law; costs that come late must not come sooner for some actions or outcomes. ``eps`` is in
         the unit of costs, or of rewards. See milpcb.offline.settled.
 
-        It takes the decisions that the bandit has kept, so ``keep_log=True``, and a learner that gives every action a
-        chance on every context: "uniform", "epsilon_greedy", "bistro_plus", "guarded". Exp4 and the perturbed leader
-        give none. Sums by context, which a bandit keeps without a log, are not enough, as stakes and what is expected
-        change from row to row.
-
-        Raises InputError without these, under constraints, once an action was added or was not available, and what
-        milpcb.offline.settled raises.
+        It takes ``keep_log=True`` and a learner that gives every action a chance on every context: "uniform",
+        "epsilon_greedy", "bistro_plus", "guarded". Raises InputError without these, under constraints, once an action
+        was added or was not available, and what milpcb.offline.settled raises.
         """
         from milpcb.offline import settled  # it needs more than a service does
 
@@ -210,7 +205,7 @@ class BanditAnswers(BanditParts):
             )
         if any(min(chances) < least * (1 - ROUNDING) for *_, chances, least in lines):
             raise InputError("settled is for decisions in which all actions were available")
-        contexts = np.array([np.ravel(reader.read(line[0]).numbers) for line in lines])
+        contexts = np.array([np.ravel(reader.read_row(line[0]).numbers) for line in lines])
         found = settled(log, reader.policies, eps / width, confidence, contexts=contexts, floor=floor)
         own: dict[str, Any] = {"policy": reader.show(found.policy), "rivals": tuple(map(reader.show, found.rivals))}
         return replace(found, **own, eps=eps, refuted_eps=width * found.refuted_eps)

@@ -52,6 +52,11 @@ class ContextReader:
     def __init__(
         self, policies: PolicyClass, declared: Mapping[str, Sequence[Value]] | None, marks: Iterable[str] = ()
     ) -> None:
+        cuts_of_none = isinstance(cuts := getattr(policies, "thresholds", None), (list, tuple)) and not cuts
+        self.featureless = cuts_of_none and is_dataclass(policies)
+        if self.featureless:  # one constant feature stands in the place of none
+            changed: Any = policies
+            policies = replace(changed, thresholds=[[]], feature_names=None)
         self.policies = policies
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
         self.declared = _checked(declared)
@@ -71,19 +76,28 @@ class ContextReader:
             self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
 
     def read(self, context: Any) -> Context:
-        """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError."""
-        rows = _rows(context)
+        """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError.
+
+        A class without features takes None, or anything empty.
+        """
+        rows = [_constant(context)] if self.featureless else _rows(context)
         if len(rows) != 1:
             raise InputError(
                 f"act decides for one context, and this table has {len(rows)} rows: "
                 "hand in one of them, or call act_all(table) for a decision on each"
             )
-        return self._read(rows[0])
+        return self.read_row(rows[0])
 
     def read_all(self, table: Any) -> list[Context]:
         """Return the context of each row of a data frame, of an array (n, d), or of a list of contexts."""
+        if self.featureless:
+            if not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
+                raise InputError(
+                    f"act_all takes a list of empty contexts, as there are no features; got {shown(table)}"
+                )
+            return list(map(self.read, table))
         if is_frame(table):
-            return [self._read(row) for row in records(table)]
+            return [self.read_row(row) for row in records(table)]
         if hasattr(table, "keys") or isinstance(table, (str, bytes, set, frozenset)) or not isinstance(table, Iterable):
             raise InputError(f"act_all takes a table: a data frame, or a list of contexts; got {shown(table)}")
         return [self.read(context) for context in table]
@@ -141,7 +155,8 @@ class ContextReader:
                 return f"declare strings that constraints read, as in Bandit(..., {example})"
         return ""
 
-    def _read(self, row: Any) -> Context:
+    def read_row(self, row: Any) -> Context:
+        """Return the context of one row, such as the features of a decision."""
         by_name = named(row)
         values = in_order(row) if by_name is None else self._by_name(by_name)
         if not self._columns and _all_numbers(values):
@@ -201,8 +216,14 @@ class ContextReader:
             raise UnfitError(field.name, error.what, fix, "feature") from error
 
 
+def _constant(context: Any) -> list[float]:
+    """Return the constant feature for a context that has none; raises InputError on one that has some."""
+    if context is None or (hasattr(context, "__len__") and getattr(context, "ndim", 1) and not len(context)):
+        return [0.0]
+    raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
+
+
 def _fix_of_text(text: str, example: str) -> str:
-    """Return what to do about a text that spells no number."""
     if not text.strip():
         return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
     declared = f"Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
@@ -216,7 +237,6 @@ def _single(cut: float) -> float:
 
 
 def _rows(context: Any) -> Sequence[Any]:
-    """Return the rows of a table with names, anything else as the only one."""
     if is_frame(context):
         return records(context)
     return list(context) if table_names(context) and context.ndim else [context]
@@ -240,7 +260,6 @@ def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
 
 
 def _repeated(field: Field, value: Value, declared: Sequence[Value], size: int) -> Values:
-    """Return a column of one value, and those that were declared."""
     others = [] if field.is_number else list(declared)
     return field.array([value, *others, *[value] * (size - 1 - len(others))])
 

@@ -19,15 +19,50 @@ from time import time
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import WeakValueDictionary
 
-from milpcb.bandit.overrides import Override, checked
 from milpcb.core import gate
-from milpcb.core.checks import whole
+from milpcb.core.checks import unit_cost, whole
 from milpcb.data.columns import Value
 from milpcb.errors import InputError, clipped, shown
 from milpcb.types import Aside
 
 if TYPE_CHECKING:
-    from milpcb.bandit.why import Why
+    from milpcb.bandit.rule import Why
+
+
+@dataclass(frozen=True)
+class Override:
+    """A decision in whose place a person played another action: what was done instead, by whom and why.
+
+    Attributes
+    ----------
+    decision : its id
+    action, instead : what was drawn, and what was done instead
+    by, reason : as given
+    made : when it was overridden (Unix time)
+    cost : in [0, 1]; None while it is not known
+
+    """
+
+    decision: str
+    action: str | int
+    instead: str | int
+    by: str
+    reason: str
+    made: float
+    cost: float | None = None
+
+    @classmethod
+    def of(cls, decision: Any, instead: str | int, by: Any, reason: Any) -> Self:
+        """Return that of a decision, as of now; raises InputError where it does what was drawn, or has no name."""
+        if str(instead) == str(decision.action):
+            raise InputError(f"'{instead}' is what decision '{decision.id}' was: nothing is overridden; learn its cost")
+        for name, given in (("by", by), ("reason", reason)):
+            if not isinstance(given, str) or (name == "by" and not given.strip()):
+                raise InputError(
+                    f'{name} must be text, as in override(decision, "wait", by="AB", reason="..."), got {shown(given)}'
+                )
+        return cls(decision.id, decision.action, instead, by, reason, time())
+
 
 makers: WeakValueDictionary[str, Any] = WeakValueDictionary()  # the bandit of this process that made it, by session
 
@@ -72,10 +107,8 @@ class Decision:
         """
         maker = makers.get(self.id.partition("-")[0])
         if maker is None:
-            raise InputError(
-                f"the bandit that made decision '{clipped(self.id)}' is not in this process any more: load it, and ask "
-                "bandit.why(decision)"
-            )
+            gone = f"the bandit that made decision '{clipped(self.id)}' is not in this process any more"
+            raise InputError(f"{gone}: load it, and ask bandit.why(decision)")
         found: Why = maker.why(self)
         return found
 
@@ -251,7 +284,10 @@ class Book:
         self._counts = {str(name): whole("a count", count, 0) for name, count in state["sessions"].items()}
         self._strangers = set(map(str, state["strangers"]))
         self.given_up = whole("given_up", state["given_up"], 0)
-        self.overridden = checked(state["overridden"])
+        for entry in state["overridden"]:
+            override = self.overridden[entry["decision"]] = Override(**entry)
+            if override.cost is not None:
+                unit_cost("the cost", override.cost)
         for entry in state["open"]:
             known = Open(**entry | {"decision": Decision.of_document(entry["decision"])})
             if not self._ours(known.decision):
@@ -260,7 +296,6 @@ class Book:
         self.begin_session()
 
     def _counted(self, name: str) -> bool:
-        """Return whether a decision of this id was made before this book was saved."""
         session, _, rest = name.partition("-")
         number = rest.partition("-")[0]
         return number.isdecimal() and int(number) < self._counts.get(session, 0)
@@ -277,7 +312,6 @@ class Book:
         return hashlib.blake2b(json.dumps(content).encode(), key=self._key, digest_size=32).hexdigest()
 
     def _changed(self, given: Decision, made: Decision) -> NoReturn:
-        """Raise InputError on a decision that is open, but was another."""
         different = next(
             field.name for field in fields(made) if getattr(given, field.name) != getattr(made, field.name)
         )

@@ -1,16 +1,19 @@
-"""Builds the parts of a bandit from its settings: oracle, learner, and contexts that are known in advance."""
+"""Builds the parts of a bandit from its settings: baseline, oracle, learner, known contexts, rounds of a log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from milpcb.bandit.contexts import ContextReader
+from milpcb.bandit.contexts import Context, ContextReader
+from milpcb.bandit.scale import Scale
 from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
+from milpcb.data.actions import place, played
 from milpcb.errors import InputError, shown
 from milpcb.oracles import open_oracle
 from milpcb.oracles.growing import GrowingOracle
@@ -18,48 +21,92 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-if TYPE_CHECKING:  # a learner is reached by its name: importing all of them takes half of an import of milpcb
+if TYPE_CHECKING:
     from milpcb.learners.base import Learner
+    from milpcb.offline import Log
+
+
+def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:
+    """Return an action, or a policy of ours, as plain data; raises InputError on anything else."""
+    if hasattr(baseline, "document") and hasattr(baseline, "predict"):
+        return {"policy": baseline.document()}
+    if hasattr(baseline, "predict") or callable(baseline) or isinstance(baseline, (list, tuple, dict, np.ndarray)):
+        raise InputError(
+            f"baseline must be an action, or a policy with to_json such as milpcb's own, got {shown(baseline)}; "
+            "for rules of another kind take milpcb.learners.Conservative, which takes any function"
+        )
+    if isinstance(baseline, Path) or (str(baseline).endswith(".json") and str(baseline) not in map(str, names)):
+        raise InputError(
+            f"baseline must be an action or a policy, and not a file: read {shown(str(baseline))}, as in "
+            "baseline=milpcb.policies.from_json(Path('policy.json').read_text())"
+        )
+    return {"action": place("action of the baseline", baseline, list(map(str, names)))}
+
+
+class Today:
+    """The baseline of ``as_document``: ``look`` at a context, then call it for the number of its action.
+
+    Raises InputError where the policy reads a feature that the class has not, or plays actions of other names.
+    """
+
+    def __init__(self, document: Mapping[str, Any], reader: ContextReader, names: Sequence[Any]) -> None:
+        self._action = int(document["action"]) if "action" in document else -1
+        self._policy: Any = None
+        self._reader, self._names = reader, list(map(str, names))
+        if self._action < 0:
+            written = document["policy"]
+            self._policy = registry.load("policy", str(written["class"])).from_document(written)
+            self._places = _places(self._policy, reader.names)
+
+    def __repr__(self) -> str:
+        return repr(self._names[self._action]) if self._policy is None else type(self._policy).__name__
+
+    def look(self, context: Context) -> None:
+        """Take the action for a context, which is what is returned until the next one."""
+        if self._policy is not None:
+            values = context.features
+            if self._places is not None:
+                values = tuple(0.0 if i is None else values[i] for i in self._places)
+            table = np.empty((1, len(values)), dtype=object if self._reader.declared else float)
+            table[0] = values
+            self._action = int(played(self._policy, table, self._names)[0])
+
+    def __call__(self, row: int) -> int:
+        """Return the action at the context that was looked at, whose row this is."""
+        del row
+        return self._action
+
+
+def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
+    """Return where each column of the policy's tables is among ``names``; None for a column that no test of it reads.
+
+    None for the whole list where either has no names: columns then go by their position. Raises InputError.
+    """
+    own = policy.names.features
+    if not own or not names:
+        return None
+    missing = [name for name in _read_by(policy) if name not in names]
+    if missing:
+        raise InputError(
+            f"the baseline reads {', '.join(map(shown, missing))}, and the class has only the features {list(names)}: "
+            "add what is missing to its feature_names, with [] as its cut points where rules need not test it"
+        )
+    return [names.index(name) if name in names else None for name in own]
+
+
+def _read_by(policy: Any) -> list[str]:
+    """Return the features that the policy's tests read, all of them where it cannot be written as tests."""
+    cuts = policy.cut_points() if hasattr(policy, "cut_points") else None
+    if cuts is None:
+        return list(policy.names.features)
+    columns = [column.name for column in policy.names.columns] or policy.names.features
+    return list(dict.fromkeys(columns[i] for i in cuts))
 
 
 def action_names(policies: PolicyClass) -> list[Any]:
     """Return the names of the actions, their numbers where they have none."""
     names = getattr(policies, "action_names", None)
     return list(map(str, names)) if names else list(range(policies.n_actions))
-
-
-def featureless(policies: PolicyClass) -> bool:
-    """Return whether a class has a list of cut points for each feature, and that of no features."""
-    cuts = getattr(policies, "thresholds", None)
-    return isinstance(cuts, (list, tuple)) and not cuts and is_dataclass(policies)
-
-
-def with_constant(policies: PolicyClass) -> PolicyClass:
-    """Return a class with one constant feature in the place of none; every other class as it is."""
-    changed: Any = policies
-    return (
-        cast("PolicyClass", replace(changed, thresholds=[[]], feature_names=None))
-        if featureless(policies)
-        else policies
-    )
-
-
-def constant(context: Any) -> list[float]:
-    """Return the constant feature for a context that has none; raises InputError on one that has some."""
-    try:
-        empty = context is None or len(context) == 0
-    except TypeError:
-        empty = False
-    if not empty:
-        raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
-    return [0.0]
-
-
-def constants(table: Any) -> list[list[float]]:
-    """Return the constant feature for each of several contexts that have none; raises InputError."""
-    if not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
-        raise InputError(f"act_all takes a list of contexts, each empty, as there are no features; got {shown(table)}")
-    return list(map(constant, table))
 
 
 def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
@@ -145,3 +192,28 @@ def learner(
     options = {name: option for name, option in settings["baseline"].items() if name != "is"}
     around = registry.load("learner", "conservative")
     return cast("Learner", injection.make(around, supplied, {"inner": alone, "baseline": today, **options}))
+
+
+def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[tuple[int, float, list[float]]]:
+    """Yield the action, the cost and the law of each row of a log; actions are matched by name.
+
+    The chances of actions that are not known are 0 in a law: nothing is learnt of them. Raises InputError on a log
+    without chances that were given, on outcomes outside of their range, UnknownNameError on actions that are none.
+    """
+    if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
+        raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
+    if log.propensity is None or log.shares:
+        raise InputError(
+            "from_log needs the chances that actions were drawn with, as in read_log(..., propensity=...): what is "
+            "estimated from the log itself would make certificates wrong"
+        )
+    numbers = [place("action of the log", name, list(map(str, names))) for name in log.actions]
+    paid = "reward" if log.maximise else "cost"
+    for row, (action, outcome, chances) in enumerate(zip(log.action, log.outcome, log.propensity, strict=True)):
+        law = np.zeros(len(names))
+        law[numbers] = np.nan_to_num(chances)
+        try:
+            cost = scale.paid(**{"cost": None, "reward": None, paid: float(outcome)})
+        except InputError as error:
+            raise InputError(f"row {row} of the log: {error}") from error
+        yield numbers[action], cost, law.tolist()

@@ -11,11 +11,9 @@ import numpy as np
 from milpcb import rng
 from milpcb.bandit import budget, made
 from milpcb.bandit.available import Availability, Offered, replaced
-from milpcb.bandit.baseline import Today
 from milpcb.bandit.contexts import Context, ContextReader
-from milpcb.bandit.decisions import Book, Decision, Open
+from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
-from milpcb.bandit.overrides import Override
 from milpcb.bandit.rule import RuleLog
 from milpcb.constraints import NamedConstraint
 from milpcb.data.columns import Value
@@ -50,7 +48,7 @@ class DecisionRounds:
         self.changing = self._arrive and bool(constraints)
         self._so_far = budget.ContextsSoFar(constraints, reader.policies.n_actions)
         self.oracle: Any = made.oracle(reader.policies, numbers, rules, settings["oracle"], self.changing)
-        self._today = None if settings["baseline"] is None else Today(settings["baseline"]["is"], reader, names)
+        self._today = None if settings["baseline"] is None else made.Today(settings["baseline"]["is"], reader, names)
         self.learner = made.learner(
             settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today
         )
@@ -86,7 +84,7 @@ class DecisionRounds:
         name = known.decision.id
         if name in self.book.overridden:
             self.learner.pay(cost)
-            override = self.book.overridden[name] = self.book.overridden[name].paid(cost)
+            override = self.book.overridden[name] = replace(self.book.overridden[name], cost=cost)
             self._enter_groups(known, cost, None, override.instead)
             self.book.close(name, learnt=True)
             return known
@@ -250,7 +248,6 @@ class DecisionRounds:
         return self.book.enter(self._names[action], law, context.features, beside, drawn, aside, action, rule)
 
     def _row(self, context: Context) -> int:
-        """Return the row of a context, at which the baseline is asked next."""
         if self._today is not None:
             self._today.look(context)
         numbers = np.array(context.numbers, dtype=float)
@@ -291,7 +288,6 @@ class DecisionRounds:
         self.learner.give_up()
 
     def _taken_up(self, given: object) -> Open:
-        """Return a decision whose cost is not known yet, with its round begun again."""
         found = self.book.find(given)
         if isinstance(found, Decision):
             return self._reopened(found)
@@ -320,7 +316,7 @@ class DecisionRounds:
 
     def _context(self, decision: Decision) -> Context:
         """Return the context of a decision, with what only constraints and groups read of it."""
-        context = self._reader.read(decision.context)
+        context = self._reader.read_row(decision.context)
         if decision.beside:
             context = replace(context, named={**context.named, **dict(decision.beside)})
         return context

@@ -2,56 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
-from milpcb.bandit.baseline import as_document
 from milpcb.bandit.contexts import Context, ContextReader, as_marks
 from milpcb.bandit.decisions import Decision
-from milpcb.bandit.events import Event, send
 from milpcb.bandit.groups import listed_groups
-from milpcb.bandit.made import constant, constants
 from milpcb.bandit.scale import Scale
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
-from milpcb.data.actions import place
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 
 if TYPE_CHECKING:
     from milpcb.offline import Log
 
-Logged = tuple[int, float, list[float]]  # number of the action, cost, law (K,)
+_log = logging.getLogger("milpcb")
 
 
-def logged_rounds(log: Log, names: Sequence[Any], scale: Scale) -> Iterator[Logged]:
-    """Yield the action, the cost and the law of each row of a log; actions are matched by name.
+@dataclass(frozen=True)
+class Event:
+    """A decision that was made, or overridden, or a cost that was learnt, for metrics and traces.
 
-    The chances of actions that are not known are 0 in a law: nothing is learnt of them. Raises InputError on a log
-    without chances that were given, on outcomes outside of their range, UnknownNameError on actions that are none.
+    Attributes
+    ----------
+    kind : "decision", "override" or "cost"
+    decision : the decision, also that of the cost
+    cost : in [0, 1], also where a reward was learnt; None of the other kinds
+    learnt : decisions learnt so far, this one included where it is of a cost
+
     """
-    if not all(hasattr(log, part) for part in ("features", "action", "outcome", "propensity", "shares")):
-        raise InputError(f"from_log takes a log as milpcb.offline.read_log makes it, got {shown(log)}")
-    if log.propensity is None or log.shares:
-        raise InputError(
-            "from_log needs the chances that actions were drawn with, as in read_log(..., propensity=...): what is "
-            "estimated from the log itself would make certificates wrong"
-        )
-    numbers = [place("action of the log", name, list(map(str, names))) for name in log.actions]
-    paid = "reward" if log.maximise else "cost"
-    for row, (action, outcome, chances) in enumerate(zip(log.action, log.outcome, log.propensity, strict=True)):
-        law = np.zeros(len(names))
-        law[numbers] = np.nan_to_num(chances)
-        try:
-            cost = scale.paid(**{"cost": None, "reward": None, paid: float(outcome)})
-        except InputError as error:
-            raise InputError(f"row {row} of the log: {error}") from error
-        yield numbers[action], cost, law.tolist()
+
+    kind: Literal["decision", "override", "cost"]
+    decision: Decision
+    cost: float | None
+    learnt: int
 
 
 class Bandit(BanditAnswers):
@@ -59,27 +49,23 @@ class Bandit(BanditAnswers):
 
     Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of
     contexts that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean
-    regret of the decisions learnt so far although the costs of the other actions are never known (see
-    Learner.certificate).
+    regret of the decisions learnt so far although the costs of the other actions are never known.
 
-    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4`` and ``uniform``); with the others
-    each decision must be learnt before the next. Delays may depend on anything, costs and actions included: over all
-    decisions made, regret is at most ``certificate()`` plus 1 for each whose cost is not known. Over those learnt alone
-    that holds without the 1 if whether a cost is known yet, or ever, depends neither on that cost nor on the action: if
-    half of the costs of one action never arrive, the certificate may be below the regret of the decisions learnt.
+    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4``, ``fixed_share``, ``uniform``);
+    with the others each decision must be learnt before the next. Delays may depend on anything, costs and actions
+    included: over all decisions made, regret is at most ``certificate()`` plus 1 for each whose cost is not known. Over
+    those learnt alone that holds without the 1 if whether a cost is known depends neither on it nor on the action.
     ``guarantee()`` is for costs that are learnt at once, or, with ``rate="fixed"`` of "exp4" and ``delays``, the most
     that all delays add up to, for costs that come late.
 
     **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
     them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where
     contexts arrive they hold on those of the decisions so far, which the policies played keep up to the last renewal:
-    when there are a tenth more decisions, and at once where a guard-rail forbids more. ``policy()`` and
-    ``certificate()`` go by all of them. Which policies are allowed then changes on the way, so there is no bound and no
-    guarantee, but the certificate stays one: it is against the best of the policies that keep the constraints on all
-    contexts so far. Guard-rails (``never``, ``always``) hold for each single decision. Of a share or a mean it is the
-    policies that keep it, not the actions drawn: these keep it up to chance where contexts follow one law, and need not
-    where new kinds of contexts come again and again. Only learners whose play is a mix of policies can keep
-    constraints: ``exp4`` and ``ftpl``.
+    when there are a tenth more decisions, and at once where a guard-rail forbids more. Which policies are allowed then
+    changes on the way, so there is no bound and no guarantee; the certificate is against the best of the policies that
+    keep the constraints on all contexts so far. Guard-rails (``never``, ``always``) hold for each single decision; a
+    share or a mean is kept by the policies, and by the actions drawn up to chance where contexts follow one law. Only
+    learners whose play is a mix of policies can keep constraints: ``exp4``, ``fixed_share`` and ``ftpl``.
 
     All methods may be called from several threads: one lock makes them take turns. A process that is forked goes on
     with a bandit of its own; a copy and a pickle are bandits of their own too, without ``on_event``. What is drawn
@@ -158,7 +144,7 @@ class Bandit(BanditAnswers):
         settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
         today = None
         if baseline is not None:
-            document = as_document(baseline, made.action_names(policies))
+            document = made.as_document(baseline, made.action_names(policies))
             today = {"is": document, "loss": loss, "confidence": confidence}
         settings |= {"keep_log": keep_log, "baseline": today, "groups": listed_groups(groups)}
         settings["missing"] = as_marks(missing)
@@ -183,14 +169,13 @@ class Bandit(BanditAnswers):
     def from_log(cls, policies: PolicyClass, log: Log, learner: str = "exp4", **options: Any) -> Self:
         """Return a bandit that begins with the rounds of a log (milpcb.offline.read_log); ``options`` as for any other.
 
-        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives, in its order:
-        in ``policy()``, certificates, ``bound()`` and a horizon. Certificates then hold if these are the probabilities
-        with which actions were drawn given all rows before; so a log without them, and one whose probabilities are
-        estimated from itself ("randomised"), is refused. There is no ``guarantee()``, as the learner did not play
-        these rounds. Their contexts enter constraints. Rows without the known probability of every action will do.
+        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives, in its order.
+        Certificates hold if actions were drawn so given all rows before: a log without probabilities, or with estimates
+        ("randomised"), is refused. There is no ``guarantee()``. Their contexts enter constraints. Rows without the
+        probability of every action will do.
 
-        Raises InputError where the learner takes costs in order, and with a baseline, which promises nothing of others'
-        decisions; what reading contexts raises; UnknownNameError on an action that the class has not.
+        Raises InputError where the learner takes costs in order, and with a baseline; what reading contexts raises;
+        UnknownNameError on an action that the class has not.
         """
         bandit = cls(policies, learner, **options)
         bandit._begin_with(log)
@@ -209,7 +194,7 @@ class Bandit(BanditAnswers):
         Raises InputError on a context that cannot be read, or is unknown where contexts were given in advance, and
         InfeasibleError where no policy keeps the constraints any more; no decision is made then.
         """
-        (decision,) = self._act([self._reader.read(constant(context) if self._featureless else context)], available)
+        (decision,) = self._act([self._reader.read(context)], available)
         return decision
 
     def act_all(self, table: Any, *, available: Any = None) -> list[Decision]:
@@ -219,7 +204,7 @@ class Bandit(BanditAnswers):
         (n, K), as a data frame by name. For learners that take costs late. Raises what ``act`` raises; then no decision
         is made for any of the rows.
         """
-        return self._act(self._reader.read_all(constants(table) if self._featureless else table), available)
+        return self._act(self._reader.read_all(table), available)
 
     def retire(self, action: str | int) -> None:
         """Make an action unavailable from now on: for one that ends, or, called at once, one that is to come later.
@@ -237,13 +222,11 @@ class Bandit(BanditAnswers):
     def add_action(self, name: str | int) -> None:
         """Add an action that the class had not so far, as its last one; all that is known is kept.
 
-        It is as if the action had been named from the start, and been retired until now: in the decisions so far it
-        stands for the first action, or what replaced that one. So certificates compare with the policies of the larger
-        class under this replacement, over all decisions, and hold; with a confidence, those against one class hold at
-        once with that chance. There is no ``bound()`` and no ``guarantee()`` any more. The learner takes the new action
-        at first for as good as the best one at a context, so that it is tried; nothing is learnt of it from decisions
-        that are open now. Constraints treat it as they treat actions that they do not name: ``mean_at_most`` takes it
-        to take nothing, and ``always`` forbids it.
+        It is as if the action had been named from the start and retired until now: in the decisions so far it stands
+        for the first action, or what replaced that one, and certificates are against such policies. There is no
+        ``bound()`` and no ``guarantee()`` any more. At first the learner takes the new action for as good as the best
+        one at a context, so that it is tried; nothing is learnt of it from decisions that are open now. Constraints
+        treat it as any action that they do not name: ``mean_at_most`` takes it to take nothing, ``always`` forbids it.
 
         A class whose actions have no names gets the next number. Raises InputError on a name that there is, for classes
         without ``n_actions``, for learners other than ``exp4`` and ``uniform``, and where constraints are on contexts
@@ -251,7 +234,7 @@ class Bandit(BanditAnswers):
         """
         with self.lock:
             policies = made.with_action(self._policies, name)
-            reader = ContextReader(made.with_constant(policies), self._reader.declared, self._reader.marks)
+            reader = ContextReader(policies, self._reader.declared, self._reader.marks)
             names = made.action_names(policies)
             self._rounds = self._rounds.with_actions(reader, names)
             self._policies, self._reader, self._names = policies, reader, names
@@ -275,28 +258,23 @@ class Bandit(BanditAnswers):
                 action = self._names.index(made.action)
                 self._log.append([list(made.context), action, paid, list(made.probabilities), floor])
             learnt = self._rounds.learner.played
-        if self._on_event is not None:
-            send(self._on_event, [Event("cost", made, paid, learnt)])
+        self._report("cost", [made], learnt, paid)
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
         """Take in that a person played another ``action`` than a decision was; what that cost is learnt as any cost.
 
         ``decision`` is given as ``learn`` takes it, before its cost is; ``by`` is who it was. The learner learns
-        nothing of it. Certificates, bound and statement count what was paid, whatever made the person do it, even what
-        was drawn, or the costs; what they are above it for nothing is known of other policies there. There is no
-        ``guarantee()`` any more. Of a baseline's promise see the statement: each such decision that is not its action
-        may cost 1 more. ``log()`` leaves it out: values of policies by it, and ``settled``, are for the decisions that
-        nobody overrides, and right if the person makes that choice without having seen what was drawn. See
-        ``overrides()``. What was overridden after the last save and lost in a crash is to be handed in again, before
-        its cost.
+        nothing of it. Certificates, bound and statement count what was paid, whatever made the person do it; what they
+        are above it for nothing is known of other policies there. There is no ``guarantee()`` any more, and a
+        baseline's promise grows by 1 where the action is not its own. ``log()`` leaves it out: values of policies by it
+        are for decisions that nobody overrides. See ``overrides()`` and milpcb/bandit/people.md.
 
         Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
         """
         with self.lock:
             made = self._rounds.override(decision, action, by, reason)
             learnt = self._rounds.learner.played
-        if self._on_event is not None:
-            send(self._on_event, [Event("override", made, None, learnt)])
+        self._report("override", [made], learnt)
 
     def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
         """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.
@@ -304,11 +282,9 @@ class Bandit(BanditAnswers):
         A decision is given as ``learn`` takes it; the age is a ``datetime.timedelta``. Returns how many are given up.
         Nothing is learnt of them, they are open no longer, and learners that take costs in order go on.
 
-        Certificates, bounds and guarantees are over the decisions learnt. They hold if whether a decision is given up
-        depends neither on what it cost nor on its action: an outcome that comes just when it is good makes them wrong,
-        and so does giving up those alone that an action brings to nothing. By age it depends on neither, as long as
-        outcomes of all actions come within that time. The promise of a baseline is over all decisions: one that is
-        given up counts as if it had cost 1, but where the baseline alone decided. Its context stays in constraints.
+        Certificates, bounds and guarantees are over the decisions learnt, and hold if whether a decision is given up
+        depends neither on what it cost nor on its action, as by an age within which outcomes of all actions come. The
+        promise of a baseline counts it as if it had cost 1, but where the baseline alone decided.
 
         Raises InputError on what ``learn`` refuses, and unless one of the two is given.
         """
@@ -331,16 +307,23 @@ class Bandit(BanditAnswers):
         with self.lock:
             found = self._rounds.act(contexts, available)
             learnt = self._rounds.learner.played
-        if self._on_event is not None:
-            send(self._on_event, [Event("decision", decision, None, learnt) for decision in found])
+        self._report("decision", found, learnt)
         return found
+
+    def _report(self, kind: Any, decisions: list[Decision], learnt: int, cost: float | None = None) -> None:
+        """Hand events to the user's function; what it raises is logged, as the decisions were made all the same."""
+        for decision in decisions if self._on_event is not None else ():
+            try:
+                self._on_event(Event(kind, decision, cost, learnt))
+            except Exception:  # noqa: BLE001 - whatever a user's function raises
+                _log.exception("on_event failed on the %s of decision %s", kind, decision.id)
 
     def _begin_with(self, log: Log) -> None:
         learner = self._rounds.learner
         if not learner.delayed or self._settings["baseline"] is not None:
             raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
-        rounds = list(logged_rounds(log, self._names, self._scale))
-        rows = [[0.0]] * len(rounds) if self._featureless else log.features
+        rounds = list(made.logged_rounds(log, self._names, self._scale))
+        rows = [()] * len(rounds) if self._reader.featureless else log.features
         for context, (action, cost, law) in zip(self._reader.read_all(rows), rounds, strict=True):
             self._rounds.replay(context, action, cost, law)
         self._scale = self._scale.learnt(log.maximise or None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
@@ -14,168 +14,150 @@ from milpcb.blocks import ProvedChange
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
     from milpcb.bandit.groups import GroupSummary
     from milpcb.learners.base import Learner
-    from milpcb.learners.conservative import Conservative
 
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 
 
 @dataclass(frozen=True)
-class DecisionCounts:
-    """The counts of a bandit; ``scale`` is that of its costs, or rewards.
+class Statement:
+    """What can be stated of a bandit; numbers that bound others are rounded so that they still do.
 
-    ``known`` are the decisions whose cost is, and ``overridden`` all that a person overrode. ``before`` is what was
-    stated last, None for nothing; ``added`` names actions that came later; ``logged`` are the decisions of the log that
-    it began with.
+    Attributes
+    ----------
+    learner : that made the decisions; with a baseline the one around that which was asked for
+    most : its certificate with ``confidence``, in units of cost
+    covered : as Ledger.covered, where ``most`` is no less than what was paid
+    change : a proof with ``confidence`` that two policies in turn would have been better than every single one
+    compared : the policies it is compared with, in words
+    baseline : its settings
+    scale : of costs, or rewards
+    known, open, given_up, overridden : decisions by what became of them; overridden ones are among the others
+    added, logged : actions that came later, and the decisions of the log that it began with
+    before : what was stated last
+
     """
 
+    learner: Learner
+    confidence: float
+    most: float
+    covered: float
+    change: ProvedChange | None
+    compared: str
+    baseline: Mapping[str, Any] | None
+    scale: Scale
     known: int
     open: int
     given_up: int
     overridden: int
     added: Sequence[str]
     logged: int
-    scale: Scale
     before: Stated | None
 
+    def lines(self) -> Iterator[str]:
+        """Yield the sentences, but for those on the rule in force and on groups."""
+        if not self.known:
+            yield "No decision is learnt yet, so there is nothing to state."
+            yield from self._others()
+            return
+        n, paid, done, sure = self.known, self.learner.ledger.cost, self._done, _percent(self.confidence)
+        total = self.scale.total(n, paid)
+        yield f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."
+        yield from self._since(n, paid)
+        best = f"the best of all {self.compared} would have {done} on them"
+        if self.most < paid:
+            amount = f"{_count(ceil(self.scale.unit * self.most))} {self._more}"
+            yield f"With {sure} confidence that is at most {amount} than {best}."
+            yield from self._of_change()
+        else:
+            yield f"With {sure} confidence nothing is known yet of what {best}: {self._reason(n)}."
+        if self.baseline is not None:
+            yield from self._of_baseline(self.learner, self.baseline)
+        yield from self._others()
 
-def sentences(
-    learner: Learner,
-    most: float,
-    covered: float,
-    confidence: float,
-    settings: Mapping[str, Any],
-    compared: str,
-    counted: DecisionCounts,
-    change: ProvedChange | None = None,
-) -> str:
-    """Return the sentences; what is stated to be at most, or at least, a number is rounded so that it still is.
+    def of_groups(self, groups: Sequence[GroupSummary]) -> Iterator[str]:
+        """Yield lines on each group, none where there are none."""
+        if groups:
+            yield f"By group, with {_percent(self.confidence)} confidence for all that follows at once:"
+        for group in groups:
+            yield str(group)
+            if group.certificate < group.paid:
+                most = _count(ceil(self.scale.unit * group.certificate))
+                yield f"    in all at most {most} {self._more} than the best rule for this group alone"
 
-    Parameters
-    ----------
-    learner : that made the decisions
-    most : its certificate with ``confidence``, in units of cost
-    covered : as Ledger.covered, where that is no less than what was paid
-    settings : of the bandit
-    compared : what the best of is compared with, in words
-    counted : decisions by what became of them
-    change : a proof with ``confidence`` that two in turn would have been better than every single one
+    @property
+    def _done(self) -> str:
+        return "earned" if self.scale.rewards else "cost"
 
-    """
-    n, paid = counted.known, learner.ledger.cost
-    if not n:
-        return "\n".join(["No decision is learnt yet, so there is nothing to state.", *_others(counted)])
-    total, done = counted.scale.total(n, paid), _done(counted)
-    lines = [f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."]
-    lines += _since(n, paid, counted)
-    best = f"the best of all {compared} would have {done} on them"
-    if most < paid:
-        amount = f"{_count(ceil(counted.scale.unit * most))} {'less' if counted.scale.rewards else 'more'}"
-        lines.append(f"With {_percent(confidence)} confidence that is at most {amount} than {best}.")
-        lines += _of_change(change, confidence, counted)
-    else:
-        reason = _reason(n, covered, counted)
-        lines.append(f"With {_percent(confidence)} confidence nothing is known yet of what {best}: {reason}.")
-    if settings["baseline"] is not None:  # the learner then is Conservative around the one that was asked for
-        around: Any = learner
-        lines += _of_baseline(around, settings["baseline"], counted)
-    return "\n".join(lines + _others(counted))
+    @property
+    def _more(self) -> str:
+        return "less" if self.scale.rewards else "more"
+
+    def _since(self, n: int, paid: float) -> Iterator[str]:
+        if self.before is None:
+            return
+        more, cost = n - self.before[0], paid - self.before[1]
+        if more:
+            total = _count(self.scale.total(more, cost))
+            yield f"Since the last statement {_count(more)} more {self._done} {total}."
+        else:
+            yield "Nothing was learnt since the last statement."
+
+    def _reason(self, n: int) -> str:
+        """Return why nothing is known of the best policy, and when that may change."""
+        if not self.covered:  # no more is certain than that no cost is below 0
+            free = "cost anything" if self.scale.best == 0 else "cost more than the least there is"
+            worse = "earned less than the most there is" if self.scale.rewards else free
+            return f"nothing that was learnt shows that it would have {worse}"
+        enough = _count(ceil(n / min(self.covered, 1.0)))
+        return f"{_count(n)} are too few to rule out chance. If costs go on like this, about {enough} will be enough"
+
+    def _of_change(self) -> Iterator[str]:
+        if self.change is None:
+            return
+        as_good = "earned as much" if self.scale.rewards else "cost as little"
+        in_turn = f"as two in turn, the second once {_count(self.change.after[0])} decisions were learnt"
+        none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
+        yield f"With {_percent(self.confidence)} confidence {none}"
+
+    def _of_baseline(self, learner: Any, baseline: Mapping[str, Any]) -> Iterator[str]:
+        """Yield the sentences on the baseline, in units of cost, of which the promise is made."""
+        unit = "" if self.scale == COSTS else " (of costs from 0 to 1)"
+        promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
+        if learner.deviations:
+            promise += f", and 1 for each of the {_count(learner.deviations)} that a person changed to something else"
+        sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
+        yield f"With {sure} confidence all decisions so far, at every moment, cost {promise}."
+        left = f"{_count(learner.rounds_of_baseline)} of all {_count(self._made)} decisions were left to the baseline"
+        yield f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid; {left}."
+        if learner.at_limit:
+            waits = f": {_count(learner.unknown)} costs that are not known count as 1 each" if learner.unknown else ""
+            yield f"The next decision is left to it too, as no more may be risked yet{waits}."
+
+    @property
+    def _made(self) -> int:
+        return self.known + self.open + self.given_up
+
+    def _others(self) -> Iterator[str]:
+        """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
+        if self.logged:
+            yield f"The first {_count(self.logged)} decisions are those of the log it began with."
+        if self.added:
+            names = ", ".join(f"'{name}'" for name in self.added)
+            yield f"Before {names} came, policies that name it are taken to play the first action instead."
+        if self.overridden:
+            of_all = f"Of {_count(self._made)} decisions, {_count(self.overridden)}"
+            yield f"{of_all} were overridden by a person; they count in full."
+        if self.open:
+            yield f"The costs of {_count(self.open)} more are not known yet, and not counted here."
+        if self.given_up:
+            depended = "this holds if that depended neither on their costs nor on their actions"
+            yield f"{_count(self.given_up)} more were given up: {depended}."
 
 
 def in_words(policies: object, *, constrained: bool) -> str:
     """Return what the policies of a class are called: "decision trees", and that they keep constraints."""
     words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(policies).__name__)
     return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
-
-
-def of_groups(groups: Sequence[GroupSummary], confidence: float, counted: DecisionCounts) -> list[str]:
-    """Return a line on each group, none where there are none."""
-    if not groups:
-        return []
-    lines = [f"By group, with {_percent(confidence)} confidence for all that follows at once:"]
-    more = "less" if counted.scale.rewards else "more"
-    for group in groups:
-        most = _count(ceil(counted.scale.unit * group.certificate))
-        known = group.certificate < group.paid
-        lines.append(str(group))
-        if known:
-            lines.append(f"    in all at most {most} {more} than the best rule for this group alone")
-    return lines
-
-
-def _since(n: int, paid: float, counted: DecisionCounts) -> list[str]:
-    """Return what came since the last statement."""
-    if counted.before is None:
-        return []
-    more, cost = n - counted.before[0], paid - counted.before[1]
-    if not more:
-        return ["Nothing was learnt since the last statement."]
-    return [f"Since the last statement {_count(more)} more {_done(counted)} {_count(counted.scale.total(more, cost))}."]
-
-
-def _reason(n: int, covered: float, counted: DecisionCounts) -> str:
-    """Return why nothing is known of the best policy, and when that may change."""
-    if not covered:  # no more is certain than that no cost is below 0
-        free = "cost anything" if counted.scale.best == 0 else "cost more than the least there is"
-        worse = "earned less than the most there is" if counted.scale.rewards else free
-        return f"nothing that was learnt shows that it would have {worse}"
-    enough = _count(ceil(n / min(covered, 1.0)))
-    return f"{_count(n)} are too few to rule out chance. If costs go on like this, about {enough} will be enough"
-
-
-def _of_change(change: ProvedChange | None, confidence: float, counted: DecisionCounts) -> list[str]:
-    """Return the sentence on a change of the world, which is only made where it is proved."""
-    if change is None:
-        return []
-    as_good = "earned as much" if counted.scale.rewards else "cost as little"
-    in_turn = f"as two in turn, the second once {_count(change.after[0])} decisions were learnt"
-    none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
-    return [f"With {_percent(confidence)} confidence {none}"]
-
-
-def _of_baseline(learner: Conservative, baseline: Mapping[str, Any], counted: DecisionCounts) -> list[str]:
-    """Return the sentences on the baseline, in units of cost, of which the promise is made."""
-    sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
-    unit = "" if counted.scale == COSTS else " (of costs from 0 to 1)"
-    made = counted.known + counted.open + counted.given_up
-    left = f"{_count(learner.rounds_of_baseline)} of all {_count(made)} decisions were left"
-    promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
-    if learner.deviations:
-        promise += f", and 1 for each of the {_count(learner.deviations)} that a person changed to something else"
-    lines = [
-        f"With {sure} confidence all decisions so far, at every moment, cost {promise}.",
-        f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid; {left} to the baseline.",
-    ]
-    if learner.at_limit:
-        waits = f": {_count(learner.unknown)} costs that are not known count as 1 each" if learner.unknown else ""
-        lines.append(f"The next decision is left to it too, as no more may be risked yet{waits}.")
-    return lines
-
-
-def _others(counted: DecisionCounts) -> list[str]:
-    """Return the sentences on decisions that the numbers before them do not count, and on how to read those."""
-    lines = []
-    if counted.logged:
-        lines.append(f"The first {_count(counted.logged)} decisions are those of the log it began with.")
-    if counted.added:
-        names = ", ".join(f"'{name}'" for name in counted.added)
-        lines.append(f"Before {names} came, policies that name it are taken to play the first action instead.")
-    if counted.overridden:
-        made = _count(counted.known + counted.open + counted.given_up)
-        lines.append(
-            f"Of {made} decisions, {_count(counted.overridden)} were overridden by a person; they count in full."
-        )
-    if counted.open:
-        lines.append(f"The costs of {_count(counted.open)} more are not known yet, and not counted here.")
-    if counted.given_up:
-        lines.append(
-            f"{_count(counted.given_up)} more were given up: this holds if that depended neither on their costs nor on "
-            "their actions."
-        )
-    return lines
-
-
-def _done(counted: DecisionCounts) -> str:
-    return "earned" if counted.scale.rewards else "cost"
 
 
 def _count(number: float) -> str:
