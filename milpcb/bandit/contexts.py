@@ -93,7 +93,7 @@ class ContextReader:
         if self.featureless:
             if not isinstance(table, Iterable) or getattr(table, "ndim", 1) == 0:
                 raise InputError(
-                    f"act_all takes a list of empty contexts, as there are no features; got {shown(table)}"
+                    f"act_all takes a list of contexts, each empty, as there are no features; got {shown(table)}"
                 )
             return list(map(self.read, table))
         if is_frame(table):
