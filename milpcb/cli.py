@@ -96,7 +96,7 @@ A config names an environment, a policy class, an oracle and learners:
 def _print_versions(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
     if not wanted:
         return
-    from milpcb.commands.versions import versions
+    from milpcb.commands.machine import versions
 
     click.echo(versions())
     ctx.exit()

@@ -9,7 +9,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from milpcb.commands.compile import compile_code
+from milpcb.commands.machine import compile_code
 from milpcb.core import kernels
 from milpcb.errors import InputError
 from milpcb.oracles import compiling

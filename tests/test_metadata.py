@@ -8,7 +8,7 @@ from importlib.metadata import metadata, version
 from pathlib import Path
 
 import milpcb
-from milpcb.commands.versions import versions
+from milpcb.commands.machine import versions
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import click
 
-from milpcb.commands.class_options import class_of
+from milpcb.commands.class_options import class_of, oracle_of
 from milpcb.commands.console import err, out
 from milpcb.core.checks import check_confidence, whole
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
-from milpcb.ledger import Ledger, Minimiser
+from milpcb.ledger import Ledger
 from milpcb.plugins import local_classes
 from milpcb.types import Floats
 
@@ -48,17 +48,7 @@ class Actions(NamedTuple):
 @click.option("--confidence", default=0.95, show_default=True, help="Of the certificate about this very run.")
 @click.option("--changes", type=int, help="Against the best policies in turn too, with up to so many changes.")
 @click.pass_context
-def certify(
-    ctx: click.Context,
-    log: Path,
-    name: str,
-    actions: int | None,
-    kind: str | None,
-    solver: str | None,
-    time_limit: float | None,
-    confidence: float,
-    changes: int | None,
-) -> None:
+def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int | None, **asked: Any) -> None:
     """Bound the regret of the decisions in LOG against the best policy of a class, from the costs that LOG holds.
 
     LOG is a .csv or .parquet file, a line a round: the columns of the context, and then action (0, 1, ... or a name),
@@ -66,7 +56,6 @@ def certify(
     e.g. --depth 2.
     """
     from milpcb.data.tables import remarks
-    from milpcb.oracles import open_oracle
 
     check_confidence(confidence)
     most = None if changes is None else whole("--changes", changes, 0) + 1
@@ -74,16 +63,12 @@ def certify(
     played = read_log(log)
     for note in remarks(log):
         err.print(f"note: {note}")
-    found = _actions(log, played.labels, actions)
-    given = {
-        "n_actions": found.n_actions,
-        "feature_names": played.features or None,
-        "action_names": found.names or None,
-    }
-    opened = class_of(name, given, ctx.args, ctx.command).on(played.contexts)
-    limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    kind = kind or ("search" if "search" in opened.capabilities and solver is None and not limit else "milp")
-    oracle = open_oracle(opened, played.contexts, kind=kind, solver=solver, **limit)
+    found = _actions(log, played.labels, asked["actions"])
+    names = {"feature_names": played.features or None, "action_names": found.names or None}
+    given = {"n_actions": found.n_actions, **names}
+    opened = class_of(asked["name"], given, ctx.args, ctx.command).on(played.contexts)
+    searched = "search" in opened.capabilities and asked["solver"] is None and asked["time_limit"] is None
+    oracle = oracle_of(opened, played.contexts, asked["kind"] or ("search" if searched else "milp"), asked)
     ledger = _ledger(played, found.played)
     certificate = ledger.certify(oracle)
     out.print(str(certificate.policy) if certificate.policy is not None else "no policy found in time")
@@ -97,8 +82,9 @@ def certify(
         "the regret of this one run may lie above it. The policy shown has the least estimated cost."
     )
     with_confidence = max(played.costs) <= 1
-    if most is not None:
-        _print_changes(ledger, oracle, most, confidence if with_confidence else None)
+    if most is not None:  # in the mean, and with confidence where there is one
+        for sure in (None, confidence)[: 1 + with_confidence]:
+            out.print(str(ledger.changes(oracle, most, sure)))
     if not with_confidence:
         out.print("There is no certificate with confidence, as some costs are above 1; divide them by the largest.")
         return
@@ -129,7 +115,6 @@ def read_log(path: Path) -> Rounds:
 
 
 def _check(path: Path, name: str, column: Floats, good: Any, wanted: str) -> None:
-    """Raise InputError for the first round whose entry is not ``good``."""
     if not good.all():
         place = int((~good).argmax())
         raise InputError(f"{path}, round {place + 1}: {name} is {column[place]:g}; it must be {wanted}")
@@ -183,19 +168,11 @@ def _from_zero(whole: list[int], given: int | None) -> int:
 
 
 def _number(label: str) -> float | None:
-    """Return the number that a label is, None for a name."""
     found = as_number(label)
     return None if found is None else float(found)
 
 
-def _print_changes(ledger: Ledger, oracle: Minimiser, most: int, confidence: float | None) -> None:
-    """Print the table of certificates by number of changes, in the mean, and with confidence where there is one."""
-    for sure in (None, confidence)[: 1 if confidence is None else 2]:
-        out.print(str(ledger.changes(oracle, most, sure)))
-
-
 def _ledger(log: Rounds, played: list[int]) -> Ledger:
-    """Return the ledger of the rounds, each on a row of its own."""
     ledger = Ledger()
     for row, (action, cost, chance) in enumerate(zip(played, log.costs, log.probabilities, strict=True)):
         ledger.add(row, action, cost, cost / chance)

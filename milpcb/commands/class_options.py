@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +11,7 @@ import click
 from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError, did_you_mean
 from milpcb.plugins import injection, registry
+from milpcb.types import Floats
 
 if TYPE_CHECKING:
     from milpcb.logs.source import Source
@@ -35,6 +36,14 @@ def class_of(name: str, given: dict[str, Any], arguments: list[str], command: cl
     table = options_of(name, option_names(cls, given), arguments, own_options(command))
     options = check_options(cls, table, name, tuple(given))
     return injection.make(cls, given, options)
+
+
+def oracle_of(policies: Any, contexts: Floats, kind: str, asked: Mapping[str, Any]) -> Any:
+    """Return the oracle of a class on contexts (m, d), with --solver and --time-limit as they were ``asked`` for."""
+    from milpcb.oracles import open_oracle
+
+    limit = {} if asked["time_limit"] is None else {"time_limit": asked["time_limit"]}
+    return open_oracle(policies, contexts, kind=kind, solver=asked["solver"], **limit)
 
 
 def options_of(name: str, known: Iterable[str], arguments: list[str], own: list[str]) -> dict[str, Any]:
@@ -97,7 +106,6 @@ def estimator_of(source: Source, given: dict[str, Any], arguments: list[str], co
 
 
 def _ways(texts: tuple[str, ...], source: Source) -> Iterator[tuple[str, str]]:
-    """Yield each column whose order is asked for, and which."""
     for text in texts:
         column, _, way = (part.strip() for part in text.rpartition("="))
         if way not in ("more", "less") or not column:
@@ -153,7 +161,6 @@ def action_of(action: str, source: Source) -> str:
 
 
 def _number(text: str, whole: str) -> float:
-    """Return a share or a difference of shares, 0.3 or 30%."""
     try:
         return float(text.removesuffix("%")) / 100 if text.endswith("%") else float(text)
     except ValueError as error:

@@ -1,11 +1,14 @@
-"""Where the commands print, and the pictures that several of them make."""
+"""Where the commands print, and how far a long one is: a bar on a terminal, elsewhere ever fewer lines."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -56,3 +59,80 @@ def check_ending(path: Path, endings: Sequence[str]) -> str:
         use = f"{', '.join(first)} or {last}"
         raise InputError(f"cannot write '{path.name}': the ending decides the format, use {use}")
     return kind
+
+
+Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
+FIRST = 2.0  # seconds of a step before its first line
+EVERY = 10.0  # seconds from the first to the second; then twice as long each time
+
+
+@contextmanager
+def step(console: Console, what: str) -> Iterator[Tick]:
+    """Show that ``what`` is being done while the body runs; what it yields is called with how far that is."""
+    shown = _bar if console.is_terminal else _lines
+    with shown(console, what) as tick:
+        yield tick
+
+
+@contextmanager
+def _bar(console: Console, what: str) -> Iterator[Tick]:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bars:
+        bar = bars.add_task(what, total=None)  # moves without end until a total is known
+        yield lambda done, total: bars.update(bar, completed=done, total=total)
+
+
+@contextmanager
+def _lines(console: Console, what: str) -> Iterator[Tick]:
+    lines = _Lines(console, what)
+    writer = Thread(target=lines.write, daemon=True)
+    writer.start()
+    try:
+        yield lines.tick
+    finally:
+        lines.over.set()
+        writer.join()
+    lines.end()
+
+
+class _Lines:
+    """Writes from a thread of its own: a step that calls nobody back is seen to go on too.
+
+    What follows the first comma of ``what`` is written once.
+    """
+
+    def __init__(self, console: Console, what: str) -> None:
+        self._console, self._what, self._began = console, what, monotonic()
+        self._first = self._last = (self._began, 0, 0)  # when, how far, of how much
+        self.over = Event()
+
+    def tick(self, done: int, total: int) -> None:
+        before, self._last = self._last, (monotonic(), done, total)
+        if before[2] == 0 or done < before[1]:  # what came before has no pace, or another
+            self._first = self._last
+
+    def write(self) -> None:
+        """Write a line after some seconds, and then ever fewer, until it is over."""
+        wait, later = FIRST, EVERY
+        while not self.over.wait(wait):
+            self._console.print(f"{self._what}: {self._so_far()}")
+            self._what, wait, later = self._what.partition(",")[0], later, 2 * later
+
+    def end(self) -> None:
+        """Write how long it took, if a line came before."""
+        from milpcb.experiments.run.progress import span
+
+        passed = monotonic() - self._began
+        if passed > FIRST:
+            self._console.print(f"{self._what}: done in {span(passed)}")
+
+    def _so_far(self) -> str:
+        from milpcb.experiments.run.progress import span
+
+        (began, before, _), (now, done, total) = self._first, self._last
+        if before < done < total:
+            left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
+            return f"{100 * done / total:.0f} %, {span(left)} left"
+        return f"{span(monotonic() - self._began)} so far"

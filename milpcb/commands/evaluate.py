@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from milpcb.commands.console import err, out
-from milpcb.commands.log_source import columns_of, source_of, source_options
-from milpcb.commands.steps import step
+from milpcb.commands.console import err, out, step
+from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import fixed, number, percent

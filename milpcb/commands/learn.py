@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from rich.table import Table
 
 from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
-from milpcb.commands.console import err, out
-from milpcb.commands.log_source import columns_of, source_of, source_options
-from milpcb.commands.steps import step
+from milpcb.commands.console import err, out, step
+from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from milpcb.logs.findings import Findings
     from milpcb.logs.sections import PageTable
     from milpcb.logs.source import Source
+
 
 SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
 THIN = 7  # cut points of each number where several limits are kept, of which trees are compared one by one
@@ -123,7 +124,6 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
-    from milpcb.commands.learn_files import learn_files, wants_one_pass
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
@@ -205,7 +205,6 @@ def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
 
 
 def _memory(source: Source) -> Iterator[str]:
-    """Yield how much memory a large log will take."""
     rows, columns = source.frame.shape
     needed = TABLES * rows * (columns + len(source.log.actions)) * 8
     if needed > NOTED:
@@ -259,3 +258,54 @@ def _table(shown: PageTable) -> Table:
         others = fixed(len(shown.rows) - shown.most, 0)
         table.add_row(f"and {others} more: see the page", *[""] * (len(shown.headings) - 1))
     return table
+
+
+NOT_HERE = (
+    "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "near", "what_if", "budget", "draws",
+    "resamples", "group", "weight",
+)  # fmt: skip  # options whose answers need the rows themselves
+METHOD = "--method"
+
+
+def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
+    """Return whether a log is added up in one pass: as it is asked for, else where it takes much memory."""
+    from milpcb.logs.one_pass.files import is_files, log_files
+
+    if one_pass is not None:
+        return one_pass
+    return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
+
+
+def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
+    """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
+    from milpcb.logs.findings import Asked
+    from milpcb.logs.one_pass.counting import open_backend
+    from milpcb.logs.one_pass.files import log_files
+    from milpcb.logs.one_pass.learning import learn_in_one_pass, sample_of
+
+    _check(ctx)
+    showing = partial(step, err)
+    files, columns = log_files(log), columns_of(log, given)
+    with showing("a sample, for cut points") as tick:
+        sample = sample_of(files, columns, tick)
+    source = sample.source
+    for note in source.notes:
+        err.print(f"note: {note}")
+    arguments = list(ctx.args)
+    if not any(argument.partition("=")[0] == METHOD for argument in arguments):
+        arguments += [METHOD, "snips"]
+        err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
+    estimator = estimator_of(source, given, arguments, ctx.command)
+    backend = open_backend(given["backend"], given["workers"], given["scheduler"])
+    asked = ("level", "holdout", "seed", "model_rows", "unit")
+    questions = Asked(**{name: given[name] for name in asked})
+    return learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
+
+
+def _check(ctx: click.Context) -> None:
+    for name in NOT_HERE:
+        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise InputError(
+                f"--{name.replace('_', '-')} needs the rows themselves, and the log is added up in one pass: leave it "
+                "out, or hold the log, or a sample of it, in memory (--in-memory)"
+            )

@@ -58,7 +58,6 @@ def list_names(name: str | None) -> None:
 
 
 def _kind(kind: str) -> Table:
-    """Return the names of a kind with a line each."""
     table = Table("name", "what it is", title=f"{kind}: {WRITTEN[kind]}", title_justify="left", box=SIMPLE)
     for name in registry.entries(kind):
         table.add_row(name, first_sentence(registry.load(kind, name)))
@@ -95,7 +94,6 @@ def _explain(kind: str, name: str) -> None:
 
 
 def _options(kind: str, entry: Any) -> Iterator[tuple[str, str, str, str]]:
-    """Yield each option with its type, its default and its description in the docstring."""
     described = _descriptions(entry.__doc__ or "")
     supplied = registry.KINDS[kind].supplied
     hints = injection.types(entry, supplied)

@@ -1,7 +1,8 @@
-"""``milpcb new``: working files to start from, for a study or for a part of one's own."""
+"""``milpcb new`` and ``milpcb schema``: working files to start from, and the schema by which editors check a config."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ NEXT = {
     "environment": "milpcb run my_world.toml",
     "solver": "pip install -e . && milpcb run my_solver.toml",
 }
-HELP = """Write working files to start from into FOLDER.
+NEW_HELP = """Write working files to start from into FOLDER.
 
 That is the current one by default; no file is ever replaced.
 
@@ -32,7 +33,7 @@ That is the current one by default; no file is ever replaced.
 """
 
 
-@click.command(help=HELP)
+@click.command(help=NEW_HELP)
 @click.argument("kind", type=click.Choice(list(NEXT)))
 @click.argument("folder", type=click.Path(path_type=Path), default=".")
 def new(kind: str, folder: Path) -> None:
@@ -49,9 +50,27 @@ def new(kind: str, folder: Path) -> None:
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that is new, whoever else writes there at the same time."""
     try:
         with path.open("xb") as file:
             file.write(content)
     except OSError as error:
         raise RunError(f"cannot write {path}: {error.strerror}") from error
+
+
+SCHEMA_HELP = """Print the JSON schema of a config.
+
+Editors that know TOML (Even Better TOML in Visual Studio Code, the plug-in of JetBrains) then complete keys, show what
+they mean, and mark wrong ones. Keep it beside the config, and name it in the config's first line:
+
+\b
+  milpcb schema > study.schema.json
+  #:schema ./study.schema.json
+"""
+
+
+@click.command(help=SCHEMA_HELP)
+def schema() -> None:
+    """Print the JSON schema of a config."""
+    from milpcb.experiments.study.schema import schema as of_config
+
+    click.echo(json.dumps(of_config(), indent=2))

@@ -10,8 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import check_ending, err, out
-from milpcb.commands.steps import step
+from milpcb.commands.console import check_ending, err, out, step
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError

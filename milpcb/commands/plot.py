@@ -1,4 +1,4 @@
-"""``milpcb plot``: the figures of run directories."""
+"""``milpcb plot`` and ``milpcb report``: the figures of run directories, and a whole study on one page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from milpcb.errors import InputError
 
 if TYPE_CHECKING:
     from milpcb.experiments.results.figures.results import Results
+
 
 KINDS = ("png", "svg", "pdf")
 PAGE = "html"
@@ -125,3 +126,16 @@ def _short_names(directories: Sequence[Path]) -> list[str]:
     """Return the last part of each path, or the whole paths where last parts are equal."""
     names = [path.resolve().name for path in directories]
     return names if len(set(names)) == len(names) else [str(path) for path in directories]
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--out", "target", type=click.Path(path_type=Path), help="The page [default: DIRECTORY/report.html].")
+def report(directory: Path, target: Path | None) -> None:
+    """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
+    from milpcb.core.files import write_file
+    from milpcb.experiments.results.report import report as page
+
+    print_remarks(directory)
+    written = write_file(target or directory / "report.html", page(directory).encode())
+    out.print(f"report: {written}")

@@ -1,4 +1,4 @@
-"""``milpcb run``: play an experiment."""
+"""``milpcb run`` and ``milpcb resume``: play an experiment, and go on with a run that was interrupted."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import click
 from rich.measure import Measurement
 from rich.table import Table
 
-from milpcb.commands.console import err, out
-from milpcb.errors import MilpcbError
+from milpcb.commands.console import err, out, step
+from milpcb.errors import MilpcbError, RunError
 
 if TYPE_CHECKING:
     from milpcb.experiments.run.runner import Failed
     from milpcb.experiments.study.sections import Config
+
 
 MODES = ("live", "plain", "quiet", "json")
 MOST_SHOWN = 10  # failed cells
@@ -83,7 +84,6 @@ def _interrupted(config: Config, path: Path) -> str:
 
 
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
-    from milpcb.commands.steps import step
     from milpcb.core.files import write_file
     from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
@@ -122,7 +122,6 @@ def _print_whole(table: Table) -> None:
 
 
 def _print_policy(path: Path) -> None:
-    """Print the best policy of the first seed."""
     from milpcb.core.files import contents
     from milpcb.experiments.results.records import read_index
 
@@ -144,3 +143,27 @@ def _report_failures(failed: Failed, path: Path) -> None:
         f"{len(failed)} of the cells failed{more}; the others are kept in {path}, the reasons in {path / 'logs'}: "
         "fix them and run again"
     )
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path))
+@click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
+@click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
+@click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")
+@click.option(
+    "--trust", is_flag=True, help="Run classes, read files and connect to schedulers that DIRECTORY's config names."
+)
+def resume(directory: Path, backend: str | None, workers: int | None, progress: str, trust: bool) -> None:
+    """Finish the run in DIRECTORY, with the config that it holds; cells go on from their saved states.
+
+    Classes ("module:Class"), files of data and schedulers that the config names are taken only if you have run the same
+    config in DIRECTORY before, or with --trust.
+    """
+    from milpcb.experiments.results.records import CONFIG
+    from milpcb.experiments.results.store import RunDirectory
+    from milpcb.experiments.run.trust import read_run
+
+    if not (directory / CONFIG).exists():
+        raise RunError(f"{directory} holds no run to go on with (no {CONFIG}); begin one with milpcb run CONFIG")
+    RunDirectory(directory)
+    execute(with_workers(read_run(directory, trust=trust), workers), directory, backend, progress)

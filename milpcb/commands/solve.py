@@ -12,7 +12,7 @@ import click
 import numpy as np
 from rich.table import Table
 
-from milpcb.commands.class_options import class_of
+from milpcb.commands.class_options import class_of, oracle_of
 from milpcb.commands.console import check_ending, err, out
 from milpcb.core.checks import real
 from milpcb.errors import InputError
@@ -40,26 +40,16 @@ SHOWN = 3  # near-best policies side by side
 @click.option("--explain", is_flag=True, help="Also print which way the answer is found, and why.")
 @click.pass_context
 def solve(
-    ctx: click.Context,
-    contexts: Path,
-    costs: Path,
-    name: str,
-    kind: str,
-    solver: str | None,
-    time_limit: float | None,
-    targets: tuple[Path, ...],
-    near: float | None,
-    *,
-    explain: bool,
+    ctx: click.Context, /, contexts: Path, costs: Path, *, targets: tuple[Path, ...], near: float | None, **asked: Any
 ) -> None:
     """Find the policy of least total cost for CONTEXTS (m, d) and COSTS (m, K), two .csv or .parquet files.
 
     Further options are those of the policy class, e.g. --depth 2 --thresholds 3.
     """
     from milpcb.data.tables import read_table, remarks
-    from milpcb.oracles import open_oracle
     from milpcb.solvers import solver_name
 
+    kind, solver = asked["kind"], asked["solver"]
     if solver is not None:
         registry.target("solver", solver_name(solver).partition(":")[0])
     local_classes.look_in(Path.cwd())  # for a policy class of one's own
@@ -74,9 +64,7 @@ def solve(
     if matrix.shape[1] < 2:
         raise InputError(f"{costs} has one column; write one column per action, at least 2")
     given = {"n_actions": matrix.shape[1], "feature_names": features or None, "action_names": actions or None}
-    policies = class_of(name, given, ctx.args, ctx.command)
-    limit: dict[str, Any] = {} if time_limit is None else {"time_limit": time_limit}
-    oracle = open_oracle(policies, rows, kind=kind, solver=solver, **limit)
+    oracle = oracle_of(class_of(asked["name"], given, ctx.args, ctx.command), rows, kind, asked)
     answer = oracle.minimise(matrix)
     out.print(str(answer.policy) if answer.policy is not None else "no policy found in time")
     out.print(f"cost: {answer.upper:.12g}   proved lower bound: {answer.lower:.12g}   ({answer.stop})")
@@ -86,7 +74,7 @@ def solve(
         for line in _near_lines(found):
             out.print(line)
         out.print(_near_table(found, rows, matrix))
-    if explain:
+    if asked["explain"]:
         out.print(oracle.explain())
     for target in targets:
         out.print(f"written: {save_answer(answer, target)}")
@@ -123,7 +111,6 @@ def _dearer(price: float) -> str:
 
 
 def _near_table(found: NearBest, contexts: Floats, costs: Floats) -> Table:
-    """Return the best policy and those that differ most from it, side by side."""
     policies = found.different(SHOWN)
     totals = [float(costs[np.arange(len(costs)), policy.predict(contexts)].sum()) for policy in policies]
     table = Table(*(f"cost {total:.12g}" for total in totals))

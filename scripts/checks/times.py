@@ -117,7 +117,7 @@ def play(arguments: list[str]) -> int:
     """Run a command whose clocks are those of this process; write each line with its time."""
     sys.stdout = sys.stderr = Stamped(sys.stderr.buffer, write_through=True)
     from milpcb.cli import main
-    from milpcb.commands import steps
+    from milpcb.commands import console as steps
     from milpcb.experiments.run import progress
 
     steps.monotonic = progress.monotonic = process_time

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.image import imread
 
-from milpcb.commands.solvers import missing
+from milpcb.commands.machine import missing
 from milpcb.plugins import registry
 from milpcb.protocols import SolverInfo
 

@@ -163,7 +163,7 @@ def test_every_option_that_a_message_names_exists():
     """Whatever a line of these commands advises can be typed: the words of logs, commands and diagnostics are read."""
     root = Path(milpcb.__file__).parent
     files = [*(root / "logs").rglob("*.py"), *(root / "offline").glob("*.py")]
-    files += [root / "commands" / f"{name}.py" for name in ("learn", "learn_files", "evaluate", "log_source")]
+    files += [root / "commands" / f"{name}.py" for name in ("learn", "evaluate", "log")]
     files += [root / "experiments/results/templates/learned.html.jinja"]
     own = {
         option

@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from milpcb.commands import steps
+from milpcb.commands import console as steps
 from milpcb.logs.in_memory import foreseen
 
 Lines = steps._Lines

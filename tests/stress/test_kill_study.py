@@ -63,7 +63,7 @@ PATIENCE = 600  # seconds, for one command and for processes to be gone: only wh
 FORKS = get_context("forkserver")  # commands that nobody kills fork from a process that has imported them
 FORKS.set_forkserver_preload(
     [
-        *("milpcb.cli", "milpcb.commands.run", "milpcb.commands.resume", "milpcb.experiments.run.task"),
+        *("milpcb.cli", "milpcb.commands.run", "milpcb.experiments.run.task"),
         *("milpcb.environments", "milpcb.experiments.results.figures", "milpcb.learners", "policies"),
         *(
             "matplotlib.backends.backend_agg",
