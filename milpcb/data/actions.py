@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.data.columns import as_number
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.types import Ints
 
@@ -233,8 +234,4 @@ def _of_class(label: int, own: Sequence[str], names: Sequence[str]) -> int:
 
 
 def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return name in ("True", "False")
-    return True
+    return as_number(name) is not None or name in ("True", "False")

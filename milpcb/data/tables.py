@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.core.checks import MOST, check_file, number_array
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
-from milpcb.data.columns import Value
+from milpcb.data.columns import Value, as_number
 from milpcb.data.csv_pieces import CODE, SEPARATORS, disguised, pieces, separated
 from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
@@ -94,9 +94,7 @@ def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) ->
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Return column names (empty without a header) and numbers (rows, columns); raises InputError with the place."""
-    check_table(path)
-    names, numbers = _numbers_of_parquet(path) if path.suffix == ".parquet" else _read_csv(path)
-    return _checked(path, names), numbers
+    return _read(path, None)[:2]
 
 
 def remarks(*paths: Path) -> Iterator[str]:
@@ -114,8 +112,12 @@ def read_labelled(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list
 
     Among the numbers the column is left out; among the names it is there. Raises InputError.
     """
+    return _read(path, place)
+
+
+def _read(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     check_table(path)
-    names, numbers, labels = _labelled_parquet(path, place) if path.suffix == ".parquet" else _labelled_csv(path, place)
+    names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
     return _checked(path, names), numbers, labels
 
 
@@ -230,20 +232,16 @@ def _held_back() -> Iterator[None]:
             os.close(shown)
 
 
-def _labelled_parquet(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
+def _of_parquet(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     frame = read_parquet(path)
-    if len(frame.columns) < abs(place):
-        return (*_numbers_of(path, frame), [])
+    if place is None or len(frame.columns) < abs(place):
+        return tuple(frame.columns), _numbers_of(path, frame), []
     label = frame.columns[place]
     labels = ["" if entry is None else action_name(entry) for entry in frame[label].to_list()]
-    return tuple(frame.columns), _numbers_of(path, frame.drop(label))[1], labels
+    return tuple(frame.columns), _numbers_of(path, frame.drop(label)), labels
 
 
-def _numbers_of_parquet(path: Path) -> tuple[tuple[str, ...], Floats]:
-    return _numbers_of(path, read_parquet(path))
-
-
-def _numbers_of(path: Path, frame: pl.DataFrame) -> tuple[tuple[str, ...], Floats]:
+def _numbers_of(path: Path, frame: pl.DataFrame) -> Floats:
     import polars as pl
 
     for name, kind in frame.schema.items():
@@ -255,24 +253,15 @@ def _numbers_of(path: Path, frame: pl.DataFrame) -> tuple[tuple[str, ...], Float
     for place, (name, kind) in enumerate(frame.schema.items()):
         if kind.is_integer() and (np.abs(found[:, place]) > MOST).any():
             number_array(f"{path}, column '{clipped(name)}'", frame[name].to_list())  # raises where digits are lost
-    return tuple(frame.columns), found
+    return found
 
 
-def _read_csv(path: Path) -> tuple[tuple[str, ...], Floats]:
+def _of_csv(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     header, body = _rows_of_csv(path)
-    return header, _table(path, body)
-
-
-def _labelled_csv(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
-    header, body = _rows_of_csv(path)
-    if len(body[0][1]) < abs(place):
-        return header, _table(path, body), []
-    at = len(body[0][1]) + place
-    return header, _table(path, body, skipped=at), [values[at].strip() for _, values in body]
-
-
-def _table(path: Path, body: Sequence[tuple[int, list[str]]], skipped: int = -1) -> Floats:
-    return number_array(str(path), [_numbers(path, line, values, skipped) for line, values in body])
+    width = len(body[0][1])
+    at = -1 if place is None or width < abs(place) else width + place
+    numbers = number_array(str(path), [_numbers(path, line, values, skipped=at) for line, values in body])
+    return header, numbers, [values[at].strip() for _, values in body] if at >= 0 else []
 
 
 def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
@@ -311,8 +300,6 @@ def _why_none(value: str) -> str:
 
 
 def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
+    if as_number(value) is None:
         return False
     return "_" not in value and not CODE.match(value.strip())  # Python reads 1_2 as 12, and nobody else does
