@@ -1,125 +1,112 @@
-"""The leaf totals of decision trees, (path, action), and the recursion over them.
+"""The leaf totals of decision trees, (path, action), and the recursion over them: for one table of totals, or several.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
 (p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the
 search (policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice
 on a path with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
+
+Paths of all lengths are nodes of a heap: below node n are 2 p n + 1 and after, the failing side of each literal before
+the one where it holds. A sum of weights exp(-rate * total) is a pair (T, M), which stands for T - log(M). All that is
+kept is a function of the totals alone, to the last bit: no error adds up, and whoever has the totals can go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property, reduce
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
+from milpcb.core.kernels import compiled, lower
 from milpcb.protocols import Listing, SeveralTotals, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.semirings import NO_NAN, Array, Soft, add_all
+from policies.semirings import NO_NAN, Array, exponentials
 from policies.trees.near import NearTrees
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
 from policies.trees.states import TreeStates
 from policies.trees.totals import Products
 
-
-@compiled(NO_NAN)
-def fold(soft: Soft, depth: int, totals: Array, place: Array, best: Array, own: Array, ways: Array) -> None:
-    """Fill own[0] (K,): the answers of all trees by the action they play at a context, from the ``totals`` of leaves.
-
-    ``place`` (p^depth, K) numbers the leaves that the context may reach. An answer is the least total where ``soft`` is
-    None; where it is a float (its value is not used), -log of the summed exp(-total). Working space: best (1 + 2 p +
-    ... + (2 p)^depth,), the answers of the subtrees below each path, the shortest first; own (p^depth, K), those below
-    each path of the context; ways (max(p, 1),).
-
-    Paths of a length are numbered as numbers of base 2 p with the digits 2 f + s, those of the context as numbers of
-    base p; so what is below path i of all is at 2 p i + 1 and after.
-    """
-    n_own, n_actions = place.shape
-    p, n_paths = len(ways), len(totals) // n_actions
-    first = len(best) - n_paths
-    below = best[first:]  # of the paths of the level
-    for path in range(n_paths):
-        below[path] = add_all(soft, totals[path * n_actions : (path + 1) * n_actions])
-    for i in range(n_own):
-        for a in range(n_actions):
-            own[i, a] = totals[place[i, a]]
-    leaves, n_below = n_actions, 1  # terms below a path of the level, and paths of the context below one of its own
-    for _ in range(depth):
-        n_own //= p
-        n_paths //= 2 * p
-        for i in range(n_own):
-            for a in range(n_actions):
-                for f in range(p):
-                    child = i * p + f
-                    other = place[child * n_below, 0] // leaves ^ 1  # the same path, but for the side at its end
-                    ways[f] = own[child, a] + below[other]
-                own[i, a] = add_all(soft, ways)
-        first -= n_paths
-        level = best[first:]
-        for path in range(n_paths):
-            for f in range(p):
-                holds = 2 * (path * p + f) + 1
-                ways[f] = below[holds] + below[holds - 1]
-            level[path] = add_all(soft, ways)
-        below = level
-        leaves *= 2 * p
-        n_below *= p
+LARGE = 1e20  # masses beyond it become 1: the product of those beside a path stays a number
+AT_ONCE = 2**20  # terms that costs are added to at a time
 
 
 @compiled(NO_NAN)
-def trace(n_actions: int, totals: Array, best: Array, ways: Array, leaves: Array) -> None:
-    """Fill ``leaves`` (2^depth,) with those of a tree of least total, where a test fails before where it holds.
+def sum_ways(ways: Array, masses: Array) -> tuple[Array, Array]:
+    """Return the sums T and M (n, J) over the second axis of pairs (n, w, J)."""
+    n, n_ways, n_tables = ways.shape
+    T, M, room = ways[:, 0].copy(), np.zeros((n, n_tables)), np.empty((2, ways.size))
+    for i in range(n):
+        for w in range(1, n_ways):
+            for j in range(n_tables):
+                T[i, j] = lower(ways[i, w, j], T[i, j])
+    room[0] = (T.reshape(n, 1, n_tables) - ways).ravel()
+    exponentials(room, ways.size)
+    weights = room[0].reshape(ways.shape)
+    for i in range(n):
+        for w in range(n_ways):
+            for j in range(n_tables):
+                M[i, j] += weights[i, w, j] * masses[i, w, j]
+        for j in range(n_tables):
+            if M[i, j] > LARGE:
+                T[i, j], M[i, j] = T[i, j] - np.log(M[i, j]), 1.0
+    return T, M
 
-    In: what ``fold`` has left in ``best``. At each node the lowest number wins a tie.
+
+@compiled(NO_NAN)
+def sum_up(rate: float, p: int, paths: Array, stride: int, totals: Array, T: Array, M: Array) -> None:
+    """Fill T and M (nodes, J) of the leaves of some ``paths``, and of all nodes above them.
+
+    ``totals`` (paths, K, J) are those of the leaves in J tables. Of ``paths``, each ``stride``, one after the other,
+    have the same parent, and so on upwards.
     """
-    leaves[0], n = 0, 1
-    while n < len(leaves):
-        for k in range(n - 1, -1, -1):
-            below = 2 * leaves[k] * len(ways) + 1
-            for f in range(len(ways)):
-                ways[f] = best[below + 2 * f + 1] + best[below + 2 * f]
-            fails = below + 2 * np.argmin(ways)
-            leaves[2 * k], leaves[2 * k + 1] = fails, fails + 1
-        n *= 2
-    first = len(best) - len(totals) // n_actions
-    for k in range(len(leaves)):
-        leaf = (leaves[k] - first) * n_actions
-        leaves[k] = leaf + np.argmin(totals[leaf : leaf + n_actions])
+    ways, nodes = rate * totals[paths], paths + (len(T) - len(totals))
+    T[nodes], M[nodes] = sum_ways(ways, np.ones_like(ways))
+    while nodes[0] > 0:
+        nodes = (nodes[::stride] - 1) // (2 * p)
+        fails = (2 * p * nodes.reshape(-1, 1) + 2 * np.arange(p) + 1).ravel()
+        ways, masses = T[fails] + T[fails + 1], M[fails] * M[fails + 1]
+        shape = len(nodes), p, totals.shape[2]
+        T[nodes], M[nodes] = sum_ways(ways.reshape(shape), masses.reshape(shape))
 
 
-@compiled()
-def reach(depth: int, sides: Array, place: Array) -> None:
-    """Fill place (p^depth, K): the leaves that a context may reach, whose tests come out as ``sides`` (p,), 2 f + s."""
-    for i in range(len(place)):
-        path = _path(depth, sides, i)
-        for a in range(place.shape[1]):
-            place[i, a] = path * place.shape[1] + a
+@compiled(NO_NAN)
+def sum_own(rate: float, p: int, paths: Array, totals: Array, T: Array, M: Array) -> Array:
+    """Return (K, J): -log of the weights of the trees by their action at a context, whose ``paths`` are (p^D,).
 
-
-@compiled()
-def add_cells(depth: int, sides: Array, actions: Array, amounts: Array, totals: Array) -> None:
-    """Add ``amounts`` (n,), one after the other, to ``totals`` (paths, K) of the leaves that their contexts may reach.
-
-    In: the ``sides`` (n, p) of the contexts, as in ``reach``, and the ``actions`` (n,).
+    A leaf goes with the siblings of all nodes on its path.
     """
-    n_own = sides.shape[1] ** depth
-    for j in range(len(actions)):
-        for i in range(n_own):
-            totals[_path(depth, sides[j], i), actions[j]] += amounts[j]
+    n_actions, n_tables = totals.shape[1:]
+    ways, masses = np.zeros((n_actions, len(paths), n_tables)), np.ones((n_actions, len(paths), n_tables))
+    for a in range(n_actions):
+        ways[a] = rate * totals[:, a][paths]
+    nodes = paths + (len(T) - len(totals))
+    while nodes[0] > 0:
+        siblings = ((nodes - 1) ^ 1) + 1
+        ways += T[siblings]
+        masses *= M[siblings]
+        nodes = (nodes - 1) // (2 * p)
+    least, mass = sum_ways(ways, masses)
+    return least - np.log(mass)
 
 
-@compiled()
-def _path(depth: int, sides: Array, i: int) -> int:
-    """Return the number of the path that tests, in the order of the digits of ``i`` in base p, come out on."""
-    p = len(sides)
-    path, below = 0, p**depth
-    for _ in range(depth):
-        below //= p
-        path = path * 2 * p + sides[i // below % p]
-    return path
+class PathSums:
+    """The sums of weights of all trees below each path, for J tables of totals (paths, K, J)."""
+
+    def __init__(self, p: int, depth: int, n_tables: int) -> None:
+        self._p, self._every = p, np.arange((2 * p) ** depth)
+        self._T, self._M = np.empty((2, sum((2 * p) ** length for length in range(depth + 1)), n_tables))
+
+    def fill(self, rate: float, totals: Floats, paths: Ints | None = None) -> None:
+        """Add up all paths; or those of a context alone, where no others have changed."""
+        some, stride = (self._every, 2 * self._p) if paths is None else (paths, self._p)
+        sum_up(rate, self._p, some, stride, totals, self._T, self._M)
+
+    def own(self, rate: float, totals: Floats, paths: Ints) -> Floats:
+        """Return (K, J): -log of the weights by the action at the context of these paths, of totals added up before."""
+        return np.asarray(sum_own(rate, self._p, paths, totals, self._T, self._M))
 
 
 class TreeTerms(Terms):
@@ -131,23 +118,12 @@ class TreeTerms(Terms):
         self.n_literals = p = len(tests)
         self.depth = depth = depth if p else 0
         self.n_touched = p**depth
-        self._feature = np.array([feature for feature, *_ in tests], dtype=np.int64)
-        self._threshold = np.array([threshold for _, threshold, *_ in tests])
-        self._fails = 2 * np.arange(p)
         self.n_terms = (2 * p) ** depth * n_actions
         self.n_features = 1 + max((feature for feature, *_ in tests), default=0)
-        self._best = np.empty(sum((2 * p) ** length for length in range(depth + 1)))
-        self._own = np.empty((self.n_touched, n_actions))
-        self._ways = np.empty(max(1, p))
-        self._leaves = np.empty(2**depth, dtype=np.int64)
 
     def places(self, contexts: Floats) -> list[Ints]:
         """Return the leaves that each context may reach, one for each sequence of literals."""
-        sides = self._sides(contexts)
-        places = np.empty((len(contexts), self.n_touched, self.n_actions), dtype=np.int64)
-        for own, place in zip(sides, places, strict=True):
-            reach(self.depth, own, place)
-        return list(places)
+        return list(self.n_actions * self._paths(contexts)[:, :, None] + np.arange(self.n_actions))
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the total costs of the leaves."""
@@ -166,54 +142,113 @@ class TreeTerms(Terms):
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
         """Return the trees asked for, where the answers of all states fit memory and the trees are few enough."""
-        truth = outcomes(contexts, self._tests)
         if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):
             return None
-        states = TreeStates(
-            Products(truth, self.n_actions, 0, self.depth), self.n_actions, self.depth, np.zeros(0), None
-        )
+        truth = outcomes(contexts, self._tests)
+        source = Products(truth, self.n_actions, 0, self.depth)
+        states = TreeStates(source, self.n_actions, self.depth, np.zeros(0), None)
         return NearTrees(states, truth, asked).listing(self._tests, self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
-        """Add to the leaves that each context may reach, by a compiled pass."""
-        add_cells(self.depth, self._sides(contexts), actions, amounts, totals.reshape(-1, self.n_actions))
+        """Add to the leaves that each context may reach, one context after the other."""
+        for part in np.array_split(np.arange(len(actions)), 1 + len(actions) * self.n_touched // AT_ONCE):
+            places = self.n_actions * self._paths(contexts[part]) + actions[part, None]
+            np.add.at(totals, places.ravel(), np.repeat(amounts[part], self.n_touched))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
-        return self._answers(None, totals, place)
+        own, path = totals.take(place.T), place[:, 0] // self.n_actions
+        for below in self._least(totals)[:0:-1]:
+            own += below.take(path ^ 1)  # the same path, but for the side at its end
+            path //= 2 * self.n_literals
+        return np.asarray(own.min(axis=1))
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        return -self._answers(1.0, rate * totals, place)
+        table = totals.reshape(-1, self.n_actions, 1)
+        self._sums.fill(rate, table)
+        return -self._sums.own(rate, table, place[:, 0] // self.n_actions)[:, 0]
 
     def several(self) -> SeveralTotals:
         """Return tables of the leaves that are weighed by one compiled call."""
-        from policies.trees.several import SeveralTrees  # only for those who keep several
-
-        return SeveralTrees(self.n_terms, self.n_actions, self.n_literals, self.depth)
+        return SeveralTrees(self)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        fold(None, self.depth, totals, self._anywhere, self._best, self._own, self._ways)
-        trace(self.n_actions, totals, self._best, self._ways, self._leaves)
-        return float(self._best[0]), DecisionTree(self._grown(self._leaves.tolist(), 0, {}), self._names)
+        least = self._least(totals)
+        return float(least[0][0]), DecisionTree(self._grown(totals, least, 0, {}), self._names)
 
-    def _grown(self, leaves: list[int], level: int, known: dict[int, int]) -> Node:
-        """Return the tree below a path of length ``level``, where the literals ``known`` have come out so."""
-        if len(leaves) == 1:
-            return Leaf(leaves[0] % self.n_actions)
-        below = self.n_terms // (2 * self.n_literals) ** (level + 1)  # terms of a path one longer
-        f = leaves[0] // below % (2 * self.n_literals) // 2
-        sides = leaves[: len(leaves) // 2], leaves[len(leaves) // 2 :]
+    def _grown(self, totals: Floats, least: list[Floats], path: int, known: dict[int, int]) -> Node:
+        """Return the tree below a path of the first length in ``least``, where the literals ``known`` came out so."""
+        if len(least) == 1:
+            return Leaf(int(totals[path * self.n_actions : (path + 1) * self.n_actions].argmin()))
+        below, p = least[1:], self.n_literals
+        f = int(below[0][2 * p * path : 2 * p * (path + 1)].reshape(p, 2).sum(axis=1).argmin())
+        fails = 2 * (p * path + f)
         if f in known:
-            return self._grown(sides[known[f]], level + 1, known)
-        yes, no = (self._grown(sides[s], level + 1, {**known, f: s}) for s in (1, 0))
+            return self._grown(totals, below, fails + known[f], known)
+        yes, no = (self._grown(totals, below, fails + s, {**known, f: s}) for s in (1, 0))
         return split(self._tests[f], yes, no)
 
-    def _sides(self, contexts: Floats) -> Ints:
-        """Return 2 f + s (n, p): how each test f comes out at each context."""
-        return np.ascontiguousarray(self._fails + (contexts[:, self._feature] <= self._threshold))
+    def _least(self, totals: Floats) -> list[Floats]:
+        """Return the least totals of the trees below all paths of each length, the shortest first."""
+        least = [reduce(np.minimum, totals.reshape(-1, self.n_actions).T)]
+        for _ in range(self.depth):
+            least.append((least[-1][::2] + least[-1][1::2]).reshape(-1, self.n_literals).min(axis=1))
+        return least[::-1]
 
-    def _answers(self, soft: Soft, totals: Floats, place: Ints) -> Floats:
-        fold(soft, self.depth, totals, place, self._best, self._own, self._ways)
-        return np.asarray(self._own[0].copy())
+    @cached_property
+    def _sums(self) -> PathSums:
+        return PathSums(self.n_literals, self.depth, 1)
+
+    def _paths(self, contexts: Floats) -> Ints:
+        """Return the numbers (n, p^D) of the paths that contexts may take."""
+        sides = 2 * np.arange(self.n_literals) + outcomes(contexts, self._tests)
+        paths = np.zeros((len(contexts), 1), np.int64)
+        for length in range(1, self.depth + 1):
+            longer = 2 * self.n_literals * paths[:, :, None] + sides[:, None, :]
+            paths = longer.reshape(len(contexts), self.n_literals**length)
+        return paths
+
+
+class SeveralTrees(SeveralTotals):
+    """Totals (n, J) of the leaves of trees, whose sums are kept, so that a cost changes those of its paths alone."""
+
+    def __init__(self, terms: TreeTerms) -> None:
+        self.totals = np.zeros((terms.n_terms, 0))
+        self._sizes, self._n_actions = (terms.n_literals, terms.depth), terms.n_actions
+        self._rate = -1.0  # of the sums; below 0 where they are not filled
+
+    def begin(self, table: int) -> None:
+        """Empty a table; the one after the last is a new one."""
+        if table == self.totals.shape[1]:
+            self.totals = np.pad(self.totals, ((0, 0), (0, 1)))
+            self._sums = PathSums(*self._sizes, table + 1)
+        self.totals[:, table] = 0.0
+        self._rate = -1.0
+
+    def add(self, place: Ints, action: int, amount: float) -> None:
+        """Add the cost of an action at a place to all tables."""
+        self.totals[place[:, action]] += amount
+        if self._rate >= 0:
+            self._sums.fill(self._rate, self._tables, place[:, 0] // place.shape[1])
+
+    def action_weights(self, place: Ints, rate: float) -> Floats:
+        """Return the Exp4 distribution (J, K) of each table at a place."""
+        if rate != self._rate:
+            self._sums.fill(rate, self._tables)
+            self._rate = rate
+        sums = self._sums.own(rate, self._tables, place[:, 0] // place.shape[1])
+        weights = np.exp(sums.min(axis=0) - sums)
+        return np.asarray((weights / weights.sum(axis=0)).T)
+
+    def restore(self, totals: Floats) -> None:
+        """Go on from totals (n, J)."""
+        for table in range(totals.shape[1]):
+            self.begin(table)
+        self.totals[:] = totals
+
+    @property
+    def _tables(self) -> Floats:
+        """The totals (paths, K, J)."""
+        return self.totals.reshape(-1, self._n_actions, self.totals.shape[1])
