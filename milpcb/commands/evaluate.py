@@ -47,7 +47,7 @@ def evaluate(
     columns of what was done and what came of it need not be named. The intervals are for a policy that was fixed
     without these rows.
     """
-    from milpcb.logs.amounts import Unit
+    from milpcb.logs.sections import Unit
     from milpcb.logs.source import numbered
     from milpcb.logs.words import charges_of
     from milpcb.offline import evaluate as value_of

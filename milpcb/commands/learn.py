@@ -166,12 +166,12 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
 
 def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[Any, ...]]:
     """Return the log and the limits on other outcomes, whose columns no policy may read."""
-    from milpcb.logs import pareto
+    from milpcb.logs.curves import front_column
     from milpcb.logs.limits import column_of, limit_of
 
     aside = {column_of(text): None for text in given["no_worse"]}
     aside.pop(given["reward"] or given["cost"], None)  # which is no feature anyway
-    aside |= {pareto.column_of(given["front"]): None} if given["front"] else {}
+    aside |= {front_column(given["front"]): None} if given["front"] else {}
     given = {**given, "leave_out": (*given["leave_out"], *aside)}
     source = source_of(log, columns_of(log, given), given, tick)
     limits = tuple(limit_of(text, source.log.actions) for text in given["no_worse"])
@@ -223,8 +223,8 @@ def _budget(source: Source, given: dict[str, Any]) -> str | None:
 
 def _print(found: Findings) -> None:
     from milpcb.logs import page, words
+    from milpcb.logs.page import worth_table
     from milpcb.logs.sections import rule_text
-    from milpcb.logs.values import worth_table
 
     out.print(words.lead(found))
     for warning in words.checks(found):
@@ -269,7 +269,7 @@ METHOD = "--method"
 
 def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
     """Return whether a log is added up in one pass: as it is asked for, else where it takes much memory."""
-    from milpcb.logs.one_pass.files import is_files, log_files
+    from milpcb.logs.files import is_files, log_files
 
     if one_pass is not None:
         return one_pass
@@ -278,10 +278,9 @@ def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
 
 def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
     """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
+    from milpcb.logs.files import log_files, open_backend
     from milpcb.logs.findings import Asked
-    from milpcb.logs.one_pass.counting import open_backend
-    from milpcb.logs.one_pass.files import log_files
-    from milpcb.logs.one_pass.learning import learn_in_one_pass, sample_of
+    from milpcb.logs.one_pass import learn_in_one_pass, sample_of
 
     _check(ctx)
     showing = partial(step, err)

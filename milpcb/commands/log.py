@@ -178,7 +178,7 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, kn
     ``known`` are read as they were.
     """
     import milpcb.estimators  # noqa: F401 - where the extra is not installed, that is one line
-    from milpcb.logs.one_pass.files import is_files, log_files
+    from milpcb.logs.files import is_files, log_files
     from milpcb.logs.source import make_source, read_source
 
     if is_files(log):
@@ -194,7 +194,7 @@ def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -
     In a file, what was done and what came of it are those of a policy's ``origin`` unless they are named. Raises
     InputError where one is not known of a file, or named of a run.
     """
-    from milpcb.logs.one_pass.files import is_files
+    from milpcb.logs.files import is_files
     from milpcb.logs.source import Columns
 
     if log.is_dir() and not is_files(log):

@@ -19,8 +19,8 @@ from milpcb.estimators.classes import (
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
+    from_json,
 )
-from milpcb.estimators.saved import from_json
 
 __all__ = [
     "BudgetPoint",

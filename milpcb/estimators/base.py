@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,29 +21,17 @@ from milpcb.data.columns import Column, Membership, Number, encoded
 from milpcb.data.made_columns import SIDES, chosen_features, make_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, OracleInexact, SearchTooLargeError
-from milpcb.estimators.cuts import as_tests, explicit_cuts
-from milpcb.estimators.docstrings import called, joined
-from milpcb.estimators.documents import notebook_html, to_json
+from milpcb.estimators.cuts import as_tests, explicit_cuts, joints_of
+from milpcb.estimators.documents import called, joined, notebook_html, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
-from milpcb.estimators.monotone import joints_of
 from milpcb.estimators.totals import Rows, whole_counts
-from milpcb.offline.arguing.in_order import Ask, best_in_order
-from milpcb.offline.arguing.monotone import check_orderable
-from milpcb.offline.arguing.order import ActionOrder, distinguished
+from milpcb.offline.arguing.monotone import ActionOrder, Ask, best_in_order, check_orderable, distinguished
+from milpcb.offline.arguing.question import Question
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.plugins import registry
 from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
-
-
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """Problem of a fit: a policy class, the numbers of each row (n, d), side constraints, and kind of oracle."""
-
-    policies: PolicyClass
-    contexts: Floats
-    constraints: tuple[LabelConstraint, ...]
-    kind: str
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -104,17 +91,24 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         super().__init_subclass__(**options)
         cls.__doc__ = joined(cls)
 
-    @abstractmethod
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        """Return the policy class; ``thresholds`` are one list of cut points a number, "all", or None where unused."""
-
-    def _thresholds(self) -> Any:
-        """Return the cut points as they were asked for; None where the class has none."""
-        return getattr(self, "thresholds", None)
-
-    _words: ClassVar[Mapping[str, str]] = {}  # parameters of the policy class that have another name here
+    _class_name: ClassVar[str] = ""  # of the policy class in the registry
+    _words: ClassVar[Mapping[str, str]] = {}  # options of the policy class, and the parameters that set them
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
+
+    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+        """Return the policy class; ``thresholds`` are one list of cut points a number, "all", or None where unused."""
+        cuts = {} if self._adds_up else {"thresholds": thresholds}
+        with called(self._words):
+            made = registry.load("policies", self._class_name)(n_actions=n_actions, **cuts, **self._class_options(rows))
+            return cast("PolicyClass", made)
+
+    def _class_options(self, rows: Rows) -> dict[str, Any]:
+        del rows
+        return {option: getattr(self, parameter) for option, parameter in self._words.items()}
+
+    def _thresholds(self) -> Any:
+        return getattr(self, "thresholds", None)
 
     def _order(self) -> int | None:
         """Return of how many columns a part of a policy is a matter at most; None where there is no bound."""
@@ -145,7 +139,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             passed[part, [*nx.ancestors(graph, leaf), leaf]] = True
         return csr_matrix(passed[parts])
 
-    def problem(self, X: Any, sample_weight: Any = None) -> Problem:
+    def problem(self, X: Any, sample_weight: Any = None) -> Question:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
         Constraints count every row by ``sample_weight`` (n,), once without it.
@@ -159,7 +153,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         rules = bind_all(self._named_constraints(), NamedRows(values, self.actions_.tolist(), rows))
         policies = named_class(self._policies_of(rows), [*map(action_name, self.actions_.tolist())])
         kind = self._kind(open_class(policies, contexts), constrained=bool(rules))
-        return Problem(policies, contexts, tuple(rules), kind)
+        return Question(policies, contexts, tuple(rules), kind)
 
     def _policies_of(self, rows: Rows) -> PolicyClass:
         """Return the class of the fit for rows that are not merged; limits on what a log did go by their order."""
@@ -179,7 +173,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return cast("str", self._policy().to_python(self.actions_.tolist(), name))
 
     def _named_constraints(self) -> Any:
-        """Return the constraints that are by names of actions and columns."""
         return self.constraints
 
     def _policy(self) -> Any:
@@ -287,7 +280,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return not isinstance(self.kind, str) or self.kind != "auto"
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of the oracle that are given: those that change anything."""
         limits = {"time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap) or None}
         return {name: value for name, value in {"solver": self.solver, **limits}.items() if value is not None}
 
@@ -300,7 +292,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return "search" if needed <= opened.capabilities and given <= {"time_limit"} and not limited else "milp"
 
     def _keep(self, answer: Answer, rows: Rows, costs: Floats, sign: float) -> None:
-        """Set what is known of the policy on the rows of the fit."""
         policy: Any = answer.policy
         labels = policy.predict(rows.contexts)
         total = fsum(rows.weight)

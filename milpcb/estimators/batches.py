@@ -18,8 +18,7 @@ from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import Features, checked, read_features
-from milpcb.estimators.layout import CodedPart, Layout, coded_parts
-from milpcb.estimators.row_counter import MODEL_ROWS, RowCounter, fit_row_models
+from milpcb.estimators.layout import MODEL_ROWS, CodedPart, Layout, RowCounter, coded_parts, fit_row_models
 from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
 from milpcb.offline.compressed import CompressedLog
@@ -109,11 +108,11 @@ class FromBatches(PolicyEstimator):
             layout = replace(layout, parts=None)
         else:
             with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
-                known = LoggedBatch.of(sample.table, columns, layout)
+                known = layout.read(sample.table, columns)
                 layout = replace(layout, parts=self._parts(layout, known))
         if not layout.scored:
             return RowCounter(layout, columns, self.min_propensity)
-        known = LoggedBatch.of(sample.table, columns, layout)
+        known = layout.read(sample.table, columns)
         shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
         features = Features(layout.schema.read(sample.table), layout.schema)
         propensity = RANDOMISED if columns.randomised else known.propensity
@@ -134,7 +133,6 @@ class FromBatches(PolicyEstimator):
         return RowCounter(layout, columns, self.min_propensity, models, shares)
 
     def _parts(self, layout: Layout, known: LoggedBatch) -> tuple[CodedPart, ...]:
-        """Return the parts of a sample that have no rows of some action."""
         chances, codes = known.every_chance(len(layout.actions)), layout.codes(known.values)
         return coded_parts(layout.columns, layout.cuts, codes, known.action, chances, self._least())
 
@@ -193,7 +191,6 @@ class FromBatches(PolicyEstimator):
         )
 
     def _least(self) -> float:
-        """Return what propensities are raised to; raises InputError."""
         return real("min_propensity", self.min_propensity, "at least 0 and below 1", lambda least: 0 <= least < 1)
 
     def _charges(self, actions: Sequence[Any], *, maximise: bool) -> Floats:

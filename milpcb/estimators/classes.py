@@ -4,21 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import whole
-from milpcb.errors import InfeasibleError, InputError, shown
+from milpcb.core import gate
+from milpcb.core.checks import flag, whole
+from milpcb.errors import InfeasibleError, InputError, UnknownNameError, shown
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.costs import FromCosts
-from milpcb.estimators.docstrings import called
+from milpcb.estimators.documents import FORMAT, restored
+from milpcb.estimators.inputs import checked, read_features, read_targets, read_weights
 from milpcb.estimators.logged import FromLog
 from milpcb.estimators.totals import Rows, total_of
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Stop
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class FromCosts(PolicyEstimator):
+    """Learns from a table of values by action.
+
+    Parameters
+    ----------
+    maximise : whether the table holds rewards, otherwise it holds costs
+
+    """
+
+    maximise: bool = False
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the optimal policy.
+
+        Parameters
+        ----------
+        X : (n, d) array, or a data frame of pandas or polars; numbers, strings, booleans, and missing ones
+        y : (n, K) what each action costs (or earns) in each row; the columns of a data frame name the actions. Or (n,)
+            labels: a wrong one costs 1
+        sample_weight : (n,) how much each row counts; to repeat a row is to double its weight
+
+        Raises
+        ------
+        InputError, a ValueError; InfeasibleError where no policy keeps the constraints; OracleInexact where none was
+        found in time
+
+        """
+        if y is None:
+            raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        features = read_features(self, checked(self, X, reset=True))
+        targets, actions = read_targets(y, len(features), maximise=flag("maximise", self.maximise))
+        return self._learn(
+            features, targets, actions, read_weights(sample_weight, len(features)), maximise=self.maximise
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean value of the policy on other rows, larger is better: minus the mean cost, or the mean reward.
+
+        ``y`` as in ``fit``: with labels it is minus the share of wrong ones, or the share of right ones.
+        """
+        policy = self._policy()
+        labels = policy.predict(checked(self, X, reset=False))
+        targets, _ = read_targets(y, len(labels), maximise=self.maximise, actions=self.actions_)
+        mean = np.average(targets[np.arange(len(labels)), labels], weights=read_weights(sample_weight, len(labels)))
+        return float(mean if self.maximise else -mean)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -42,6 +91,7 @@ class TreeSettings(PolicyEstimator):
     min_samples_action: int = 0
     max_leaves: int | None = None
 
+    _class_name = "decision_trees"
     _words: ClassVar[Mapping[str, str]] = {
         "depth": "max_depth",
         "min_leaf_size": "min_samples_leaf",
@@ -87,21 +137,13 @@ class TreeSettings(PolicyEstimator):
         done[np.argsort(merged.group, kind="stable")] = fitted.logged_actions
         return cast("PolicyClass", replace(fitted, logged_actions=done.tolist()))
 
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        limits: dict[str, Any] = {}
+    def _class_options(self, rows: Rows) -> dict[str, Any]:
+        options: dict[str, Any] = {"depth": self.max_depth, "max_leaves": self.max_leaves}
         if self._counts_actions:
-            limits = {"min_action_rows": self.min_samples_action, "logged_actions": rows.listed_actions()}
+            options |= {"min_action_rows": self.min_samples_action, "logged_actions": rows.listed_actions()}
         if whole("min_samples_leaf", self.min_samples_leaf, 1) > 1:
-            limits["min_leaf_size"] = self.min_samples_leaf
-        return _made(
-            self._words,
-            "decision_trees",
-            n_actions=n_actions,
-            depth=self.max_depth,
-            thresholds=thresholds,
-            max_leaves=self.max_leaves,
-            **limits,
-        )
+            options["min_leaf_size"] = self.min_samples_leaf
+        return options
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -119,12 +161,11 @@ class ThresholdSettings(PolicyEstimator):
     max_cuts: int = 1
     thresholds: Any = 31
 
+    _class_name = "threshold_rules"
+    _words: ClassVar[Mapping[str, str]] = {"max_cuts": "max_cuts"}
+
     def _order(self) -> int:
         return 1
-
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        del rows
-        return _made({}, "threshold_rules", n_actions=n_actions, max_cuts=self.max_cuts, thresholds=thresholds)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -142,12 +183,11 @@ class RuleListSettings(PolicyEstimator):
     max_rules: int = 2
     thresholds: Any = 15
 
+    _class_name = "rule_lists"
+    _words: ClassVar[Mapping[str, str]] = {"max_rules": "max_rules"}
+
     def _order(self) -> int:
         return whole("max_rules", self.max_rules, 0)
-
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        del rows
-        return _made({}, "rule_lists", n_actions=n_actions, max_rules=self.max_rules, thresholds=thresholds)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -170,21 +210,12 @@ class ScoringSettings(PolicyEstimator):
     max_tests: int | None = 3
     thresholds: Any = 3
 
-    _words: ClassVar[Mapping[str, str]] = {"max_features": "max_tests"}
+    _class_name = "linear_rules"
+    _words: ClassVar[Mapping[str, str]] = {"max_weight": "max_weight", "max_features": "max_tests"}
     _adds_up = True
 
     def _order(self) -> int | None:
         return self.max_tests
-
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        del thresholds, rows  # numbers are tests already
-        return _made(
-            self._words,
-            "linear_rules",
-            n_actions=n_actions,
-            max_weight=self.max_weight,
-            max_features=self.max_tests,
-        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -222,11 +253,6 @@ class AnySettings(PolicyEstimator):
         if not isinstance(self.policies, PolicyClass):
             raise InputError(f"policies must be a policy class or the name of one, got {shown(self.policies)}")
         return self.policies
-
-
-def _made(words: Mapping[str, str], name: str, **options: Any) -> PolicyClass:
-    with called(words):
-        return cast("PolicyClass", registry.load("policies", name)(**options))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -277,3 +303,30 @@ class LoggedRuleList(FromLog, RuleListSettings):
 @dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best scoring system, by a log."""
+
+
+def from_json(text: str) -> Any:
+    """Return the fitted estimator that ``to_json`` wrote; parameters that were left out are the defaults.
+
+    Parameters
+    ----------
+    text : what ``estimator.to_json()`` returned; InputError on any other string
+
+    """
+    try:
+        document = gate.read_json(text)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InputError(f"this is no JSON of an estimator: {error}") from error
+    if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
+        raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
+    known = {name: cls for name, cls in globals().items() if _is_estimator(cls)}
+    if not isinstance(document.get("class"), str) or document["class"] not in known:
+        raise UnknownNameError("estimator", document.get("class"), known)
+    try:
+        return restored(known[document["class"]], document)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise InputError(f"the JSON of an estimator is damaged ({type(error).__name__}: {error})") from error
+
+
+def _is_estimator(entry: Any) -> bool:
+    return isinstance(entry, type) and issubclass(entry, PolicyEstimator)

@@ -1,4 +1,4 @@
-"""Cut points of weighted numbers: repeating a row and doubling its weight give the same ones."""
+"""The numbers that policies read: their weighted cut points, and the order that ``monotone=`` asks for."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from milpcb.core.checks import number_array, several, whole
 from milpcb.core.decimals import shortest_between
+from milpcb.core.text import escaped
 from milpcb.data.columns import Column, Number, Reached, Values
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.estimators.totals import Rows, exact_sums
+from milpcb.offline.arguing.monotone import Joint
 from milpcb.types import Floats
 
 
@@ -86,7 +88,6 @@ def _by_name(thresholds: Any, features: Sequence[str]) -> dict[str, tuple[float,
 
 
 def _numbers(name: str, cuts: Any) -> Floats:
-    """Return the cut points of a feature; raises InputError on what are no finite numbers."""
     found = number_array(f"thresholds of '{name}'", cuts)
     if found.ndim != 1 or not np.isfinite(found).all():
         raise InputError(f"thresholds of '{name}' must be a list of finite numbers, got {shown(cuts)}")
@@ -98,3 +99,55 @@ def _between(low: float, high: float, *, from_below: bool) -> float:
     if not low < middle < high:  # the two are neighbours among floats
         return high if from_below else low
     return shortest_between(low, high, middle, low_included=not from_below)
+
+
+WAYS = {"more": 1, "less": -1}
+
+
+def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Values], contexts: Floats) -> list[Joint]:
+    """Return the values that the numbers of policies take together, with the order of ``monotone``; [] for None.
+
+    ``values`` are the columns (n,) of the table by name, ``contexts`` (n, d) the numbers that policies read of them.
+    Raises InputError, UnknownNameError.
+    """
+    signs = _signs(monotone)
+    if not signs:
+        return []
+    names = tuple(dict.fromkeys(column.name for column in columns))
+    for name in signs:
+        if name not in names:
+            raise UnknownNameError("column of monotone", name, names)
+    return list(_joints(signs, names, columns, values, contexts))
+
+
+def _signs(monotone: Any) -> dict[str, int]:
+    """Return 1 or -1 by column; raises InputError."""
+    if monotone is None:
+        return {}
+    if not isinstance(monotone, Mapping) or not all(way in WAYS for way in monotone.values()):
+        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
+    return {name: WAYS[way] for name, way in monotone.items()}
+
+
+def _joints(
+    signs: Mapping[str, int],
+    names: Sequence[str],
+    columns: Sequence[Column],
+    values: Mapping[str, Values],
+    contexts: Floats,
+) -> Iterator[Joint]:
+    for name in names:
+        places = tuple(place for place, column in enumerate(columns) if column.name == name)
+        numbers = contexts[:, places]
+        if name not in signs:
+            yield Joint(places, np.unique(numbers, axis=0))
+            continue
+        raw = values[name]
+        if raw.dtype == object:
+            raise InputError(
+                f"monotone is for columns of numbers, and '{escaped(name)}' holds strings or booleans: give numbers"
+            )
+        known = ~np.isnan(raw)
+        _, first = np.unique(raw[known], return_index=True)
+        rising = numbers[known][first][:: signs[name]]
+        yield Joint(places, np.concatenate([rising, numbers[~known][:1]]), len(rising))

@@ -1,16 +1,20 @@
-"""Fitted estimators as JSON, and back where the class is known; and as what a notebook displays."""
+"""Estimators in words and files: joined docstrings, errors by the names given, JSON, and what a notebook displays."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from html import escape
+from inspect import cleandoc
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from milpcb.constraints.by_names import NAMES, as_documents, of_document
-from milpcb.errors import UnknownNameError
+from milpcb.errors import MilpcbError, UnknownNameError
 from milpcb.plugins import registry
 
 FORMAT = 1
@@ -67,7 +71,6 @@ def _actions(type: str, names: list[Any]) -> Any:  # noqa: A002 - the key of the
 
 
 def _plain(value: Any) -> Any:
-    """Return a parameter with constraints as mappings, as which they are read back."""
     if isinstance(value, (list, tuple)):
         return [_plain(entry) for entry in value]
     if type(value) in NAMES.values():
@@ -105,3 +108,40 @@ def notebook_html(estimator: Any) -> str:
     proof = "proved optimal" if estimator.optimal_ else f"not proved optimal: at best {estimator.lower_bound_:.6g}"
     head = f"<tr><th>{escape(type(estimator).__name__)}, {proof}</th><th>mean {unit}, rows of the fit</th></tr>"
     return f"{drawn}<table>{head}{rows}</table>"
+
+
+SECTIONS = ("Parameters", "Attributes")
+
+
+def joined(cls: type) -> str | None:
+    """Return the class's own docstring with the sections of its bases; as it is where it has sections of its own."""
+    own = cleandoc(cls.__doc__ or "")
+    if not own or any(_section(own, title) for title in SECTIONS):
+        return cls.__doc__
+    return "\n\n".join([own, *_joined_sections(cls)]) + "\n"
+
+
+def _joined_sections(cls: type) -> Iterator[str]:
+    for title in SECTIONS:
+        texts = [_section(cleandoc(base.__dict__.get("__doc__") or ""), title) for base in cls.__mro__[1:]]
+        entries = [text for text in texts if text]
+        if entries:
+            yield "\n".join([title, "-" * len(title), *entries])
+
+
+def _section(text: str, title: str) -> str:
+    found = re.search(rf"^{title}\n-+\n(.*?)(?=\n\n\w[\w ]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return found[1].strip("\n") if found else ""
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the parameters of an estimator, not those of its policy class, which ``names`` maps to them."""
+    try:
+        yield
+    except MilpcbError as error:
+        text = str(error)
+        for other, own in names.items():
+            text = re.sub(rf"\b{other}\b(?= must| =)", own, text)
+        error.args = (text,)
+        raise

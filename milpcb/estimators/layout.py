@@ -1,46 +1,40 @@
-"""How the rows of a log become the cells of its sufficient statistics, for more rows than fit memory."""
+"""How the rows of a log are counted in the cells of its sufficient statistics, for more rows than fit memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from milpcb.data.columns import Column, Values
+from milpcb.core.checks import whole
+from milpcb.data.columns import Column, Value, alphabet
 from milpcb.data.schema import Schema
+from milpcb.estimators.inputs import Features
+from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Read
+from milpcb.offline.log import Log
+from milpcb.offline.nuisances import SampledModels, fit_to_sample
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
-from milpcb.offline.sufficient_statistics import Codes, Grid, ScoredStatistics, Statistics
+from milpcb.offline.sufficient_statistics import Codes, Grid, Known, ScoredStatistics, Statistics
 from milpcb.types import Bools, Floats, Ints
 
 FEW = 48  # cut points: up to so many, comparing with each is quicker than bisection
-Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct values and their place in each row, or values
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Places where the parts of each row are counted.
+    """Places where the parts of each row are counted."""
 
-    Attributes
-    ----------
-    schema : of the columns of the table
-    columns : the d numbers that policies read
-    cuts : cut points of each, ascending
-    order : numbers that a part of a policy tests at most
-    actions : K names
-    scored : whether scores are known row by row, by models of a sample
-    parts : in which a sample of the rows has none of some action, so that it is played in none of them; None where
-        actions may be played everywhere
-
-    """
-
-    schema: Schema
-    columns: tuple[Column, ...]
-    cuts: tuple[tuple[float, ...], ...]
-    order: int
-    actions: tuple[str, ...]
-    scored: bool = False
+    schema: Schema  # of the columns of the table
+    columns: tuple[Column, ...]  # the d numbers that policies read
+    cuts: tuple[tuple[float, ...], ...]  # cut points of each, ascending
+    order: int  # numbers that a part of a policy tests at most
+    actions: tuple[str, ...]  # K names
+    scored: bool = False  # whether scores are known row by row, by models of a sample
+    # in which a sample of the rows has none of some action, so that it is played in none of them; None where actions
+    # may be played everywhere
     parts: tuple[CodedPart, ...] | None = ()
 
     @cached_property
@@ -51,6 +45,11 @@ class Layout:
     def empty(self) -> Statistics:
         """Return the sums over no rows."""
         return (ScoredStatistics if self.scored else Statistics).empty(self.grid, len(self.actions))
+
+    def read(self, frame: Any, columns: LoggedColumns, more: Sequence[str] = ()) -> LoggedBatch:
+        """Return what is counted of a data frame, and ``more`` columns of it; raises InputError."""
+        names = dict.fromkeys([*(column.name for column in self.columns), *more])
+        return LoggedBatch.of(frame, columns, self.schema, names, self.actions)
 
     def codes(self, values: Read) -> Codes:
         """Return the bins (d, n): the number of cut points below each number; raises InputError."""
@@ -141,3 +140,87 @@ def barred(parts: Sequence[CodedPart] | None, codes: Codes, chances: Floats) -> 
     for part in parts:
         cells[part.within(codes), part.action] = True
     return cells if cells.any() else None
+
+
+@dataclass(frozen=True)
+class RowCounter:
+    """How rows are counted."""
+
+    layout: Layout  # what is counted where
+    columns: LoggedColumns  # of what was done, what came of it, and its probability
+    min_propensity: float  # propensities are raised to it
+    models: RowModels | None = None  # of outcomes, where the scores are doubly robust
+    # (K,) of the actions in the log, where they are propensities that the scores need beforehand
+    shares: tuple[float, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that are read."""
+        features = () if self.models is None else self.models.names
+        return tuple(dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns), *features]))
+
+    def read(self, frame: Any, start: int) -> tuple[Codes, Known]:
+        """Return the bins (d, n) of the rows of a data frame, the first of which has number ``start``, and the rest.
+
+        Raises InputError with the number of the first wrong row.
+        """
+        batch = self.layout.read(frame, self.columns, () if self.models is None else self.models.names)
+        propensity = np.array(self.shares)[batch.action] if self.shares else batch.propensity
+        regression = None
+        if self.models is not None:
+            regression = self.models.predict(frame, batch.values, np.arange(start, start + len(frame)))
+        codes = self.layout.codes(batch.values)
+        cells = barred(self.layout.parts, codes, batch.every_chance(len(self.layout.actions)))
+        return codes, Known(batch.action, batch.outcome, propensity, regression, batch.chances, cells)
+
+    def add(self, sums: Statistics, codes: Codes, known: Known) -> None:
+        """Add rows to the sums."""
+        sums.add_rows(codes, known, 0.0 if self.columns.randomised else self.min_propensity)
+
+
+MODEL_ROWS = 100_000  # of the sample, that models are fitted to
+
+
+@dataclass(frozen=True, eq=False)
+class RowModels:
+    """The models, and how they read rows."""
+
+    models: SampledModels  # for each fold and action
+    names: tuple[str, ...]  # of the columns that they read
+    # of each column the numbers that stand for its strings; None for one of numbers
+    codes: tuple[Mapping[Value, float] | None, ...]
+
+    def predict(self, frame: Any, values: Read, numbers: Ints) -> Floats:
+        """Return the predictions (n, K) of rows with these ``numbers`` in the log, by no model that has seen them.
+
+        Models of somebody's own read the data ``frame``, others ``values`` as numbers.
+        """
+        features = frame[list(self.names)] if self.models.own else self._numbers(values)
+        return self.models.predict(features, numbers)
+
+    def _numbers(self, values: Read) -> Floats:
+        columns = []
+        for name, codes in zip(self.names, self.codes, strict=True):
+            distinct, place = values[name]
+            known = distinct if codes is None else [codes.get(value, np.nan) for value in distinct.tolist()]
+            column = np.array(known, dtype=float)
+            columns.append(column if place is None else column[place])
+        return np.column_stack(columns)
+
+
+def fit_row_models(
+    log: Log, features: Features, frame: Any, numbers: Ints, kept: Bools, model: Any, **options: Any
+) -> RowModels:
+    """Return models that are fitted to the rows of a sample of a log that are ``kept`` (n,).
+
+    The default model reads ``features``, one of somebody's own the data ``frame``; ``numbers`` (n,) are those of the
+    rows in the whole log. ``options`` are ``cv``, ``seed``, and ``rows``, to how many the models are fitted.
+    """
+    cv, most = whole("cv", options["cv"], 2), whole("model_rows", options["rows"], 2)
+    chosen = np.flatnonzero(kept)
+    if len(chosen) > most:
+        chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
+    read = features.numbers() if model is None else frame
+    models = fit_to_sample(replace(log, features=read).take(chosen), numbers[chosen], cv, model, options["seed"])
+    codes: Sequence[Any] = [alphabet(column) for column in features.values.values()]
+    return RowModels(models, features.names, tuple(codes))

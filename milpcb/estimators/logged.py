@@ -13,22 +13,12 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice
 from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.estimators.base import Problem
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
 from milpcb.estimators.safety import best_under, check_table_free, guards_of, spread, summed, without_counts
 from milpcb.estimators.totals import Rows, total_of
-from milpcb.offline import (
-    Evaluation,
-    Log,
-    LowerEnds,
-    NoWorseThan,
-    Scores,
-    best_reference,
-    evaluate,
-    read_log,
-    scores,
-)
+from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
+from milpcb.offline.arguing.question import Question
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
 from milpcb.protocols import PolicyClass, open_class
@@ -123,17 +113,9 @@ class FromLog(FromBatches):
         return self
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
-        """Find the policy with the best value by scores of these rows that are there already.
+        """Find the policy with the best value by scores that are there already, in the order of the rows of ``X``.
 
-        Parameters
-        ----------
-        X : as for ``fit``, in the order of the rows of the log
-        found : see ``estimate_scores``
-
-        Raises
-        ------
-        InputError, a ValueError; InfeasibleError; OracleInexact
-
+        Raises InputError, a ValueError; InfeasibleError; OracleInexact.
         """
         features = read_features(self, checked(self, X, reset=True))
         return self._from_scores(features, found, np.array(found.actions))
@@ -198,7 +180,6 @@ class FromLog(FromBatches):
         return evaluate(found, self._policy(), contexts=X, **options)
 
     def _done(self, y: Any, action: Any) -> Any:
-        """Return what was done; raises InputError unless it is given once."""
         if y is None and action is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: what was done")
         if y is not None and action is not None:
@@ -221,7 +202,7 @@ class FromLog(FromBatches):
         )
         return self.estimate_scores(replace(log, values=features.values), columns=features.values, sample_weight=weight)
 
-    def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Problem:
+    def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
         Constraints count every row by ``sample_weight`` (n,), once without it.
@@ -267,7 +248,6 @@ class FromLog(FromBatches):
         return replace(found, lower=answer.lower)
 
     def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
-        """Return the answer of a search that plays actions only where the log has rows of them."""
         if self.overlap == "ignore" or (self.scores_ is None and rows.done is not None):
             return search([])  # the policy may play anything, or learns what was done
         if self.scores_ is None or rows.done is None:
@@ -332,7 +312,6 @@ class FromLog(FromBatches):
 
 
 def _charged(treatment_cost: Any, columns: Mapping[str, Any]) -> Any:
-    """Return what actions cost, with ``columns`` for their names; raises UnknownNameError."""
     if not isinstance(treatment_cost, Mapping):
         return treatment_cost
     for name in treatment_cost.values():

@@ -31,18 +31,9 @@ def best_under(
 ) -> Answer:
     """Return the best policy that is shown to keep all limits, or that is the one that a limit compares with.
 
-    Parameters
-    ----------
-    guards : the limits, on the rows of the fit
-    policies, rows : the class, and the rows of the fit
-    rules : other constraints on the distinct contexts
-    ask : returns the oracle's answer under constraints on the distinct contexts; raises InfeasibleError
-    actions : the K names of what policies play, in order
-
-    Raises
-    ------
-    InfeasibleError, where no policy is shown to keep the limits
-
+    The limits are on the rows of the fit, ``rules`` are other constraints on the distinct contexts, on which ``ask``
+    returns the oracle's answer; ``actions`` are the K names of what policies play. Raises InfeasibleError where no
+    policy is shown to keep the limits.
     """
     contexts = rows.contexts[rows.group]
     shown = [merged(guard.rule(without_counts(policies), contexts, actions=actions), rows) for guard in guards]
@@ -93,7 +84,6 @@ def without_counts(policies: Any) -> Any:
 
 
 def _as_played(labels: Ints, rows: Rows, n_actions: int) -> LabelConstraint:
-    """Return the rule that each row gets its label."""
     others = (labels[:, None] != np.arange(n_actions)).astype(float)
     return LabelConstraint(summed(others, rows), 0.0, "as the policy that is compared with")
 

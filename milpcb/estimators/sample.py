@@ -11,15 +11,17 @@ import numpy as np
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name, check_levels, columns_of
+from milpcb.data.columns import Values
 from milpcb.data.fields import Field
 from milpcb.data.frames import GivenColumn, given_columns
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
-from milpcb.estimators.layout import Layout, Read
 from milpcb.offline.log import RANDOMISED, divided
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
 MOST_NEW = 1000  # rows that are kept because something in them is new
+Read = Mapping[str, tuple[Values, Ints | None]]  # of each column distinct values and their place in each row, or values
 
 
 def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable[Any]:
@@ -235,8 +237,10 @@ class LoggedBatch:
         return found
 
     @classmethod
-    def of(cls, batch: Any, columns: LoggedColumns, layout: Layout, more: Sequence[str] = ()) -> Self:
-        """Return what is counted of a data frame, and ``more`` columns of it.
+    def of(
+        cls, batch: Any, columns: LoggedColumns, schema: Schema, names: Iterable[str], actions: Sequence[str]
+    ) -> Self:
+        """Return what is counted of a data frame, whose features have these ``names``.
 
         Raises InputError with the number of the first wrong row.
         """
@@ -244,8 +248,7 @@ class LoggedBatch:
             import narwhals as nw
 
         frame = nw.from_native(batch, eager_only=True)
-        names = dict.fromkeys([*(column.name for column in layout.columns), *more])
-        action = _actions(frame.get_column(columns.action), layout.actions)
+        action = _actions(frame.get_column(columns.action), actions)
         outcome = _numbers(frame, columns.outcome)
         known = np.array([_numbers(frame, name) for name in columns.propensity])
         propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
@@ -258,7 +261,7 @@ class LoggedBatch:
             raise InputError(
                 f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
             )
-        values = {name: _read(frame, layout.schema[name]) for name in names}
+        values = {name: _read(frame, schema[name]) for name in names}
         return cls(values, action, outcome, propensity, chances, not len(known))
 
 

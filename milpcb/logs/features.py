@@ -47,12 +47,7 @@ class LeftOut:
 def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
     """Return the columns that policies may read, and those left out; raises InputError with all that are no use.
 
-    Parameters
-    ----------
-    frame : the log
-    columns : names of the candidates
-    asked : whether they were named one by one: then an identifier or a date is no use, and not left out
-
+    Of columns that were ``asked`` for one by one, an identifier or a date is no use, and not left out.
     """
     left = () if asked else tuple(each for each in (_no_trait(frame[name]) for name in columns) if each)
     kept = tuple(name for name in columns if name not in {each.name for each in left})
@@ -151,7 +146,6 @@ def _dated(column: pl.Series) -> bool:
 
 
 def _unreadable(column: pl.Series) -> str:
-    """Return why no rule can read a column, "" where one can."""
     kind = column.dtype
     if kind.is_temporal():
         return "dates or times"
@@ -263,7 +257,6 @@ def _alike(column: pl.Series) -> str:
 
 
 def _of_numbers(column: pl.Series) -> Iterator[str]:
-    """Yield whether a round number stands far outside of all others."""
     if column.min() not in SENTINELS and column.max() not in SENTINELS:
         return
     values = np.unique(column.drop_nulls().cast(pl.Float64).to_numpy())

@@ -8,25 +8,13 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from milpcb.estimators.row_counter import MODEL_ROWS
-from milpcb.logs.amounts import Unit
-from milpcb.logs.budget import BudgetValue
-from milpcb.logs.guaranteed import Guaranteed
-from milpcb.logs.limits import Kept, Limit
-from milpcb.logs.pareto import Front
-from milpcb.logs.rashomon import AsGood
-from milpcb.logs.rows import ScoredRows
-from milpcb.logs.source import Source
-from milpcb.offline import (
-    Claim,
-    Evaluation,
-    Inference,
-    IntervalEstimate,
-    NoWorseThan,
-    Reference,
-    Stability,
-    State,
-)
+from milpcb.estimators.layout import MODEL_ROWS
+from milpcb.logs.curves import BudgetValue, Front
+from milpcb.logs.limits import Guaranteed, Kept, Limit
+from milpcb.logs.sections import Unit
+from milpcb.logs.source import ScoredRows, Source
+from milpcb.logs.what_if import AsGood
+from milpcb.offline import Claim, Evaluation, Inference, IntervalEstimate, NoWorseThan, Reference, Stability, State
 from milpcb.offline.arguing import Price
 from milpcb.offline.compressed import CompressedLog
 from milpcb.types import Ints
@@ -37,69 +25,43 @@ Step = Callable[[str], AbstractContextManager[Callable[[int, int], None]]]  # wh
 
 @dataclass(frozen=True)
 class Asked:
-    """How the questions are asked.
+    """How the questions are asked."""
 
-    level : how often intervals and lower bounds hold
-    draws, resamples : searches of the band and of the stability; 0 leaves the question out
-    budget : name of the action whose share is limited in the curve of values; None for no curve
-    curve : whether the curve was asked for by name: it is drawn without evidence too then
-    holdout : share (0..1) of the rows that are kept aside, and that nothing is learnt from
-    seed : of everything that is drawn
-    limits : on other outcomes, which the rule keeps with the confidence ``level``
-    wishes : strings whose prices are asked for, see milpcb.logs.what_if
-    front : a second outcome, and which way is better; "" for none
-    near : how much less a rule may look worth to do as well as the best; None: it goes by the band
-    unit : what outcomes are in, such as "$"; "" for no word
-    sensitive : columns that the first sheet names, read by the rule or not
-    labels : what a score card calls columns and actions, pairs of their names and these words
-    model_rows : of one pass, to how many rows of the sample the models of the method "dr" are fitted
-    """
-
-    level: float = 0.95
+    level: float = 0.95  # how often intervals and lower bounds hold
+    # draws, resamples: searches of the band and of the stability; 0 leaves the question out
     draws: int = 1000
     resamples: int = 100
-    budget: str | None = None
-    curve: bool = False
-    holdout: float = 0.0
-    seed: int = 0
-    limits: tuple[Limit, ...] = ()
-    wishes: tuple[str, ...] = ()
-    front: str = ""
+    budget: str | None = None  # name of the action whose share is limited in the curve of values; None for no curve
+    curve: bool = False  # whether the curve was asked for by name: it is drawn without evidence too then
+    holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
+    seed: int = 0  # of everything that is drawn
+    limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
+    wishes: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.what_if
+    front: str = ""  # a second outcome, and which way is better; "" for none
+    # how much less a rule may look worth to do as well as the best; None: it goes by the band
     near: float | None = None
-    unit: str = ""
-    sensitive: tuple[str, ...] = ()
+    unit: str = ""  # what outcomes are in, such as "$"; "" for no word
+    sensitive: tuple[str, ...] = ()  # columns that the first sheet names, read by the rule or not
+    # what a score card calls columns and actions, pairs of their names and these words
     labels: tuple[tuple[str, str], ...] = ()
-    model_rows: int = MODEL_ROWS
+    model_rows: int = MODEL_ROWS  # of one pass, to how many rows of the sample the models of the method "dr" are fitted
 
 
 @dataclass(frozen=True, eq=False)
 class Claims:
-    """Claims about the rule after the search, and about all rules of its class.
+    """Claims about the rule after the search, and about all rules of its class."""
 
-    Attributes
-    ----------
-    value : of the rule, by what holds for all rules of the class at once
-    gain : over the reference, in the same way
-    most : no rule of the class gains more than this over the reference
-    small : the gain up to which differences are called small
-    state : the verdict by these claims alone
-    words : how they are made, a sentence each
-    enough : whether enough rows carry the noise for the claims to hold
-    band, learning : the claims on this rule, and on learning such rules; None after one pass, which has no p-values
-    log_size : the natural logarithm of the number of rules, by which claims of one pass hold
-
-    """
-
-    value: IntervalEstimate
-    gain: IntervalEstimate
-    most: float
-    small: float
-    state: State
-    words: tuple[str, ...] = ()
-    enough: bool = True
+    value: IntervalEstimate  # of the rule, by what holds for all rules of the class at once
+    gain: IntervalEstimate  # over the reference, in the same way
+    most: float  # no rule of the class gains more than this over the reference
+    small: float  # the gain up to which differences are called small
+    state: State  # the verdict by these claims alone
+    words: tuple[str, ...] = ()  # how they are made, a sentence each
+    enough: bool = True  # whether enough rows carry the noise for the claims to hold
+    # band, learning: the claims on this rule, and on learning such rules; None after one pass, which has no p-values
     band: Claim | None = None
     learning: Claim | None = None
-    log_size: float = nan
+    log_size: float = nan  # the natural logarithm of the number of rules, by which claims of one pass hold
 
     @classmethod
     def of(cls, found: Inference, *, by_estimates: bool) -> Claims:
@@ -116,47 +78,35 @@ class Claims:
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """Results of an analysis; after one pass those that need the rows again are None, or ().
+    """Results of an analysis; after one pass those that need the rows again are None, or ()."""
 
-    Attributes
-    ----------
-    source, questions : what was asked of what; of several files the source is a sample
-    estimator : fitted
-    unit : of amounts
-    learnt, aside : the rows that the policy was learnt from, and those kept aside, None for none
-    played : what the policy plays in the rows that it was learnt from, or in the contexts that stand for them
-    evaluation : of the policy on the rows that it was learnt from, so its own values are too good
-    held_out : of the policy on the rows kept aside; None where none were
-    claims : what can be claimed of it nevertheless; None where it was not asked
-    files : how many were added up in one pass; 0 where the rows were in memory
-    stability : None where it was not asked
-    asked, asked_aside : what was asked of the policy and whether it is kept, in the rows learnt from and in those aside
-    budget : the curve of values; () where it was not asked, or would claim what is not shown
-    guaranteed : the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
-    prices : what it would cost to have the rule otherwise; () where it is not the best by the estimates
-    near : the rules that do as well; None where it was not asked, or the rule is not the best by the estimates
-    front : rules that are the best for some weighting of two outcomes; None where it was not asked
-
-    """
-
+    # source, questions: what was asked of what; of several files the source is a sample
     source: Source
     questions: Asked
-    estimator: Any
-    unit: Unit
+    estimator: Any  # fitted
+    unit: Unit  # of amounts
+    # learnt, aside: the rows that the policy was learnt from, and those kept aside, None for none
     learnt: ScoredRows | CompressedLog
     aside: ScoredRows | CompressedLog | None
-    played: Ints
-    evaluation: Evaluation
-    held_out: Evaluation | None
-    claims: Claims | None
-    files: int = 0
-    stability: Stability | None = None
+    played: Ints  # what the policy plays in the rows that it was learnt from, or in the contexts that stand for them
+    evaluation: Evaluation  # of the policy on the rows that it was learnt from, so its own values are too good
+    held_out: Evaluation | None  # of the policy on the rows kept aside; None where none were
+    claims: Claims | None  # what can be claimed of it nevertheless; None where it was not asked
+    files: int = 0  # how many were added up in one pass; 0 where the rows were in memory
+    stability: Stability | None = None  # None where it was not asked
+    # asked, asked_aside: what was asked of the policy and whether it is kept, in the rows learnt from and in those
+    # aside
     asked: tuple[Kept, ...] = ()
     asked_aside: tuple[Kept, ...] = ()
+    # the curve of values; () where it was not asked, or would claim what is not shown
     budget: tuple[BudgetValue, ...] = ()
+    # the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
     guaranteed: Guaranteed | None = None
+    # what it would cost to have the rule otherwise; () where it is not the best by the estimates
     prices: tuple[Price, ...] = ()
+    # the rules that do as well; None where it was not asked, or the rule is not the best by the estimates
     near: AsGood | None = None
+    # rules that are the best for some weighting of two outcomes; None where it was not asked
     front: Front | None = None
 
     @property

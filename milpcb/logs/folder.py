@@ -11,14 +11,13 @@ from typing import Any
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import InputError, RunError
-from milpcb.experiments.results.schemas import Counted, Learned, checked
+from milpcb.experiments.results.schemas import Learned, checked
+from milpcb.logs.files import KEPT, check_sums
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page
-from milpcb.logs.rule import rule_pictures
-from milpcb.logs.sheet import card_of
+from milpcb.logs.rule import card_of, rule_pictures
 
-KEPT = "counted.json"  # what an interrupted pass leaves, see milpcb.logs.one_pass.counting
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE, CARD, CARD_PDF = "policy.json", "report.html", "card.html", "card.pdf"
 NAMES = {
@@ -60,19 +59,6 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     return path
 
 
-def read_sums(path: Path) -> dict[str, Any] | None:
-    """Return what a pass left in a file; None where no pass wrote it."""
-    with suppress(OSError, ValueError):
-        return dict(checked(Counted, unsealed(contents(path))))
-    return None
-
-
-def check_sums(path: Path) -> None:
-    """Raise RunError where there is a file, or a link, that no pass wrote."""
-    if (path.is_symlink() or path.exists()) and read_sums(path) is None:
-        raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
-
-
 def _write_files(files: Mapping[str, bytes], folder: Path) -> Path:
     """Write files by name, and remove what an earlier call wrote here and this one does not; return the page."""
     check_folder(folder)
@@ -90,7 +76,6 @@ def _write_files(files: Mapping[str, bytes], folder: Path) -> Path:
 
 
 def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
-    """Raise RunError where there is a file, or a link, that is not as it was written here."""
     if not (path.is_symlink() or path.exists()):
         return
     with suppress(OSError):
@@ -120,7 +105,6 @@ def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
 
 
 def _policy(estimator: Any, kept: Origin) -> str:
-    """Return the policy as JSON, with what evaluate is to know of its log."""
     document = json.loads(estimator.to_json())
     document[ORIGIN] = kept.document()
     return json.dumps(document, ensure_ascii=False, allow_nan=False)

@@ -9,18 +9,13 @@ import numpy as np
 
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.estimators.base import Problem
-from milpcb.logs.amounts import Unit
-from milpcb.logs.budget import BudgetValue, budget_values
+from milpcb.logs.curves import BudgetValue, budget_values, front, of_numbers
 from milpcb.logs.findings import Asked, Claims, Findings, Step
-from milpcb.logs.guaranteed import guaranteed
-from milpcb.logs.limits import FEWEST, Kept, what_is_kept
+from milpcb.logs.limits import FEWEST, Kept, guaranteed, what_is_kept
 from milpcb.logs.origin import as_logged
-from milpcb.logs.pareto import front, of_numbers
-from milpcb.logs.rashomon import as_good
-from milpcb.logs.rows import ScoredRows
-from milpcb.logs.source import Source
-from milpcb.logs.what_if import Wisher, what_if
+from milpcb.logs.sections import Unit
+from milpcb.logs.source import ScoredRows, Source
+from milpcb.logs.what_if import Wisher, as_good, what_if
 from milpcb.offline import (
     NoWorseThan,
     Reference,
@@ -32,7 +27,7 @@ from milpcb.offline import (
     kept_aside,
     stability,
 )
-from milpcb.offline.arguing import gain_band
+from milpcb.offline.arguing import Question, gain_band
 from milpcb.types import Ints
 
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
@@ -114,16 +109,16 @@ def _by_estimates(estimator: Any, questions: Asked) -> bool:
 
 
 def _otherwise(
-    rows: ScoredRows, problem: Problem, reference: Reference, questions: Asked, step: Step
+    rows: ScoredRows, question: Question, reference: Reference, questions: Asked, step: Step
 ) -> dict[str, Any]:
     """Return the prices, the rules that do as well, and the front: all of a rule by the estimates alone."""
     if not _by_estimates(rows.estimator, questions):
         return {}
-    wisher = Wisher(rows.estimator, rows.frame, problem, rows.source.table[rows.numbers], rows.scores.weight)
+    wisher = Wisher(rows.estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
     with step("how sure prices are") as tick:
         options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
         options |= {"seed": questions.seed, "progress": tick}
-        band = gain_band(wisher.question, rows.scores, reference, **options) if questions.draws else None
+        band = gain_band(question, rows.scores, reference, **options) if questions.draws else None
     with step("what it would cost to have it otherwise") as tick:
         found: dict[str, Any] = {"prices": what_if(wisher, rows.scores, band, questions.wishes, tick)}
     with step("the rules that do as well"):
@@ -131,7 +126,7 @@ def _otherwise(
         found["near"] = as_good(wisher, policy, rows.scores, band, found["prices"], questions.near)
     if questions.front:
         with step("the front of two outcomes") as tick:
-            found["front"] = front(questions.front, rows, wisher.question, tick)
+            found["front"] = front(questions.front, rows, question, tick)
     return found
 
 
@@ -148,7 +143,6 @@ class _Printed:
 
 
 def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
-    """Return the numbers of the rows to learn from, and of those kept aside, None for none."""
     if not questions.holdout:
         return np.arange(len(source.log)), None
     aside = kept_aside(source.log, questions.holdout, questions.seed)

@@ -67,23 +67,14 @@ ORIGIN = "learnt_from"  # the key of policy.json under which it stands
 
 @dataclass(frozen=True)
 class Origin:
-    """Log and settings that a policy was learnt from.
+    """Log and settings that a policy was learnt from."""
 
-    Attributes
-    ----------
-    rows : how many there were
-    digest : of what was done, what came of it and the features, see milpcb.logs.origin; None where rows were not kept
-    schema : the features, and what was done and what came of it, by their roles
-    maximise : whether more of the outcome is better
-    unit : what outcomes are in, such as "$"; "" for no word
-
-    """
-
-    rows: int
+    rows: int  # how many there were
+    # of what was done, what came of it and the features, see milpcb.logs.origin; None where rows were not kept
     digest: str | None
-    schema: Schema
-    maximise: bool
-    unit: str
+    schema: Schema  # the features, and what was done and what came of it, by their roles
+    maximise: bool  # whether more of the outcome is better
+    unit: str  # what outcomes are in, such as "$"; "" for no word
 
     @classmethod
     def of(cls, source: Source, unit: str, *, whole: bool = True) -> Self:

@@ -26,19 +26,12 @@ from milpcb.errors import InputError, clipped
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """A file as it was read.
+    """A file as it was read."""
 
-    Attributes
-    ----------
-    frame : its columns; one without a name is called "", see ``row_numbers``
-    missing : of each column in how many rows which mark, "empty" for none, was read as missing; None if not counted
-    notes : what was decided that somebody might not expect, a line each
-
-    """
-
-    frame: pl.DataFrame
+    frame: pl.DataFrame  # its columns; one without a name is called "", see ``row_numbers``
+    # of each column in how many rows which mark, "empty" for none, was read as missing; None if not counted
     missing: Counts | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was decided that somebody might not expect, a line each
 
 
 def read_file(
@@ -199,13 +192,11 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
 
 
 def _beyond(column: pl.Series) -> bool:
-    """Return whether a column of integers holds some that floats do not distinguish."""
     least, most = column.min(), column.max()
     return isinstance(least, int) and isinstance(most, int) and max(-least, most) > MOST
 
 
 def _lost(column: pl.Series) -> int:
-    """Return how many entries of a column are nothing, or not a number."""
     return column.null_count() + (int(column.is_nan().sum()) if column.dtype.is_float() else 0)
 
 
@@ -215,7 +206,6 @@ def among(column: pl.Series, values: Collection[str]) -> pl.Series:
 
 
 def _counts(known: pl.Series, kept: pl.Series) -> dict[str, int]:
-    """Return how often which value of ``known`` is missing from ``kept``, empty ones first."""
     gone = known.filter(kept.is_null() & known.is_not_null()).value_counts(sort=True)
     empty = {EMPTY: known.null_count()} if known.null_count() else {}
     return {**empty, **dict(gone.iter_rows())}
@@ -233,7 +223,6 @@ def _numbers(text: pl.Series) -> pl.Series | None:
 
 
 def _long(text: pl.Series, numbers: pl.Series) -> bool:
-    """Return whether an integer is beyond those that policies distinguish."""
     return bool(((numbers.abs() > MOST) & text.str.contains(r"^[-+]?\d+$")).any())
 
 
@@ -286,7 +275,6 @@ def _booleans(text: pl.Series) -> pl.Series | None:
 
 
 def _dates(text: pl.Series) -> pl.Series | None:
-    """Return a column of dates as the strings that they are."""
     return text if text.drop_nulls().str.contains(DATE).all() else None
 
 

@@ -1,13 +1,109 @@
-"""The sections of a page on a log: sentences, pictures, tables, rules, and parts that are folded away."""
+"""The parts of a page on a log: amounts in words, and sections with sentences, pictures, tables and rules."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import Any
 
+import numpy as np
+
+from milpcb.core.decimals import fixed, number, written
 from milpcb.experiments.results.figures.drawing import MEDIUM, fitted, grid
+from milpcb.offline import Evaluation, IntervalEstimate, Scores
+
+THOUSAND = 1000
+
+
+@dataclass(frozen=True)
+class Unit:
+    """How amounts of an outcome are written, with as many digits as can be relied on.
+
+    ``name`` is the column, ``maximise`` whether more is better, ``binary`` whether outcomes are 0 or 1. ``error`` is
+    the standard error of the mean outcome, NaN where it is not known; ``sign`` is what amounts are in, such as "$".
+    """
+
+    name: str
+    maximise: bool
+    binary: bool
+    error: float = nan
+    sign: str = ""
+
+    @classmethod
+    def of_scores(cls, name: str, scores: Scores, sign: str = "", error: float = nan) -> Unit:
+        """Return the unit of scores of the outcome ``name``; what treatments cost makes shares of people others."""
+        binary = set(np.unique(scores.log.outcome).tolist()) <= {0.0, 1.0} and not scores.charge.any()
+        return cls(name, scores.maximise, binary, error, sign)
+
+    @property
+    def words(self) -> str:
+        """Reference of amounts, such as "of 100 with 'bought' = 1"."""
+        if self.binary:
+            return f"of 100 with '{self.name}' = 1"
+        return f"mean '{self.name}'{self.sign and f' in {self.sign}'}"
+
+    def evaluation(self, found: Evaluation) -> Evaluation:
+        """Return an evaluation with its amounts in this unit."""
+        if not self.binary:
+            return found
+        leaves = (replace(leaf, value=_of_hundred(leaf.value), gain=_of_hundred(leaf.gain)) for leaf in found.leaves)
+        return replace(
+            found,
+            value=_of_hundred(found.value),
+            constants={name: _of_hundred(each) for name, each in found.constants.items()},
+            reference_value=_of_hundred(found.reference_value),
+            gain_over={name: _of_hundred(each) for name, each in found.gain_over.items()},
+            gain=_of_hundred(found.gain),
+            logged=_of_hundred(found.logged),
+            gain_over_logged=_of_hundred(found.gain_over_logged),
+            leaves=tuple(leaves),
+        )
+
+    def amount(self, value: float) -> str:
+        """Return an amount without its unit."""
+        if not self.binary:
+            return number(value, self.error)
+        return fixed(100 * value, 1) if isnan(self.error) else number(100 * value, 100 * self.error)
+
+    def tick(self, value: float) -> str:
+        """Return an amount at a mark of an axis, where digits are those of the mark."""
+        shown = float(f"{100 * value if self.binary else value:.6g}")
+        return fixed(shown, 0) if abs(shown) >= THOUSAND else written(shown).replace("-", "\u2212")
+
+    def value(self, value: float) -> str:
+        """Return what something is worth without its unit: a share of people is neither below 0 nor above 100."""
+        return self.amount(self.inside(value))
+
+    def inside(self, value: float) -> float:
+        """Return a value brought to the range of the outcome, where that is known: intervals lose nothing by it."""
+        return min(1.0, max(0.0, value)) if self.binary else value
+
+    def of_value(self, value: float) -> str:
+        """Return what something is worth, in words."""
+        return f"{self.value(value)} {self.words}" if self.binary else f"{self.gain(value)} (mean '{self.name}')"
+
+    def ends(self, lower: float, upper: float) -> str:
+        """Return the ends of an interval of what something is worth."""
+        return f"{self.value(lower)} to {self.value(upper)}"
+
+    def gain(self, value: float) -> str:
+        """Return how much better in words; below 0 is worse."""
+        return f"{self.amount(value)} of 100" if self.binary else f"{self.amount(value)}{self.sign and f' {self.sign}'}"
+
+    def between(self, lower: float, upper: float) -> str:
+        """Return a range of gains."""
+        return f"between {self.amount(lower)} and {self.gain(upper)}"
+
+    def interval(self, estimate: Any) -> str:
+        """Return the ends of an interval of a difference, ``lower`` and ``upper``."""
+        return f"{self.amount(estimate.lower)} to {self.amount(estimate.upper)}"
+
+
+def _of_hundred(share: IntervalEstimate) -> IntervalEstimate:
+    return IntervalEstimate(*(100 * part for part in (share.value, share.standard_error, share.lower, share.upper)))
+
 
 NARROW = 5.4  # inches, which can be read on a phone
 LABELS = {"x": 4.2, "y": 3.0}  # inches that the label of an axis may take
@@ -42,31 +138,20 @@ class PageText:
 
 @dataclass(frozen=True)
 class PageSection:
-    """A section of a page, or a part of one that is folded away; in this order.
+    """A section of a page, or a part of one that is folded away; in this order."""
 
-    Attributes
-    ----------
-    heading : "" for none
-    words : sentences
-    picture : makes what milpcb.experiments.results.report.picture returns; None for none
-    bars : values with their intervals, see milpcb.logs.values.bars; None for none
-    tables, texts : see PageTable and PageText
-    notes : sentences in small print
-    folds : parts that are folded away, and whether they are ``open`` at first
-    missing : why there is nothing to show; "" where there is something
-
-    """
-
-    heading: str
-    words: Sequence[str] = ()
+    heading: str  # "" for none
+    words: Sequence[str] = ()  # sentences
+    # makes what milpcb.experiments.results.report.picture returns; None for none
     picture: Callable[[], Mapping[str, Any]] | None = None
-    bars: Mapping[str, Any] | None = None
+    bars: Mapping[str, Any] | None = None  # values with their intervals, see milpcb.logs.page.bars; None for none
+    # tables, texts: see PageTable and PageText
     tables: Sequence[PageTable] = ()
     texts: Sequence[PageText] = ()
-    notes: Sequence[str] = ()
-    folds: Sequence[PageSection] = ()
+    notes: Sequence[str] = ()  # sentences in small print
+    folds: Sequence[PageSection] = ()  # parts that are folded away, and whether they are ``open`` at first
     open: bool = False
-    missing: str = ""
+    missing: str = ""  # why there is nothing to show; "" where there is something
 
     @property
     def empty(self) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -19,73 +20,47 @@ from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
 from milpcb.logs.features import chances, doubts, leaks, missing_words, usable, words
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
-from milpcb.offline import Log, read_log
+from milpcb.offline import Diagnostics, Log, Scores, read_log
 from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Which column is what.
+    """Which column is what."""
 
-    Parameters
-    ----------
-    action, outcome : names; what was done, and what came of it
-    maximise : whether a larger outcome is better
-    propensity : name of the column with the probability of what was done, or names of K columns, one for each action:
-        of those ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
-    randomised : whether each action had the same probability in every row, as in a randomised trial
-    features : names of the columns that policies may read; () for all that are nothing else, identifiers and dates left
-        out
-    leave_out : names of columns that policies may not read
-    group : name of the column whose values mark rows that belong together, such as the person; "" where rows are
-        independent. It is no feature unless it is named as one
-    weight : name of the column of how much each row counts; "" where each counts once
-    actions : names of the actions in order; () for those of the log, sorted
-    missing : marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
-
-    """
-
+    # action, outcome: names; what was done, and what came of it
     action: str
     outcome: str
-    maximise: bool
+    maximise: bool  # whether a larger outcome is better
+    # name of the column with the probability of what was done, or names of K columns, one for each action: of those
+    # ``propensity_of``, in the order of ``actions``, or called as the actions; () where it is not known
     propensity: tuple[str, ...] = ()
     propensity_of: tuple[str, ...] = ()
-    randomised: bool = False
+    randomised: bool = False  # whether each action had the same probability in every row, as in a randomised trial
+    # names of the columns that policies may read; () for all that are nothing else, identifiers and dates left out
     features: tuple[str, ...] = ()
-    leave_out: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()  # names of columns that policies may not read
+    # name of the column whose values mark rows that belong together, such as the person; "" where rows are independent.
+    # It is no feature unless it is named as one
     group: str = ""
-    weight: str = ""
-    actions: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
+    weight: str = ""  # name of the column of how much each row counts; "" where each counts once
+    actions: tuple[str, ...] = ()  # names of the actions in order; () for those of the log, sorted
+    missing: tuple[str, ...] = ()  # marks of a missing value in any column, beside the usual ones, see milpcb.logs.read
 
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A log as it was read.
+    """A log as it was read."""
 
-    Attributes
-    ----------
-    name : what to call it
-    columns : which column is what
-    table : all of its columns
-    frame : those that policies may read
-    log : checked; its features are ``frame``, see ``numbered``
-    notes : which columns were taken for codes, which were left out, and why
-    warnings : which features may be known only afterwards
-    missing : of each feature in how many rows which mark was read as missing
-    weight : (n,) how much each row counts; None where each counts once
-
-    """
-
-    name: str
-    columns: Columns
-    table: pl.DataFrame
-    frame: pl.DataFrame
-    log: Log
-    notes: tuple[str, ...] = field(default=())
-    warnings: tuple[str, ...] = field(default=())
-    missing: Counts = field(default_factory=dict)
-    weight: Floats | None = None
+    name: str  # what to call it
+    columns: Columns  # which column is what
+    table: pl.DataFrame  # all of its columns
+    frame: pl.DataFrame  # those that policies may read
+    log: Log  # checked; its features are ``frame``, see ``numbered``
+    notes: tuple[str, ...] = field(default=())  # which columns were taken for codes, which were left out, and why
+    warnings: tuple[str, ...] = field(default=())  # which features may be known only afterwards
+    missing: Counts = field(default_factory=dict)  # of each feature in how many rows which mark was read as missing
+    weight: Floats | None = None  # (n,) how much each row counts; None where each counts once
 
 
 def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, known: Schema | None = None) -> Source:
@@ -210,7 +185,6 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
 
 
 def _numbers(name: str, frame: pl.DataFrame, column: str) -> Floats:
-    """Return a column of finite numbers; raises InputError on the first row that is none."""
     values = frame[column]
     if not (values.dtype.is_numeric() or values.dtype == pl.Boolean):
         shown = _first_text(values)
@@ -225,7 +199,6 @@ def _numbers(name: str, frame: pl.DataFrame, column: str) -> Floats:
 
 
 def _first_text(values: pl.Series) -> str:
-    """Return what the first row that holds no number holds, and its number."""
     if values.dtype == pl.String:
         numbers = values.cast(pl.Float64, strict=False).is_not_null() & ~values.str.contains(f"^{CODE.pattern}")
         values = values.set(numbers.fill_null(value=False), None)
@@ -281,3 +254,63 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> 
     actions = columns.actions or [*dict.fromkeys(map(action_name, done.tolist()))]
     order = columns_of("propensity", columns.propensity, columns.propensity_of, actions, listed=bool(columns.actions))
     return {action: read[column] for action, column in zip(actions, order, strict=True)}
+
+
+@dataclass(frozen=True, eq=False)
+class ScoredRows:
+    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part.
+
+    ``estimator`` is the one that estimated the scores.
+
+    After one pass milpcb.offline.compressed.CompressedLog has its place, with the same five properties.
+    """
+
+    source: Source
+    estimator: Any
+    numbers: Ints
+    frame: pl.DataFrame
+    scores: Scores
+
+    @property
+    def n(self) -> int:
+        """How many rows there are."""
+        return len(self.numbers)
+
+    @property
+    def maximise(self) -> bool:
+        """Whether larger outcomes are better."""
+        return self.scores.maximise
+
+    @property
+    def counts(self) -> Floats:
+        """(K,) rows in which each action was done."""
+        return np.bincount(self.scores.log.action, minlength=len(self.scores.actions)).astype(float)
+
+    @property
+    def unseen(self) -> Floats:
+        """(K,) in how many rows the log has none of an action."""
+        found = self.scores.unseen
+        return np.zeros(len(self.scores.actions)) if found is None else found.sum(axis=0).astype(float)
+
+    @property
+    def diagnostics(self) -> Diagnostics:
+        """How far the scores can be trusted."""
+        return self.scores.diagnostics
+
+    @classmethod
+    def of(cls, source: Source, estimator: Any, numbers: Ints, tick: Tick) -> Self:
+        """Return the rows of these numbers, with their scores."""
+        every = len(numbers) == len(source.log)
+        log, frame = (source.log, source.frame) if every else (source.log.take(numbers), source.frame[numbers])
+        counted = counted_as(source, estimator.treatment_cost, numbers)
+        scores = estimator.estimate_scores(numbered(log), progress=tick, **counted)
+        return cls(source, estimator, numbers, frame, replace(scores, log=log))  # the numbers are for models only
+
+    def by_outcome(self, column: str, *, maximise: bool) -> Scores:
+        """Return the scores of the same rows by another outcome."""
+        other = copy(self.estimator)
+        other.treatment_cost = None  # it is in the unit of the first outcome
+        values = numbers_of(self.source, column)[self.numbers]
+        log = replace(self.scores.log, outcome=values, maximise=maximise)
+        found: Scores = other.estimate_scores(numbered(log), sample_weight=self.scores.weight)
+        return replace(found, log=log)

@@ -207,7 +207,6 @@ def _unsupported(found: Findings) -> str:
 
 
 def _simpler(found: Findings) -> str:
-    """Return that a simpler rule did as well, where it did."""
     simpler = simplest(found)
     if simpler is None:
         return ""

@@ -4,8 +4,7 @@ from milpcb.offline.band import Claim, Progress
 from milpcb.offline.diagnostics import Diagnostics
 from milpcb.offline.evaluate import cross_evaluate, evaluate
 from milpcb.offline.evaluation import Evaluation, LeafValue
-from milpcb.offline.for_each import no_worse_for_each
-from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_than
+from milpcb.offline.guarded import LowerEnds, NoWorseThan, no_worse_for_each, no_worse_than
 from milpcb.offline.inference import Inference, State, inference
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import Log, kept_aside, read_log

@@ -1,54 +1,107 @@
-"""Bounds on values and gains that hold for all policies of a class at once, by searching again on resampled rows.
+"""How much of a large log is resampled: the rows that noise is drawn on, and the number of draws.
 
-With scores Gamma_j turned so that larger is better, weights u_j of sum 1 and a lottery p over actions (see reference),
-the gain of a policy pi over p is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j . p. Its variance is at
-most about V(pi) = sum_j u_j^2 d_j(pi)^2. If a resample has row j c_j times, then N(pi) = sum_j u_j (c_j - 1) d_j(pi),
-with the multipliers c_j - 1 centred, imitates the noise of v, and sum_j c_j u_j^2 d_j(pi)^2 that of V. All of them are
-totals of costs by row and action: the greatest value A of N - lambda V over *all* policies is one exact query, and that
-of -N - lambda V, B, another. If q is the 1 - alpha quantile of max(A, r B) over the draws, then with probability
-1 - alpha, for every policy pi of the class at once, whichever of them is then chosen, and why,
-
-    v(pi) - lambda V(pi) - q  <=  true gain of pi over p  <=  v(pi) + lambda V(pi) + q / r.
-
-The penalty lambda V studentises: without it policies that differ from p in most of the rows, whose gains are noisiest,
-make the bounds wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with equality where V = s^2, lambda = c / (2 s)
-stands for c standard errors near s; c and s do not depend on the choice, and any value of them is valid. So is any r;
-r < 1 moves the upper end out, so that the lower one, which decides, has nearly all of the error. Where A or B are below
-0 they count as 0.
-
-Which lottery is the best in truth is not known. The gain over the best is the least of those over any p, and so is its
-lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
-the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
-there B is the greatest over all p, and q the largest of the quantiles. Where lotteries are too many for that (500
-actions are 500 constants) one process is drawn around a single p, and to the noise of pi over p that of p over the
-lottery whose noise is worst is added: N(pi) - N(p') = (N(pi) - N(p)) + (N(p) - N(p')) for every p' at once.
-
-The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
-their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
-added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
-with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
-
-Rows that belong together are drawn together. Where rows are many, the noise is drawn on a sample of m of them and
-multiplied by sqrt(m / n): the law of its maximum depends on how scores vary, which m rows show as well (``sampling``).
+The noise of all policies is a process whose covariances are means over rows. A sample of m of n rows estimates them as
+well as anything that is done with 1 000 draws; its noise is sqrt(n / m) times as large, which is divided out. Side
+constraints on the sample are widened by four standard errors of a sampled total, so that no policy that keeps them on
+all rows is lost: the maximum is over a larger class, which makes bounds a little wide, never too narrow.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING
 from milpcb.errors import InputError
 from milpcb.offline.intervals import drawn_again
+from milpcb.offline.log import take_rows
 from milpcb.offline.reference import MOST, Reference, against
-from milpcb.offline.sampling import Sampled
 from milpcb.offline.scores import Scores
+from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
+
+MOST_ROWS = 10_000  # that a draw goes through
+WORK = 1e9  # of all draws: rows times actions times pairs of features; a quarter of a minute on one core
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """The ``rows`` (m,) of ``n`` that noise is drawn on, the ``oracle`` on them, and their ``members`` of groups."""
+
+    rows: Ints
+    oracle: Oracle
+    members: Ints | None
+    n: int
+
+    @property
+    def all(self) -> bool:
+        """Whether all rows are there."""
+        return len(self.rows) == self.n
+
+    def shares(self, shares: Floats) -> Floats:
+        """Return the shares (m,) of the rows of the sample, with sum 1, from those (n,) of all."""
+        own = shares[self.rows]
+        return np.asarray(own / own.sum())
+
+    def scaled(self, table: Floats, shares: Floats) -> Floats:
+        """Return ``table`` (m, K) of these rows times their shares, brought to the noise of all rows."""
+        return np.asarray((np.sqrt(len(self.rows) / self.n) * self.shares(shares))[:, None] * table)
+
+
+def sampled_rows(
+    policies: PolicyClass | Opened,
+    contexts: Any,
+    oracle: Oracle,
+    constraints: Sequence[Constraint],
+    kind: str,
+    group: Ints | None,
+    rng: np.random.Generator,
+) -> Sampled:
+    """Return the rows to draw noise on, all where these are few enough; rows of a group stay together."""
+    n, size = oracle.n_contexts, MOST_ROWS
+    members = None if group is None else np.unique(group, return_inverse=True)[1]
+    if n <= size or isinstance(policies, Opened):
+        return Sampled(np.arange(n), oracle, members, n)
+    rows = _some(n, size, members, rng)
+    own = None if members is None else np.unique(members[rows], return_inverse=True)[1]
+    kept = [_widened(rule, rows, n, oracle.n_actions) for rule in bind_for(constraints, policies, contexts)]
+    return Sampled(rows, open_oracle(policies, take_rows(contexts, rows), kind=kind, constraints=kept), own, n)
+
+
+def affordable(asked: int, least: int, n: int, n_actions: int, n_features: int) -> int:
+    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
+
+    It goes by sizes alone, so that the same log gives the same numbers on every machine.
+    """
+    return max(least, min(asked, int(WORK / (n * n_actions * max(1.0, n_features**2 / 2)))))
+
+
+def _some(n: int, size: int, members: Ints | None, rng: np.random.Generator) -> Ints:
+    if members is None:
+        return np.sort(rng.choice(n, size, replace=False))
+    order = rng.permutation(int(members.max()) + 1)
+    reached = np.bincount(members)[order].cumsum()
+    taken = np.zeros(len(order), bool)
+    taken[order[: max(2, int((reached <= size).sum()))]] = True
+    return np.flatnonzero(taken[members])
+
+
+def _widened(rule: LabelConstraint, rows: Ints, n: int, n_actions: int) -> LabelConstraint:
+    """Return the rule on some rows: what it forbids outright as it is, others wider by 4 standard errors."""
+    weights = rule.matrix(n, n_actions)
+    if rule.upper <= 0 and weights.min() >= 0:
+        return replace(rule, weights=weights[rows])
+    spread = 4 * n * np.sqrt(np.square(weights).max(axis=1).mean() / len(rows))
+    return replace(rule, weights=weights[rows] * (n / len(rows)), upper=rule.upper + float(spread))
+
 
 REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
 SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
@@ -94,16 +147,11 @@ class Claim:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Claims about all policies of a class at once.
+    """Claims about all policies of a class at once."""
 
-    claim : on the gain of the policy chosen
-    value : ends of its value, in the unit and sign of the outcome
-    most : no policy of the class gains more
-    """
-
-    claim: Claim
-    value: tuple[float, float]
-    most: float
+    claim: Claim  # on the gain of the policy chosen
+    value: tuple[float, float]  # ends of its value, in the unit and sign of the outcome
+    most: float  # no policy of the class gains more
 
 
 def band(
@@ -118,20 +166,10 @@ def band(
     rng: np.random.Generator,
     progress: Progress | None = None,
 ) -> Bounds:
-    """Return what can be claimed of a policy of the class, however it was chosen.
+    """Return bounds that hold with the probability ``level``, however the policy that plays ``chosen`` (n,) was found.
 
-    Parameters
-    ----------
-    oracle : of the class, on the n rows
-    sampled : the rows that the noise is drawn on, with an oracle on them
-    scores : of the n rows
-    chosen : (n,) what the policy plays
-    reference : what it is compared with
-    draws : number of draws, at least level / (1 - level); 2 queries each, and 3 for every lottery compared with
-    level : how often the claim holds
-    rng : draws the resamples
-    progress : is called after every draw
-
+    Each of the ``draws``, at least level / (1 - level), is 2 queries and 3 for every lottery compared with, on the rows
+    that are ``sampled``; ``progress`` is called after each.
     """
     shares, rows = scores.weight / scores.weight.sum(), np.arange(len(chosen))
     centre = float(shares @ scores.gains[rows, chosen])

@@ -30,17 +30,9 @@ Columns = tuple[int, ...]
 
 
 def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
-    """Return the bins (m, d) of the contexts that stand for rows with these sums by cell, and what each counts.
+    """Return the bins (m, d) of contexts that stand for rows with these sums by cell, and the sums (m, ...) of each.
 
-    Parameters
-    ----------
-    grid : the cells
-    cells : (cells, ...) sums, the first of them the number of rows
-
-    Returns
-    -------
-    codes (m, d), sums (m, ...)
-
+    Of the sums, ``cells`` (cells, ...), the first is the number of rows.
     """
     sums = cells.reshape(grid.size, -1)
     margins = _margins(grid, sums)
@@ -63,7 +55,6 @@ def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
 
 
 def _margins(grid: Grid, sums: Floats) -> dict[Columns, Floats]:
-    """Return the sums by bins of every set of up to ``order`` columns."""
     found: dict[Columns, Floats] = {}
     for columns, start, stop in zip(grid.sets, grid.starts, grid.starts[1:], strict=False):
         table = sums[start:stop].reshape(*(grid.bins[f] for f in columns), -1)
@@ -92,38 +83,22 @@ def _codes(columns: Columns, others: list[Ints], there: list[Ints]) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class CompressedLog:
-    """Few contexts with the scores of a log of any size: sums over them are those over the rows.
+    """Few contexts with the scores of a log of any size: sums over them are those over the rows."""
 
-    Attributes
-    ----------
-    codes : (m, d) the bin of each column
-    sizes : (m,) how many rows each stands for, perhaps below 0
-    scores : (m, K) sums of the scores of each action, in the unit and sign of the log, treatment cost included
-    products : (m, K, K) sums of the products of the scores of two actions
-    n : rows of the log
-    done, barred : (m, K) how many rows with each action each stands for, and how many in which the log has none of it
-    counts : (K,) rows in which each action was done
-    outcome : mean and standard deviation of the outcome, treatment cost included
-    spread : standard deviation of the outcome by itself, as milpcb.offline.inference has it
-    reach : lengths of the ranges in which the score of an action lies, and the difference of two
-    maximise : whether larger is better
-    diagnostics : how far the scores can be trusted
-
-    """
-
-    codes: Ints
-    sizes: Floats
-    scores: Floats
-    products: Floats
-    n: int
+    codes: Ints  # (m, d) the bin of each column
+    sizes: Floats  # (m,) how many rows each stands for, perhaps below 0
+    scores: Floats  # (m, K) sums of the scores of each action, in the unit and sign of the log, treatment cost included
+    products: Floats  # (m, K, K) sums of the products of the scores of two actions
+    n: int  # rows of the log
+    # done, barred: (m, K) how many rows with each action each stands for, and how many in which the log has none of it
     done: Floats
     barred: Floats
-    counts: Floats
-    outcome: tuple[float, float]
-    spread: float
-    reach: tuple[float, float]
-    maximise: bool
-    diagnostics: Diagnostics
+    counts: Floats  # (K,) rows in which each action was done
+    outcome: tuple[float, float]  # mean and standard deviation of the outcome, treatment cost included
+    spread: float  # standard deviation of the outcome by itself, as milpcb.offline.inference has it
+    reach: tuple[float, float]  # lengths of the ranges in which the score of an action lies, and the difference of two
+    maximise: bool  # whether larger is better
+    diagnostics: Diagnostics  # how far the scores can be trusted
 
     @property
     def constants(self) -> Floats:

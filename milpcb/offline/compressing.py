@@ -15,8 +15,8 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.offline.compressed import CompressedLog, compressed_contexts
 from milpcb.offline.diagnostics import Diagnostics
+from milpcb.offline.evaluation import entry_range
 from milpcb.offline.overlap import sentence
-from milpcb.offline.ranges import entry_range
 from milpcb.offline.sufficient_statistics import ScoredStatistics, Statistics
 from milpcb.types import Floats
 
@@ -26,29 +26,16 @@ FAR = 1e-6  # of the size of outcomes: where all differences are less, sums of s
 
 @dataclass(frozen=True, eq=False)
 class _Summed:
-    """Common base of the two kinds of sums.
-
-    Attributes
-    ----------
-    cells : (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
-    centre : (K,) the base without treatment costs
-    modelled : (K,) the mean of the regression
-    regression : least and greatest (2, K) of the regression
-    counts, inverse, squares : (K,) rows in which each action was done, and there the sums of u and u^2
-    least : (K,) the least propensity
-    r2 : (K,) share of the variance that the regression explains, NaN without one and where nothing varies
-
-    """
-
-    cells: Floats
-    centre: Floats
-    modelled: Floats
-    regression: Floats
+    cells: Floats  # (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
+    centre: Floats  # (K,) the base without treatment costs
+    modelled: Floats  # (K,) the mean of the regression
+    regression: Floats  # least and greatest (2, K) of the regression
+    # counts, inverse, squares: (K,) rows in which each action was done, and there the sums of u and u^2
     counts: Floats
     inverse: Floats
     squares: Floats
-    least: Floats
-    r2: Floats
+    least: Floats  # (K,) the least propensity
+    r2: Floats  # (K,) share of the variance that the regression explains, NaN without one and where nothing varies
 
 
 def compress(
@@ -67,18 +54,13 @@ def compress(
     Parameters
     ----------
     stats : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
-    actions : K names
-    method : "ips", "snips" or "dr"
     charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
-    maximise : whether larger outcomes are better
-    randomised : whether the propensity of an action is its share of the rows
     min_propensity : that propensities were raised to
     parts : in which no rows of some action were found, its number and who is in it
 
     Raises
     ------
     InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
-
     """
     _check_spread(*stats.outcome_range)
     n, K = len(stats), stats.n_actions

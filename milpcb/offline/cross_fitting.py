@@ -30,12 +30,11 @@ import numpy as np
 from scipy.stats import norm
 
 from milpcb.errors import InputError, OracleInexact, shown
-from milpcb.offline.band import Claim, Progress
+from milpcb.offline.band import Claim, Progress, Sampled
 from milpcb.offline.evaluate import held_out_actions
 from milpcb.offline.hashing import row_order
 from milpcb.offline.nuisances import stratified_folds
 from milpcb.offline.reference import Reference, against
-from milpcb.offline.sampling import Sampled
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy
@@ -77,10 +76,10 @@ def check_policy(policy: Any) -> None:
 def held_out(
     oracle: Oracle, contexts: object, costs: Floats, fold: Ints, searched: Callable[[], None] = lambda: None
 ) -> Ints:
-    """Return what is played in each row (n,) by the best policy of the other folds, ``costs`` (n, K), ``fold`` (n,).
+    """Return what is played in each row (n,) by the best policy of the other folds; ``costs`` are (n, K).
 
-    The rows of the fold cost nothing while it is searched for: the same oracle answers, under the same constraints.
-    ``searched`` is called after each fold.
+    The rows of the fold cost nothing while it is searched for, so that one oracle answers; ``searched`` is called each
+    time.
     """
 
     def learn(rows: Ints) -> FoundPolicy:
@@ -118,8 +117,7 @@ class SplitClaim:
 def split_claim(oracle: Oracle, contexts: object, scores: Scores, reference: Reference, *, level: float) -> SplitClaim:
     """Return the claim on the gain of learning, from the rows that were not learnt from.
 
-    It is compared with every lottery that may be the best, and the least favourable counts: the gain over the best is
-    the least of all.
+    It is the least favourable over every lottery that may be the best: the gain over the best is the least of all.
     """
     began = perf_counter()
     first = _of_split(oracle, contexts, scores, scores.fold, reference, level)
@@ -157,7 +155,6 @@ def calibrated(
 
 
 def _after(progress: Progress, done: int, later: int) -> Progress:
-    """Return a count that begins after ``done`` and before ``later`` draws."""
     return lambda draw, total: progress(done + draw, done + total + later)
 
 

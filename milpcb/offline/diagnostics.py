@@ -188,16 +188,9 @@ def diagnose(
 ) -> Diagnostics:
     """Return how far scores can be trusted.
 
-    Parameters
-    ----------
-    log : the log
-    weight : (n,) of the rows
-    propensity : (n, K), NaN where it is not known or does not matter
-    inverse : (n, K) 1 / propensity where an action was taken, clipped; 0 elsewhere
-    table, regression : (n, K) the scores and their regression
-    there : (n, K) where the log has rows of an action: propensities are judged by these
-    known : clipped, min_propensity, outcome_r2, regression_only
-
+    ``propensity`` (n, K) is NaN where it is not known or does not matter, ``inverse`` (n, K) is 1 / propensity where an
+    action was taken, clipped, and 0 elsewhere; ``there`` (n, K) is where the log has rows of an action, by which
+    propensities are judged. ``known`` are further fields of the result.
     """
     columns = {k: Mean(inverse[:, k], weight * there[:, k], np.inf) for k in range(len(log.actions))}
     fits = estimates(columns, "normal", 0.95, seed=0, group=log.group)

@@ -7,16 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from milpcb.core.checks import choice, flag, real
 from milpcb.data.actions import played
 from milpcb.errors import InputError, shown
-from milpcb.offline.adaptive import adapted, adaptive_value
-from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
-from milpcb.offline.intervals import INTERVALS, UNKNOWN, Mean, estimates
+from milpcb.offline.evaluation import EntryRanges, Evaluation, LeafValue, over_best
+from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
-from milpcb.offline.ranges import EntryRanges
 from milpcb.offline.reference import Reference, best_reference, matching
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.scores import scores as make_scores
@@ -50,7 +49,7 @@ def evaluate(
     contexts : (n, d) what the policy reads; None: the features of the log
     interval : "normal", "bootstrap" (studentised) or "bernstein" (empirical Bernstein; holds at any n); "adaptive"
         for the log of a learner, whose rows are in their order, and a policy that was fixed by earlier rows or none:
-        see milpcb.offline.adaptive. Scores are then made anew, by earlier rows alone
+        see milpcb.offline.evaluate. Scores are then made anew, by earlier rows alone
     level : how often an interval covers the truth
     outcome_range : the least and the greatest outcome there can be, for "bernstein"; None takes those of the log
     seed : of the bootstrap
@@ -262,3 +261,75 @@ def _rivals(scores: Scores, own: Floats, ranges: EntryRanges, reference: Referen
     lotteries = [reference.lottery] if reference.candidates is None else reference.candidates
     played = [reference.ways.mixed(lottery, table) for lottery in lotteries]
     return {number: Mean(sign * (own - other), scores.weight, ranges.difference) for number, other in enumerate(played)}
+
+
+FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference
+
+
+def adapted(scores: Scores, assigned: Ints) -> Scores:
+    """Return scores by earlier rows alone, weighted for a policy that plays ``assigned`` (n,); raises InputError."""
+    log, law = scores.log, _law(scores.log)
+    taken = log.action[:, None] == np.arange(len(log.actions))
+    inverse = np.divide(taken, law, out=np.zeros(taken.shape), where=taken)
+    mean = _means_before(log)
+    table = mean + inverse * (log.outcome[:, None] - mean) + scores.charge
+    return replace(
+        scores,
+        table=table,
+        regression=mean + scores.charge,
+        weight=scores.weight * _steadying(1 / _chances(law, assigned)),
+    )
+
+
+def adaptive_value(scores: Scores, assigned: Ints, level: float) -> IntervalEstimate:
+    """Return the value of a policy that plays ``assigned`` (n,), from what ``adapted`` returned for it."""
+    rows, log, h = np.arange(len(assigned)), scores.log, scores.weight
+    own, q = scores.table[rows, assigned], _chances(_law(log), assigned)
+    value = float(h @ own / h.sum())
+    followed = log.action == assigned
+    residuals = (scores.logged - scores.regression[rows, log.action])[followed]
+    seen = h**2 @ (own - value) ** 2
+    q = np.maximum(q, len(q) ** -0.5)  # of rarer ones no row is likely to be missing, and few logs show their spread
+    known = (h**2 / q).sum() * np.mean(residuals**2) if len(residuals) else np.inf
+    error = float(np.sqrt(max(seen, known)) / h.sum())
+    reach = float(norm.ppf((1 + level) / 2)) * error
+    return IntervalEstimate(value, error, value - reach, value + reach)
+
+
+def _law(log: Log) -> Floats:
+    """Return the probabilities (n, K) that the learner drew by; raises InputError without them."""
+    if log.propensity is None or log.shares or log.group is not None:
+        raise InputError(
+            'interval="adaptive" needs rows in the order in which they came, without group=, and the probability with '
+            "which the learner drew each action: read_log(..., propensity=...)"
+        )
+    return log.propensity
+
+
+def _chances(law: Floats, assigned: Ints) -> Floats:
+    """Return the probability (n,) of what a policy plays; raises InputError where it had none."""
+    q = law[np.arange(len(law)), assigned]
+    if not (q > 0).all():
+        raise InputError(
+            f"in row {int(np.argmin(q > 0))} the policy plays what had no chance there, or none that the log has: it "
+            "shows nothing of its value; take the log of a learner that explores"
+        )
+    return np.asarray(q)
+
+
+def _means_before(log: Log) -> Floats:
+    """Return the mean outcome (n, K) of each action in earlier rows, with the mean of all of them counted once."""
+    taken = (log.action[:, None] == np.arange(len(log.actions))).astype(float)
+    paid = taken * log.outcome[:, None]
+    count, total = np.cumsum(taken, axis=0) - taken, np.cumsum(paid, axis=0) - paid
+    every = total.sum(axis=1) / np.maximum(1.0, count.sum(axis=1))
+    return np.asarray((total + every[:, None]) / (count + 1))
+
+
+def _steadying(inverse: Floats) -> Floats:
+    """Return the weight (n,) of each row, from what 1 / q was in the rows before it."""
+    lately, found = 1.0, []
+    for t, each in enumerate(inverse.tolist()):
+        found.append(lately**-0.5)
+        lately += max(1 / FORGETS, 1 / (t + 1)) * (each - lately)
+    return np.array(found)

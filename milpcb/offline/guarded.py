@@ -18,7 +18,8 @@ show it: estimators look at it beside.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from itertools import combinations
 from math import ceil
 from numbers import Real
@@ -27,15 +28,16 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import Constraint, LabelConstraint
+from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent
 from milpcb.data.actions import own_names, place, places, played
+from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
-from milpcb.offline.band import Process, check_same_rows, quantile
+from milpcb.offline.band import Process, Sampled, affordable, check_same_rows, quantile, sampled_rows
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import Mean, drawn_again, estimates
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.sampling import Sampled, affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.protocols import Opened, PolicyClass
@@ -45,21 +47,34 @@ from milpcb.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class NoWorseThan:
-    """The limit that a second outcome is no worse than something, with confidence.
+    """The limit that a second outcome is, in the population, no worse than something, with confidence.
+
+    What is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows grows,
+    although it is chosen by the same rows. Give it to an estimator among ``constraints``, or take ``rule(policies,
+    contexts)`` for ``milpcb.open_oracle``. Where nothing is shown to keep it, there is an InfeasibleError: then a
+    policy that is compared with is itself the answer, if it is one of the class.
 
     Parameters
     ----------
-    than, outcome, confidence, margin, draws, seed, what : see ``no_worse_than``
+    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a policy, or a list
+        of actions (n,); None for what was done
+    outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
+    confidence : how often the limit is kept
+    margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
+    draws : searches on resamples, one query each
+    seed : of the resamples
+    what : what messages call the outcome
 
     """
 
     than: Any
+    _: KW_ONLY
     outcome: Scores
-    confidence: float
-    margin: float
-    draws: int
-    seed: int
-    what: str
+    confidence: float = 0.95
+    margin: float = 0.0
+    draws: int = 500
+    seed: int = 0
+    what: str = "a second outcome"
 
     def __post_init__(self) -> None:
         check_scores(self.outcome, "outcome")
@@ -75,7 +90,6 @@ class NoWorseThan:
             self._check_listed()
 
     def _check_listed(self) -> None:
-        """Raise InputError unless what is compared with is a list of actions, one a row."""
         n = len(self.outcome.table)
         try:
             size = len(places("action of no_worse_than", self.than, self.outcome.actions))
@@ -220,36 +234,7 @@ class NoWorseThan:
             )
 
 
-def no_worse_than(
-    than: Any,
-    *,
-    outcome: Scores,
-    confidence: float = 0.95,
-    margin: float = 0.0,
-    draws: int = 500,
-    seed: int = 0,
-    what: str = "a second outcome",
-) -> NoWorseThan:
-    """Return the limit that a second outcome is, in the population, no worse than something, with confidence.
-
-    What is found under it keeps it in at least the share ``confidence`` of all logs, as the number of rows grows,
-    although it is chosen by the same rows. Give it to an estimator among ``constraints``, or take ``rule(policies,
-    contexts)`` for ``milpcb.open_oracle``. Where nothing is shown to keep it, there is an InfeasibleError: then a
-    policy that is compared with is itself the answer, if it is one of the class.
-
-    Parameters
-    ----------
-    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a policy, or a list
-        of actions (n,); None for what was done
-    outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
-    confidence : how often the limit is kept
-    margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
-    draws : searches on resamples, one query each
-    seed : of the resamples
-    what : what messages call the outcome
-
-    """
-    return NoWorseThan(than, outcome, confidence, margin, draws, seed, what)
+no_worse_than = NoWorseThan  # as it is called among constraints
 
 
 @dataclass(frozen=True, eq=False)
@@ -314,3 +299,41 @@ def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np
 
 def _is_number(than: Any) -> bool:
     return isinstance(than, Real) and not isinstance(than, bool)
+
+
+MOST_GROUPS = 20  # of a limit that is kept in each
+
+
+def no_worse_for_each(
+    than: Any,
+    groups: Any,
+    *,
+    outcome: Scores,
+    confidence: float = 0.95,
+    margin: float = 0.0,
+    draws: int = 500,
+    seed: int = 0,
+    what: str = "a second outcome",
+    by: str = "group",
+) -> list[NoWorseThan]:
+    """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
+
+    They are those of ``no_worse_than`` on the rows of each group alone, with a confidence that the chances of errors
+    add up to (Bonferroni), and at least as many draws as that needs. ``groups`` (n,) is the group of each row, such as
+    a column of names, which messages call ``by``; missing ones are a group. Raises InputError for more than 20 groups.
+    """
+    labels = list(groups)
+    if len(labels) != len(outcome.table):
+        raise InputError(f"groups must be one for each of the {len(outcome.table)} rows, got {len(labels)}")
+    found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
+    if len(found) > MOST_GROUPS:
+        raise InputError(f"'{by}' has {len(found):,} different values, more than {MOST_GROUPS} groups; name another")
+    sure = 1 - (1 - check_confidence(confidence)) / len(found)
+    of_group = partial(no_worse_than, than, confidence=sure, margin=margin, seed=seed)
+    enough = max(draws, ceil(sure / (1 - sure) - ROUNDING))
+    return [
+        of_group(
+            outcome=replace(outcome, weight=outcome.weight * here), draws=enough, what=f"{what} where {by} = {name}"
+        )
+        for name, here in found.items()
+    ]

@@ -15,7 +15,7 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
 from milpcb.data.actions import own_names
-from milpcb.offline.band import Bounds, Claim, InTwo, Progress, band, check_same_rows
+from milpcb.offline.band import Bounds, Claim, InTwo, Progress, affordable, band, check_same_rows, sampled_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
@@ -23,7 +23,6 @@ from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
 from milpcb.offline.reference import Reference, against, best_reference
-from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
@@ -299,17 +298,10 @@ class State(StrEnum):
 def state_of(
     cross_fitted: Claim, bounds: Bounds, reference: Reference, *, level: float, small: float, enough: bool
 ) -> State:
-    """Return the state in which both claims agree.
+    """Return the state in which both claims agree: the ``cross_fitted`` one, and ``bounds`` on all policies at once.
 
-    Parameters
-    ----------
-    cross_fitted : the claim on the gain of learning
-    bounds : what holds for all policies at once
-    reference : what gains are over; where treating all alike breaks the constraints it is never advised
-    level : how often each claim holds
-    small : the gain up to which it is not worth treating people differently
-    enough : whether enough rows carry the noise for either claim to hold
-
+    Where treating all alike, the ``reference``, breaks the constraints, it is never advised. ``enough`` is whether
+    enough rows carry the noise for either claim to hold.
     """
     if not enough:
         return State.EARLY

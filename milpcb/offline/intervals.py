@@ -138,7 +138,6 @@ INTERVALS: dict[str, Interval] = {"normal": normal, "bootstrap": bootstrap, "ber
 
 
 def _chunks(n: int) -> list[int]:
-    """Return how many draws are made at a time."""
     size = max(1, CELLS // n)
     return [min(size, DRAWS - start) for start in range(0, DRAWS, size)]
 

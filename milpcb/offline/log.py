@@ -210,7 +210,6 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
 
 
 def _sorted(done: Sequence[Any]) -> list[str]:
-    """Return the names of actions: numbers by size, then strings."""
     return [action_name(value) for value in sorted(set(done), key=_order)]
 
 

@@ -13,13 +13,7 @@ BLOCK = 4096  # rows whose terms stay in the processor's cache while the sets of
 
 @compiled()
 def add_terms(
-    sets: Ints,
-    starts: Ints,
-    bins: Ints,
-    codes: npt.NDArray[np.int32],
-    slot: Ints,
-    terms: Floats,
-    cells: Floats,
+    sets: Ints, starts: Ints, bins: Ints, codes: npt.NDArray[np.int32], slot: Ints, terms: Floats, cells: Floats
 ) -> None:
     """Add the ``terms`` (n, t) of rows to their ``slot`` (n,) of the ``cells`` (cells, slots, t), by set of columns."""
     where, width = np.empty(BLOCK, dtype=np.int64), cells.shape[2]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from milpcb.core.extras import needs
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError, clipped
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log, take_rows
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
@@ -156,7 +158,6 @@ def _known(log: Log, default: Any, train: Ints) -> tuple[Any, Bools | None]:
 
 
 def _asked(features: Any, empty: Bools | None) -> Any:
-    """Return what a model predicts by, see ``_known``."""
     if empty is None:
         return features
     asked = _as_numbers(features)
@@ -205,3 +206,54 @@ def _named(role: str, model: Any) -> Iterator[None]:
     except (AttributeError, TypeError, ValueError) as error:
         reason = clipped(str(error), 300)
         raise InputError(f"{role} {type(model).__name__} cannot be fitted to this log: {reason}") from error
+
+
+@dataclass(frozen=True, eq=False)
+class SampledModels:
+    """A model of the outcome for each fold and each action."""
+
+    # cv, seed: number of folds, and what draws them
+    cv: int
+    seed: int
+    digest: str  # of what the models predict for the sample: others have another one
+    own: bool  # whether the models are somebody's own, which read the columns as they are; others read numbers
+    # of each fold, from the features of rows (n, d) to their predictions (n, K)
+    fits: tuple[OutcomeFit, ...] = field(repr=False)
+
+    def predict(self, features: Any, numbers: Ints) -> Floats:
+        """Return the predictions (n, K) of rows with these numbers in the log, by models that have not seen them."""
+        fold = folds_of(numbers, self.cv, self.seed)
+        return _predicted(self.fits, features, fold)
+
+
+def fit_to_sample(log: Log, numbers: Ints, cv: int, model: Any, seed: int) -> SampledModels:
+    """Return models fitted to the rows of a sample with these ``numbers`` (n,) in the log; ``model`` as in ``scores``.
+
+    Raises InputError where a fold leaves no row of some action, or a model cannot be fitted.
+    """
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    fold = folds_of(numbers, cv, seed)
+    for k, name in enumerate(log.actions):
+        if len(np.unique(fold[log.action == k])) < 2:
+            raise InputError(
+                f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
+            )
+    with threadpool_limits(1):  # the same sample gives the same bytes
+        fits = tuple(fit_outcomes(log, model, seed, np.flatnonzero(fold != number)) for number in range(cv))
+    known = _predicted(fits, log.features, fold)
+    return SampledModels(cv, seed, blake2b(known.tobytes(), digest_size=16).hexdigest(), model is not None, fits)
+
+
+def _predicted(fits: tuple[OutcomeFit, ...], features: Any, fold: Ints) -> Floats:
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    tables, order = [], np.argsort(fold, kind="stable")
+    with threadpool_limits(1):
+        for number, fit in enumerate(fits):
+            rows = np.flatnonzero(fold == number)
+            if len(rows):
+                tables.append(fit.predict(take_rows(features, rows)))
+    found = np.empty((len(fold), tables[0].shape[1]))
+    found[order] = np.concatenate(tables)
+    return found

@@ -118,16 +118,10 @@ def completed(known: Floats) -> Floats:
 def parts_without(
     tests: Sequence[ColumnTest], action: Ints, each: Floats, expected: Floats, least: float
 ) -> list[UnseenPart]:
-    """Return the parts of a log without rows of some action, largest first.
+    """Return the parts of a log without rows of some action, largest first, that ``tests`` cut off.
 
-    Parameters
-    ----------
-    tests : those that cut parts off
-    action : (n,) what was done
-    each : (n,) what each row counts: 1, or 1 / rows of its group, so that a group counts once
-    expected : (n, K), see ``expected_rows``
-    least : propensities are raised to it
-
+    What was done is ``action`` (n,); each row counts as ``each`` (n,), 1 or 1 / rows of its group, so that a group
+    counts once; ``expected`` (n, K) is that of ``expected_rows``, and propensities are raised to ``least``.
     """
     found: list[UnseenPart] = []
     covered = np.zeros(expected.shape, dtype=bool)
@@ -305,14 +299,8 @@ def seen_everywhere(
 ) -> Found:
     """Return the answer of a search whose policy plays in each of its parts an action that has rows there.
 
-    Parameters
-    ----------
-    search : returns the answer under further constraints on the contexts
-    contexts : (m, d) that policies read
-    counts : (m, K) rows at each in which each action was done
-    expected : (m, K) sums of ``expected_rows``
-    cells : (m, K) where no action may be played, None for nowhere
-
+    ``search`` returns the answer under further constraints on the ``contexts`` (m, d), at which each action was done in
+    ``counts`` (m, K) rows and ``expected`` in so many; no action may be played in ``cells`` (m, K), None for nowhere.
     """
     shut = np.zeros(counts.shape, dtype=bool) if cells is None else cells.copy()
     answer = search(rules_on(shut))

@@ -10,7 +10,7 @@ import numpy as np
 
 from milpcb.core.checks import check_confidence, real, whole
 from milpcb.errors import InputError
-from milpcb.offline.trial import Refutation, TrialRows
+from milpcb.offline.settled import Refutation, TrialRows
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child

@@ -42,21 +42,15 @@ NONE = 1e-6  # a probability below is rounding
 
 @dataclass(frozen=True, eq=False)
 class Lotteries:
-    """All allowed ways that do not look at people, on the rows of a log.
+    """All allowed ways that do not look at people, on the rows of a log."""
 
-    Attributes
-    ----------
-    stratum : (n,) number of the stratum of each row: rows in which the constraints forbid the same actions outright
-    playable : (S, K) actions that may be played in a stratum
-    totals, upper : (m, S, K) and (m,): a lottery p (S, K) is allowed if sum(totals[i] * p) <= upper[i] for all i
-    allowed : False where no lottery keeps the constraints; they are then left out, but for what they forbid outright
-
-    """
-
+    # (n,) number of the stratum of each row: rows in which the constraints forbid the same actions outright
     stratum: Ints
-    playable: Bools
+    playable: Bools  # (S, K) actions that may be played in a stratum
+    # totals, upper: (m, S, K) and (m,): a lottery p (S, K) is allowed if sum(totals[i] * p) <= upper[i] for all i
     totals: Floats
     upper: Floats
+    # False where no lottery keeps the constraints; they are then left out, but for what they forbid outright
     allowed: bool = True
 
     def best(self, values: Floats) -> Floats:

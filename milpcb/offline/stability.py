@@ -14,10 +14,9 @@ from milpcb.core.checks import whole
 from milpcb.core.decimals import fixed, percent
 from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
-from milpcb.offline.band import Progress
+from milpcb.offline.band import Progress, affordable
 from milpcb.offline.cross_fitting import best_policy, check_policy, held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.sampling import affordable
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle

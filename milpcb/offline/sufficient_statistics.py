@@ -5,7 +5,7 @@ by every set of so many columns and every combination of their bins, the *cells*
 u = 1 / propensity of what was done and y its outcome, the sums of 1, u, u y, u^2, u^2 y and u^2 y^2 by what was done
 give the totals of the scores "ips" and "snips" of every action, and of their squares and products, though the
 self-normalised means and the shares of a randomised trial are known at the end of the pass only. Scores "dr", by models
-that were there before the pass (milpcb.offline.sampled_models), add up as they are: they, and their products.
+that were there before the pass (milpcb.offline.nuisances), add up as they are: they, and their products.
 """
 
 from __future__ import annotations
@@ -28,17 +28,10 @@ TERMS = 6  # the sums of a cell and an action: of 1, u, u y, u^2, u^2 y, u^2 y^2
 
 @dataclass(frozen=True)
 class Grid:
-    """The cells: every set of ``order`` columns, with every combination of their bins.
+    """The cells: every set of ``order`` columns, with every combination of their bins."""
 
-    Attributes
-    ----------
-    bins : (d,) number of bins of each column
-    order : columns that a set holds; all of them where there are no more
-
-    """
-
-    bins: tuple[int, ...]
-    order: int
+    bins: tuple[int, ...]  # (d,) number of bins of each column
+    order: int  # columns that a set holds; all of them where there are no more
 
     @cached_property
     def sets(self) -> tuple[tuple[int, ...], ...]:
@@ -90,26 +83,16 @@ class Known:
 
 @dataclass(eq=False)
 class Statistics:
-    """The sums over some rows of a log.
+    """The sums over some rows of a log."""
 
-    Attributes
-    ----------
-    grid : the cells
-    n_actions : K
-    cells : (cells, K, 6) sums of the terms over the rows of each cell in which each action was done
-    outcomes : (K, 3) by action, the sums of y and y^2, and how many propensities were raised
-    ends : (K + 2,) minus the least propensity of each action, then minus the least outcome and the greatest; of these
-        the greatest of two parts is that of both
-    barred : (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
-
-    """
-
-    grid: Grid
-    n_actions: int
-    cells: Floats
-    outcomes: Floats
+    grid: Grid  # the cells
+    n_actions: int  # K
+    cells: Floats  # (cells, K, 6) sums of the terms over the rows of each cell in which each action was done
+    outcomes: Floats  # (K, 3) by action, the sums of y and y^2, and how many propensities were raised
+    # (K + 2,) minus the least propensity of each action, then minus the least outcome and the greatest; of these the
+    # greatest of two parts is that of both
     ends: Floats
-    barred: Floats
+    barred: Floats  # (cells, 1, K) the number of rows of each cell in which the log has no rows of an action
 
     @classmethod
     def empty(cls, grid: Grid, n_actions: int) -> Self:
@@ -145,7 +128,6 @@ class Statistics:
         add_terms(sets, starts, bins, codes, slot, terms, cells)
 
     def _add_overall(self, rows: Known, least: float) -> None:
-        """Add to the sums by action, and take the ends of the ranges."""
         action, outcome, propensity = rows.action, rows.outcome, rows.propensity
         for column, number in enumerate((outcome, outcome**2, propensity < least)):
             self.outcomes[:, column] += np.bincount(action, number, self.n_actions)

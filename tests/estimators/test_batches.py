@@ -22,7 +22,7 @@ from milpcb.estimators import sample as samples
 from milpcb.estimators.sample import LoggedColumns, Sample
 from milpcb.offline import evaluate
 from milpcb.offline.compressed import compressed_contexts
-from milpcb.offline.ranges import EntryRanges
+from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.sufficient_statistics import Grid
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")

@@ -14,9 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import evaluate, read_log
+from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.hashing import folds_of
-from milpcb.offline.ranges import EntryRanges
-from milpcb.offline.sampled_models import fit_to_sample
+from milpcb.offline.nuisances import fit_to_sample
 
 NAMES = ["x0", "x1", "region", "old"]
 

@@ -25,7 +25,7 @@ from milpcb import estimators
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicy, LoggedPolicyTree, OptimalPolicy, OptimalPolicyTree, OptimalScoringRule
 from milpcb.estimators.base import PolicyEstimator
-from milpcb.estimators.costs import FromCosts
+from milpcb.estimators.classes import FromCosts
 
 EVERY = [
     entry

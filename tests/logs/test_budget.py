@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
-from milpcb.logs.budget import SHARES, budget_limit, budget_values
+from milpcb.logs.curves import SHARES, budget_limit, budget_values
 from milpcb.logs.source import Columns, make_source, numbered
 
 

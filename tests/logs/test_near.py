@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from milpcb.commands.learn import learn
 from milpcb.estimators import LoggedPolicyTree
-from milpcb.logs import rashomon
+from milpcb.logs import what_if as near
 from milpcb.logs.what_if import Wisher, what_if
 from milpcb.offline import best_reference
 from milpcb.offline.arguing import gain_band
@@ -53,7 +53,7 @@ def test_rules_within_an_amount_are_those_of_the_list(fitted):
     tree, wisher, every = fitted
     scores = tree.scores_
     worth = totals(scores.table / len(scores.table), every)
-    found = rashomon.as_good(wisher, tree.policy_, scores, None, (), 0.2)
+    found = near.as_good(wisher, tree.policy_, scores, None, (), 0.2)
     within = every[worth >= worth.max() - 0.2 - 1e-12]
     assert (found.count, found.exact) == (len(within), True)
     assert found.contested == (within != within[0]).any(axis=0).sum()
@@ -71,7 +71,7 @@ def test_where_there_are_fewer_rules_than_three_none_is_shown_twice(number, fitt
     """One stands alone, two stand side by side."""
     tree, wisher, every = fitted
     worth = np.sort(totals(tree.scores_.table / len(tree.scores_.table), np.unique(every, axis=0)))[::-1]
-    found = rashomon.as_good(wisher, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
+    found = near.as_good(wisher, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
     assert (found.count, found.exact) == (number, True)
     assert len({rule.rules for rule in found.rules}) == len(found.rules) == number
 
@@ -83,7 +83,7 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
     band = gain_band(wisher.question, scores, best_reference(scores), draws=40)
     lower, upper = (-totals(floor, every) for floor in band.floors)
     undecided = upper + band.reach / 0.75 >= (lower - band.reach).max() - 1e-12
-    found = rashomon.as_good(wisher, tree.policy_, scores, band, what_if(wisher, scores, band, ()), None)
+    found = near.as_good(wisher, tree.policy_, scores, band, what_if(wisher, scores, band, ()), None)
     assert found.slack is None
     assert (found.count, found.exact) == (undecided.sum(), True)
     assert 1 < found.count < len(every)
@@ -94,19 +94,19 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
     """What rules play is asked at some rows; where the class has no list of its own, they are not counted."""
     tree, wisher, _ = fitted
-    monkeypatch.setattr(rashomon, "MOST_ROWS", 50)
-    assert rashomon.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
-    monkeypatch.setattr(rashomon, "MOST_UNLISTED", 1)
-    listed = rashomon.NearBest.listed
-    monkeypatch.setattr(rashomon.NearBest, "listed", property(lambda found: listed.fget(found) and False))
-    found = rashomon.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1)
+    monkeypatch.setattr(near, "MOST_ROWS", 50)
+    assert near.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
+    monkeypatch.setattr(near, "MOST_UNLISTED", 1)
+    listed = near.NearBest.listed
+    monkeypatch.setattr(near.NearBest, "listed", property(lambda found: listed.fget(found) and False))
+    found = near.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1)
     assert (found.count, found.rules) == (None, ())
 
 
 def test_without_a_band_and_an_amount_nothing_is_found(fitted):
     """Neither was asked for."""
     tree, wisher, _ = fitted
-    assert rashomon.as_good(wisher, tree.policy_, tree.scores_, None, (), None) is None
+    assert near.as_good(wisher, tree.policy_, tree.scores_, None, (), None) is None
 
 
 @pytest.fixture

@@ -18,12 +18,11 @@ from milpcb.errors import InputError, MilpcbError, RunError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends import Serial
+from milpcb.logs import files
+from milpcb.logs.files import Counter, KeptSums, LogFiles, count, is_files, log_files
 from milpcb.logs.findings import Asked, Findings
-from milpcb.logs.one_pass import counting, files
-from milpcb.logs.one_pass.counting import Counter, KeptSums, count
-from milpcb.logs.one_pass.files import LogFiles, is_files, log_files
-from milpcb.logs.one_pass.learning import claims_of, held_out_of, learn_in_one_pass, sample_of
-from milpcb.logs.one_pass.learning import counter_of as of_files
+from milpcb.logs.one_pass import claims_of, held_out_of, learn_in_one_pass, sample_of
+from milpcb.logs.one_pass import counter_of as of_files
 from milpcb.logs.source import Columns
 from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate
@@ -476,4 +475,4 @@ def test_a_folder_is_files_only_where_it_holds_parquet(logs: Path, tmp_path: Pat
     assert is_files(tmp_path / "*.parquet")
     assert not is_files(tmp_path)
     assert not is_files(logs / "part0.parquet")
-    assert counting.open_backend("serial", None, None) is not None
+    assert files.open_backend("serial", None, None) is not None

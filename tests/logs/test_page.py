@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from milpcb.core.decimals import THIN
-from milpcb.logs.amounts import Unit
+from milpcb.logs.page import Worth, bars, first
 from milpcb.logs.rule import DrawnPart, who
-from milpcb.logs.sections import rule_text
-from milpcb.logs.values import Worth, bars, first
+from milpcb.logs.sections import Unit, rule_text
 from milpcb.logs.words import chance
 from policies.names import Names
 from policies.thresholds.rule import ThresholdRule

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb.offline import evaluate, read_log, scores
-from milpcb.offline.adaptive import FORGETS, adapted
+from milpcb.offline.evaluate import FORGETS, adapted
 
 RNG = np.random.default_rng(0)
 

@@ -10,8 +10,8 @@ from sklearn.linear_model import LinearRegression
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.offline import cross_evaluate, evaluate, read_log, scores
+from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.intervals import INTERVALS, IntervalEstimate
-from milpcb.offline.ranges import EntryRanges
 from policies import DecisionTrees
 
 N = 80

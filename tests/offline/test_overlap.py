@@ -15,8 +15,8 @@ from milpcb.estimators import LoggedPolicyTree, never
 from milpcb.logs import words
 from milpcb.logs.findings import Asked
 from milpcb.logs.in_memory import find
+from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import Columns, make_source
-from milpcb.logs.values import first, worth_lines
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores
 from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.hashing import row_order

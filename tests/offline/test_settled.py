@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.errors import InputError
 from milpcb.offline import read_log, scores, settled
-from milpcb.offline.trial import INSIDE, STAKES, Refutation, TrialRows, means_before
+from milpcb.offline.settled import INSIDE, STAKES, Refutation, TrialRows, means_before
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
 

@@ -25,10 +25,9 @@ import pytest
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedThresholdRule
 from milpcb.experiments.run.backends import Serial
 from milpcb.experiments.run.backends.dask import Dask
+from milpcb.logs.files import Parts, count, log_files
 from milpcb.logs.findings import Asked
-from milpcb.logs.one_pass.counting import Parts, count
-from milpcb.logs.one_pass.files import log_files
-from milpcb.logs.one_pass.learning import counter_of, sample_of
+from milpcb.logs.one_pass import counter_of, sample_of
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
 

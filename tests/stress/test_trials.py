@@ -20,7 +20,7 @@ import pytest
 from milpcb import open_oracle
 from milpcb.environments.planted import Planted
 from milpcb.offline.planning import Design, SimulatedTrial, plan
-from milpcb.offline.trial import INSIDE, Refutation, TrialRows
+from milpcb.offline.settled import INSIDE, Refutation, TrialRows
 from milpcb.rng import child
 from policies import DecisionTrees
 from tests.stress.known_truths import rare

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from milpcb.offline.trial import STAKES, Refutation, TrialRows
+from milpcb.offline.settled import STAKES, Refutation, TrialRows
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
 from tests.theory.coins.trials import EVEN, TRIAL_MUTANTS, TRIALS, TrialRule, false_ending, judge_trial

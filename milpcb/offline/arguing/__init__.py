@@ -9,8 +9,7 @@ from milpcb.offline.arguing.first_question import First
 from milpcb.offline.arguing.monotone import InOrder, Monotone
 from milpcb.offline.arguing.pareto import FrontPoint, pareto, supported
 from milpcb.offline.arguing.prices import GainBand, Price, banded_prices, gain_band, price_intervals, prices
-from milpcb.offline.arguing.question import Question
-from milpcb.offline.arguing.wishes import Option, Under, Wish, Without, alike, keep
+from milpcb.offline.arguing.question import Option, Question, Under, Wish, Without, alike, keep
 
 __all__ = [
     "First",

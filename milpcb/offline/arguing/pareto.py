@@ -13,8 +13,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.arguing.question import Question, check_question, granted
-from milpcb.offline.arguing.wishes import Under
+from milpcb.offline.arguing.question import Question, Under, check_question, granted
 from milpcb.types import Floats
 
 

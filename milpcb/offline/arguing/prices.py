@@ -11,13 +11,11 @@ import numpy as np
 
 from milpcb.core.checks import ROUNDING, check_confidence, instance, whole
 from milpcb.data.actions import own_names
-from milpcb.offline.arguing.question import Granting, Question, check_question, granted
-from milpcb.offline.arguing.wishes import Wish, listed_wishes
-from milpcb.offline.band import UPPER, Process, Progress, check_same_rows, quantile
+from milpcb.offline.arguing.question import Granting, Question, Wish, check_question, granted, listed_wishes
+from milpcb.offline.band import UPPER, Process, Progress, affordable, check_same_rows, quantile, sampled_rows
 from milpcb.offline.cross_fitting import Best
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.sampling import affordable, sampled_rows
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.rng import child
 from milpcb.types import Floats

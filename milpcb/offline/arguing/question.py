@@ -1,22 +1,24 @@
-"""A policy class on given rows, which wishes modify, and the cheapest of its policies."""
+"""A policy class on given rows, and the wishes that modify it: fewer columns, other options, more constraints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint, bind_for
-from milpcb.core.checks import choice, context_array, index, instance, several
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.core.checks import choice, context_array, index, instance, number_array, several, whole, whole_array
+from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.without import without_columns
 from milpcb.protocols import PolicyClass, open_class
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 KINDS = ("search", "milp", "enumeration", "audited")
 
@@ -116,3 +118,125 @@ def check_columns(columns: Sequence[int], rows: Floats) -> None:
         index("a column of a wish", column, rows.shape[1])
     if not columns:
         raise InputError("columns must name at least one column of the contexts")
+
+
+class Wish(Protocol):
+    """Something that is asked of a policy."""
+
+    @property
+    def name(self) -> str:
+        """Wish in words."""
+        ...
+
+    def of(self, question: Question) -> Granting:
+        """Return the policies that grant it; raises InputError where the class has no such price."""
+        ...
+
+
+@dataclass(frozen=True)
+class Without:
+    """No policy reads these columns: the class again on contexts where they are constant."""
+
+    columns: tuple[int, ...]
+    name: str = "without a feature"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", listed_columns(self.columns))
+
+    def of(self, question: Question) -> Granting:
+        """Return the class without the columns."""
+        check_columns(self.columns, question.rows)
+        known = explicit(question)
+        policies, contexts = without_columns(known.policies, question.rows, self.columns)
+        same = contexts is question.rows  # a million rows are not read again
+        return replace(known, policies=policies, contexts=known.contexts if same else contexts)
+
+
+@dataclass(frozen=True)
+class Option:
+    """The class with another option, such as a smaller depth or one leaf less."""
+
+    options: Mapping[str, Any]
+    name: str = "another option"
+
+    def of(self, question: Question) -> Granting:
+        """Return the class with the option."""
+        if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
+            raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
+        return replace(question, policies=with_options(question.policies, **self.options))
+
+
+@dataclass(frozen=True, eq=False)
+class Under:
+    """Policies keep further side constraints: parity, a rule that is kept somewhere, an action for a group."""
+
+    constraints: Constraint | Sequence[Constraint]
+    name: str = "under a constraint"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
+
+    def of(self, question: Question) -> Granting:
+        """Return the class under the constraints."""
+        further: Any = self.constraints  # the question binds them to its rows
+        return replace(question, constraints=(*question.constraints, *further))
+
+
+def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
+    """Return the wish that policies play ``labels`` (n,) in the ``rows`` (n,) that are True, such as an old rule's."""
+    whole("n_actions", n_actions, 2)
+    labels, here = whole_array("labels", labels), number_array("rows", rows)
+    if np.asarray(rows).dtype != bool:
+        raise InputError("rows must be one boolean a row: whether the labels are kept there")
+    here = here.astype(bool)
+    if labels.shape != here.shape or not np.isin(labels[here], np.arange(n_actions)).all():
+        raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
+    others = here[:, None] & (labels[:, None] != np.arange(n_actions))
+    return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
+
+
+def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = "treat pairs alike") -> Under:
+    """Return the wish that both rows of each pair get the same action; there are ``n`` rows."""
+    pairs = [(one, other) for one, other in _checked_pairs(pairs)]
+    both = [*pairs, *((other, one) for one, other in pairs)]
+    return Under(tuple(ordered(both, n, n_actions, name)), name)
+
+
+def _checked_pairs(pairs: Any) -> list[tuple[Any, Any]]:
+    """Return pairs as a list, which may be walked through twice; raises InputError on what are no pairs."""
+    found = several("pairs", pairs, (tuple, list, np.ndarray), "pairs of rows")
+    if not all(len(pair) == 2 for pair in found):
+        raise InputError(f"pairs must be a list of pairs of rows, got {shown(found)}")
+    return [(one, other) for one, other in found]
+
+
+def listed_wishes(wishes: Any) -> list[Any]:
+    """Return wishes as a list; raises InputError on what is none."""
+    found = several("wishes", wishes, object, "wishes such as Without((0,))")
+    for wish in found:
+        if isinstance(wish, type) or not hasattr(wish, "of"):
+            raise InputError(f"wishes must be a list of wishes such as Without((0,)), got {shown(wish)}")
+    return found
+
+
+MOST_PAIRS = 2_000  # side constraints that a solver is handed
+
+
+def check_pairs(pairs: Sequence[Any], n_actions: int) -> None:
+    """Raise InputError for more pairs of rows than a solver is handed as side constraints."""
+    if len(pairs) * (n_actions - 1) > MOST_PAIRS:
+        raise InputError(f"{len(pairs):,} pairs of rows are too many side constraints for a solver; take fewer rows")
+
+
+def ordered(pairs: Sequence[Sequence[int]], n: int, n_actions: int, name: str) -> Iterator[LabelConstraint]:
+    """Yield the rules that the first row of each pair gets no higher action than the second."""
+    pairs, n = _checked_pairs(pairs), whole("n", n, 1)
+    check_pairs(pairs, whole("n_actions", n_actions, 2))
+    for row in (row for pair in pairs for row in pair):
+        index("a row of a pair", row, n)
+    for one, other in pairs:
+        for least in range(1, n_actions):
+            weights = np.zeros((n, n_actions))
+            weights[one, least:] += 1.0
+            weights[other, least:] -= 1.0
+            yield LabelConstraint(weights, 0.0, name)

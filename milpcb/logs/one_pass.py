@@ -21,15 +21,13 @@ import numpy as np
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InputError
-from milpcb.estimators.layout import Layout
-from milpcb.estimators.row_counter import RowCounter
+from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
-from milpcb.logs.amounts import Unit
+from milpcb.logs.files import Block, Counter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
-from milpcb.logs.one_pass.counting import Block, Counter, KeptSums, Parts, count
-from milpcb.logs.one_pass.files import LogFiles, Tick, named_columns, sampled
 from milpcb.logs.origin import as_logged
+from milpcb.logs.sections import Unit
 from milpcb.logs.source import Columns, Source, make_source
 from milpcb.offline import Evaluation, State
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
@@ -59,13 +57,7 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
 
 
 def learn_in_one_pass(
-    files: LogFiles,
-    found: SampledLog,
-    estimator: Any,
-    questions: Asked,
-    backend: Backend,
-    folder: Path,
-    step: Step,
+    files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, backend: Backend, folder: Path, step: Step
 ) -> Findings:
     """Add up the files, and learn from the sums.
 
@@ -188,7 +180,6 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
 
 
 def _least_cost(estimator: Any, contexts: Floats, costs: Floats) -> float:
-    """Return a lower bound on the least total cost of a policy of the class."""
     opened = open_class(estimator.policies_, contexts)
     kind = "search" if "search" in opened.capabilities else "milp"
     return float(open_oracle(opened, contexts, kind).minimise(costs).lower)

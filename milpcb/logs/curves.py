@@ -1,0 +1,300 @@
+"""Two curves of a page: the value for each budget of an action, and the front of two outcomes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from milpcb.core.decimals import fixed, percent
+from milpcb.core.surroundings import plain
+from milpcb.errors import InfeasibleError, InputError
+from milpcb.estimators import share_at_most
+from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing
+from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.experiments.results.report import picture
+from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
+from milpcb.logs.source import ScoredRows
+from milpcb.offline import IntervalEstimate, Scores, best_reference
+from milpcb.offline.arguing import Question, supported
+from milpcb.offline.cross_fitting import held_out
+from milpcb.rng import child
+
+SHARES = tuple(round(0.1 * step, 1) for step in range(11))
+MOST_ROWS = 10_000  # that are gone through for each budget
+BAND = 0.18  # opacity
+
+
+@dataclass(frozen=True)
+class BudgetValue:
+    """Result of learning where at most ``share`` (0..1) of the rows get the action."""
+
+    share: float  # the budget
+    used: float  # the share (0..1) that gets the action, in rows that were not learnt from
+    value: IntervalEstimate  # in these rows; the interval is one of a band that holds for all budgets at once
+    alike: float  # what the best way to treat all alike within the budget gives
+
+
+def budget_values(
+    estimator: Any,
+    frame: pl.DataFrame,
+    scores: Scores,
+    action: str,
+    *,
+    level: float,
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> tuple[BudgetValue, ...]:
+    """Return the value for each budget that the other limits allow.
+
+    The ``estimator`` is fitted to the rows of ``frame``, of which with their ``scores`` at most 10 000 are gone
+    through; its own limit on the action is replaced by each budget. All intervals hold at once with the probability
+    ``level``.
+    """
+    if len(frame) > MOST_ROWS:
+        rows = np.sort(child(seed, "logs", "budget").choice(len(frame), MOST_ROWS, replace=False))
+        frame, scores = frame[rows], scores.take(rows)
+    found, each = [], 1 - (1 - level) / len(SHARES)  # the union of so many errors
+    for number, share in enumerate(SHARES):
+        with suppress(InfeasibleError):  # by the other limits
+            found.append(_value(_limited(estimator, action, share), frame, scores, action, share, each))
+        progress(number + 1, len(SHARES))
+    return tuple(found)
+
+
+def budget_limit(estimator: Any, action: str | None) -> float | None:
+    """Return the share that an estimator allows an action, None where it is not limited."""
+    return min((rule.share for rule in estimator.constraints if _limits(rule, action)), default=None)
+
+
+def _limits(rule: Any, action: str | None) -> bool:
+    return isinstance(rule, share_at_most) and rule.action == action
+
+
+def _limited(estimator: Any, action: str, share: float) -> Any:
+    other = copy(estimator)
+    other.constraints = [*(rule for rule in estimator.constraints if not _limits(rule, action))]
+    other.constraints.append(share_at_most(action, share))
+    return other
+
+
+def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, share: float, level: float) -> BudgetValue:
+    problem = estimator.problem(frame, scores.weight)
+    played = held_out(problem.oracle, problem.contexts, scores.costs, scores.fold)
+    value = scores.mean(scores.table[np.arange(len(played)), played], level)
+    used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
+    return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)
+
+
+def budget_section(
+    points: Sequence[BudgetValue],
+    action: str | None,
+    unit: Unit,
+    level: float,
+    limit: float | None,
+    *,
+    missing: str,
+    supported: bool,
+) -> PageSection:
+    """Return the curve as a picture and a table.
+
+    ``limit`` is the share of the action that was asked for, and ``supported`` whether some rule is shown to be better.
+    """
+    if not points:
+        return PageSection("Value against a budget", missing=missing)
+    points, all_points = _that_matter(points), points
+
+    def drawn() -> Any:
+        ended = len(points) < len(all_points)
+        return picture(_budget_drawing(points, action, unit, level, limit, supported=supported, ended=ended))
+
+    headings = ("at most", "used", unit.words, f"{percent(level)} band", "treating all alike")
+    table = PageTable("Table of budgets", headings, [_budget_row(point, unit) for point in points])
+    folds = [PageSection("as a table", tables=[table])]
+    return PageSection(f"Value against the budget of '{action}'", picture=drawn, folds=folds)
+
+
+def _that_matter(points: Sequence[BudgetValue]) -> Sequence[BudgetValue]:
+    """Return the budgets up to the first beyond which neither the value changes nor what is used."""
+    last = (points[-1].used, points[-1].value.value)
+    changing = [number for number, point in enumerate(points) if (point.used, point.value.value) != last]
+    return points[: max(changing, default=-1) + 2]
+
+
+def _budget_row(point: BudgetValue, unit: Unit) -> list[str]:
+    value = point.value
+    ends = unit.ends(value.lower, value.upper)
+    return [percent(point.share, 0), percent(point.used, 1), unit.value(value.value), ends, unit.value(point.alike)]
+
+
+@plain()
+def _budget_drawing(
+    points: Sequence[BudgetValue],
+    action: str | None,
+    unit: Unit,
+    level: float,
+    limit: float | None,
+    *,
+    supported: bool,
+    ended: bool,
+) -> Drawing:
+    """Return the held-out value of learning against the share of rows that may get the action."""
+    figure, axes = panel()
+    shares, values = [point.share for point in points], [point.value for point in points]
+    line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
+    axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
+    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+    axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
+    if limit is not None:
+        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
+        side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
+        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
+                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+    axes.legend(fontsize=SMALL, frameon=False, loc="best")
+    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", lambda share: percent(share, 0))
+    labelled(axes.yaxis, unit.words, unit.tick)
+    first, last = points[0], points[-1]
+    chance = "" if supported else " No rule is shown to be better than treating all alike: what rises may be chance."
+    end = f" Beyond {percent(last.share, 0)} the budget no longer matters: nothing changes." if ended else ""
+    return Drawing(
+        "budget",
+        f"Value against the budget of '{action}'",
+        figure,
+        f"From {unit.value(first.value.value)} at {percent(first.share, 0)} to {unit.value(last.value.value)} at "
+        f"{percent(last.share, 0)}.",
+        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
+        f"is one for all budgets at once ({percent(level)}); dashed is the best way to treat all alike that keeps the "
+        f"budget.{end}{chance}",
+    )
+
+
+MOST_POINTS = 100
+FORM = "write COLUMN less or COLUMN more, as less or more of it is better"
+_TEXT = re.compile(r"(.+?)\s+(less|more)")
+
+
+@dataclass(frozen=True)
+class Balance:
+    """One rule of the front: what it looks worth in both outcomes, and the rule as it prints."""
+
+    first: float
+    second: float
+    rules: str
+
+
+@dataclass(frozen=True)
+class Front:
+    """The rules that are the best for some weighting, the best by the first outcome first.
+
+    ``unit`` is that of the second outcome, ``done`` what was done gave in both, with 95 % intervals.
+    """
+
+    unit: Unit
+    points: tuple[Balance, ...]
+    done: tuple[IntervalEstimate, IntervalEstimate]
+
+
+def front_column(text: str) -> str:
+    """Return the column that ``--front`` names; raises InputError."""
+    return _column_and_way(text)[0]
+
+
+def front(text: str, rows: ScoredRows, question: Question, progress: Callable[[int, int], None]) -> Front:
+    """Return the front of the first outcome, whose scores the ``rows`` have, and the one that a text names.
+
+    Raises InputError where there are more than 100 rules on it.
+    """
+    column, way = _column_and_way(text)
+    scores, second = rows.scores, rows.by_outcome(column, maximise=way == "more")
+    weight = scores.weight.sum()
+    tables = scores.costs / weight, second.costs / weight
+    try:
+        found = supported(question, *tables, most=MOST_POINTS, progress=progress)
+    except InputError as error:
+        raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
+    signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]
+    points = tuple(
+        Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, rows.estimator.policy_)))
+        for point in found
+    )
+    return Front(Unit.of_scores(column, second), points, (scores.mean(scores.logged), second.mean(second.logged)))
+
+
+def _column_and_way(text: str) -> tuple[str, str]:
+    found = _TEXT.fullmatch(text.strip())
+    if found is None:
+        raise InputError(f"cannot read --front '{text}': {FORM}")
+    return found[1], found[2]
+
+
+def in_words(policy: Any, printed: Any) -> Any:
+    """Return a policy with the names of columns and actions that the printed one has."""
+    return replace(policy, names=printed.names) if hasattr(printed, "names") else policy
+
+
+def of_numbers(printed: Any) -> Any:
+    """Return the policy that is printed as one of numbers, as which it was searched for."""
+    return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
+
+
+def front_section(front: Front | None, unit: Unit) -> PageSection:
+    """Return the front as sentences, a picture, a table, and its first rules."""
+    heading = "Two outcomes at once"
+    if front is None:
+        return PageSection(heading)
+    rows = [
+        (f"rule {n}", unit.value(each.first), front.unit.value(each.second)) for n, each in enumerate(front.points, 1)
+    ]
+    table = PageTable("Table of two outcomes", ("two outcomes", unit.words, front.unit.words), rows)
+    folds = [
+        PageSection(f"rule {n}", texts=[PageText(f"Rule {n}", rule_text(each.rules))])
+        for n, each in enumerate(front.points[: table.most], 1)
+    ]
+    return PageSection(
+        heading, _front_words(front, unit), lambda: picture(_front_drawing(front, unit)), tables=[table], folds=folds
+    )
+
+
+def _front_words(front: Front, unit: Unit) -> list[str]:
+    points, other = front.points, front.unit
+    ends = [f"{unit.of_value(point.first)} and {other.of_value(point.second)}" for point in (points[0], points[-1])]
+    if len(points) == 1:
+        return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
+    number = fixed(len(points), 0)
+    some = f"{number} rules, and no others, are each the best for some weighting of the two outcomes"
+    between = (
+        "No rule of the class lies beyond the line through two neighbours; rules that no weighting makes the best may "
+        "lie behind it. All values are those in the rows that the rules were learnt from, so they are too favourable."
+    )
+    return [f"{some}. Rule 1 gives {ends[0]}, rule {number} gives {ends[1]}.", between]
+
+
+@plain()
+def _front_drawing(front: Front, unit: Unit) -> Drawing:
+    figure, axes = panel()
+    other, points = front.unit, [(point.first, point.second) for point in front.points]
+    axes.plot(*zip(*points, strict=True), color=COLOURS[0], marker="o", markersize=5)
+    ends = [[[each.value - each.lower], [each.upper - each.value]] for each in front.done]  # no axis is narrower
+    done = [each.value for each in front.done]
+    axes.errorbar(*done, xerr=ends[0], yerr=ends[1], color=GREY, marker="s", markersize=5, linewidth=1.2)
+    for number, place in enumerate(points, 1):
+        if number in (1, len(points)):
+            axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
+    labelled(axes.xaxis, unit.words, unit.tick)
+    labelled(axes.yaxis, other.words, other.tick)
+    better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
+    return Drawing(
+        "front",
+        "Two outcomes at once",
+        figure,
+        "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(points, 1)),
+        f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
+        f"'{unit.name}', the last one by '{other.name}'. "
+        "The grey square is what was done, with its 95\u202f% intervals.",
+    )
