@@ -319,14 +319,11 @@ def from_json(text: str) -> Any:
         raise InputError(f"this is no JSON of an estimator: {error}") from error
     if not isinstance(document, dict) or document.get("milpcb_estimator") != FORMAT:
         raise InputError(f"this is no JSON of an estimator in format {FORMAT}; give what estimator.to_json() wrote")
-    known = {name: cls for name, cls in globals().items() if _is_estimator(cls)}
+    classes = {name: cls for name, cls in globals().items() if isinstance(cls, type)}
+    known = {name: cls for name, cls in classes.items() if issubclass(cls, PolicyEstimator)}
     if not isinstance(document.get("class"), str) or document["class"] not in known:
         raise UnknownNameError("estimator", document.get("class"), known)
     try:
         return restored(known[document["class"]], document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InputError(f"the JSON of an estimator is damaged ({type(error).__name__}: {error})") from error
-
-
-def _is_estimator(entry: Any) -> bool:
-    return isinstance(entry, type) and issubclass(entry, PolicyEstimator)

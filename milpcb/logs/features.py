@@ -107,7 +107,8 @@ def _no_trait(column: pl.Series) -> LeftOut | None:
         many = different > MOST_CATEGORIES and different >= MOSTLY * len(known)
         numbered = many and not _nearly_numbers(column)
     else:
-        numbered = len(known) >= MANY and different == len(known) and (_span(known) == different or _grows(known))
+        span = float(known.max()) - float(known.min()) + 1  # type: ignore[arg-type]
+        numbered = len(known) >= MANY and different == len(known) and (span == different or known.is_sorted())
     return LeftOut(column.name, "an identifier", different < len(known)) if named or numbered else None
 
 
@@ -125,15 +126,6 @@ def _called_identifier(name: str) -> bool:
 
 def _whole(known: pl.Series) -> bool:
     return known.dtype.is_integer() or (known.dtype.is_float() and bool((known == known.round()).all()))
-
-
-def _span(known: pl.Series) -> float:
-    return float(known.max()) - float(known.min()) + 1  # type: ignore[arg-type]
-
-
-def _grows(known: pl.Series) -> bool:
-    """Return whether numbers, all different, grow from row to row: row numbers of which some are missing."""
-    return known.is_sorted()
 
 
 def _dated(column: pl.Series) -> bool:

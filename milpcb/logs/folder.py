@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
 from milpcb.errors import InputError, RunError
@@ -87,8 +86,9 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
 def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
     """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log."""
     estimator = found.estimator
+    document = {**json.loads(estimator.to_json()), ORIGIN: kept.document()}
     files = {
-        POLICY: _policy(estimator, kept).encode(),
+        POLICY: json.dumps(document, ensure_ascii=False, allow_nan=False).encode(),
         "policy.txt": f"{estimator.policy_}\n".encode(),
         PAGE: html.encode(),
     }
@@ -102,12 +102,6 @@ def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
         with suppress(InputError):  # letters that the PDF has not: the page is printed from a browser
             files[CARD_PDF] = card.pdf(note=note)
     return files
-
-
-def _policy(estimator: Any, kept: Origin) -> str:
-    document = json.loads(estimator.to_json())
-    document[ORIGIN] = kept.document()
-    return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
 def _written(folder: Path) -> dict[str, list[str]] | None:

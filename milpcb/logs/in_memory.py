@@ -9,7 +9,7 @@ import numpy as np
 
 from milpcb.core.decimals import fixed
 from milpcb.errors import InputError
-from milpcb.logs.curves import BudgetValue, budget_values, front, of_numbers
+from milpcb.logs.curves import BudgetValue, budget_values, front, in_words, of_numbers
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, Kept, guaranteed, what_is_kept
 from milpcb.logs.origin import as_logged
@@ -169,12 +169,8 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     nodes = zip(*(each.graph().nodes(data="label") for each in rules), strict=True)
     words_of = {searched: words for (_, searched), (_, words) in nodes}
     tests = {words_of.get(test, test): share for test, share in found.tests.items()}
-    depths = tuple(replace(each, policy=_named(each.policy, policy)) for each in found.by_depth)
+    depths = tuple(replace(each, policy=in_words(each.policy, policy)) for each in found.by_depth)
     return replace(found, tests=tests, by_depth=depths)
-
-
-def _named(searched: Any, policy: Any) -> Any:
-    return replace(searched, names=policy.names)
 
 
 def _budget(

@@ -181,7 +181,7 @@ def claims_table(found: Findings) -> PageTable:
         (
             how,
             unit.amount(claim.gain),
-            f"{unit.amount(claim.lower)} to {unit.amount(claim.upper)}",
+            unit.interval(claim),
             words.chance(claim.p_value).removeprefix("p = ").removeprefix("p "),
         )
         for how, claim in rows

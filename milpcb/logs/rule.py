@@ -15,6 +15,7 @@ from milpcb.experiments.results.report import picture
 from milpcb.logs import words
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
+from milpcb.logs.what_if import columns_read
 from milpcb.offline import IntervalEstimate, State
 
 TITLE = 0.4  # inches above a drawing
@@ -137,13 +138,6 @@ def columns_on_sheet(found: Findings) -> PageSection:
     table = PageTable("Columns", headings, rows[:MOST])
     missing = [] if prices or not rows else [words.no_prices(found)]
     return PageSection(READS, list(_sensitive(sensitive, read)), tables=[table] if rows else [], notes=missing)
-
-
-def columns_read(policy: Any) -> list[str]:
-    """Return the names of the columns that a rule reads."""
-    tested = policy.cut_points()
-    places = range(len(policy.names.columns)) if tested is None else sorted(tested)
-    return list(dict.fromkeys(policy.names.columns[place].name for place in places))
 
 
 def card_of(found: Findings) -> Any:

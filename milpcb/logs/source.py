@@ -262,7 +262,7 @@ class ScoredRows:
 
     ``estimator`` is the one that estimated the scores.
 
-    After one pass milpcb.offline.compressed.CompressedLog has its place, with the same five properties.
+    After one pass milpcb.offline.compressed.CompressedLog has its place, with the same four properties.
     """
 
     source: Source
@@ -275,11 +275,6 @@ class ScoredRows:
     def n(self) -> int:
         """How many rows there are."""
         return len(self.numbers)
-
-    @property
-    def maximise(self) -> bool:
-        """Whether larger outcomes are better."""
-        return self.scores.maximise
 
     @property
     def counts(self) -> Floats:

@@ -58,6 +58,13 @@ SHORT = {"leaves": "max_leaves", "rules": "max_rules", "cuts": "max_cuts", "weig
 Wishes = list[Any]
 
 
+def columns_read(policy: Any) -> list[str]:
+    """Return the names of the columns that a rule reads."""
+    tested = policy.cut_points()
+    places = range(len(policy.names.columns)) if tested is None else sorted(tested)
+    return list(dict.fromkeys(policy.names.columns[place].name for place in places))
+
+
 class Wisher:
     """Makes wishes of strings, for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
 
@@ -90,9 +97,7 @@ class Wisher:
 
     def columns(self) -> list[str]:
         """Return the names of the columns that the rule reads."""
-        tested = self._estimator.policy_.cut_points()
-        places = range(len(self._columns)) if tested is None else sorted(tested)
-        return list(dict.fromkeys(self._columns[place].name for place in places))
+        return columns_read(self._estimator.policy_)
 
     def usual(self) -> Wishes:
         """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""
@@ -192,16 +197,12 @@ def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str
         f"granted. The intervals ({percent(level)}) hold for all of them at once."
     )
     headings = ("what if", f"price, {unit.words}", f"{percent(level)} interval")
-    return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, _lines(found, unit), most=99)])
-
-
-def _lines(found: Sequence[Price], unit: Unit) -> list[tuple[str, str, str]]:
     lines = []
     for price in found:
         known = price.best is not None and price.lower == price.lower
-        ends = f"{unit.amount(price.lower)} to {unit.amount(price.upper)}" if known else ""
-        lines.append((price.name, "no such rule" if price.best is None else unit.amount(price.price), ends))
-    return lines
+        cost = "no such rule" if price.best is None else unit.amount(price.price)
+        lines.append((price.name, cost, unit.interval(price) if known else ""))
+    return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, lines, most=99)])
 
 
 SHOWN = 3  # rules side by side
@@ -252,7 +253,8 @@ def as_good(
         dear = {price.name for price in found if price.lower > 0 or price.best is None}
     else:
         return None
-    rows = _some_rows(question.oracle.n_contexts)
+    n = question.oracle.n_contexts
+    rows = np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
     counted = near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED
     return AsGood(
         slack,
@@ -263,10 +265,6 @@ def as_good(
         tuple(name for name in wisher.columns() if f"without {name}" in dear),
         tuple(_beside(near, printed, scores, question.rows, rows)) if counted else (),
     )
-
-
-def _some_rows(n: int) -> Ints:
-    return np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
 
 
 def _beside(near: NearBest, printed: Any, scores: Scores, contexts: Floats, rows: Ints) -> list[OneOfThem]:

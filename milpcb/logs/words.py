@@ -284,10 +284,10 @@ def proof(found: Findings) -> str:
     )
 
 
-def missing(found: Findings, what: str) -> str:
-    """Return why something is not on the page after one pass; "" where the rows were in memory."""
-    why = f"Not known: the log was read in one pass, and {what} the rows themselves. Ask it of a sample in memory."
-    return why if found.files else ""
+def missing(found: Findings, needs: str, asked: str) -> str:
+    """Return why something is not on the page: after one pass for want of the rows, else as it was not asked for."""
+    why = f"Not known: the log was read in one pass, and {needs} the rows themselves. Ask it of a sample in memory."
+    return why if found.files else asked
 
 
 def stable(found: Findings) -> list[str]:
@@ -297,14 +297,14 @@ def stable(found: Findings) -> list[str]:
     if found.own_way:
         return [f"Not computed{WITH}."]
     asked = "Not asked (--resamples 0): whether other rows of the same kind would give the same rule."
-    return [missing(found, "to draw them again needs") or asked]
+    return [missing(found, "to draw them again needs", asked)]
 
 
 def no_budget(found: Findings) -> str:
     """Return why there is no curve of the value against a budget."""
     if found.questions.budget is None:
         asked = "Not asked: --budget ACTION draws the value against the share of people that may get an action."
-        return missing(found, "the band of such a curve needs") or asked
+        return missing(found, "the band of such a curve needs", asked)
     if found.questions.limits:
         return "The value against a budget is not drawn together with --no-worse: budgets would be without that limit."
     if found.estimator.monotone:
@@ -320,7 +320,7 @@ def no_prices(found: Findings) -> str:
     if found.own_way:
         return f"Prices are not computed{WITH}."
     asked = "Not asked: --what-if 'without COLUMN' and the like give prices."
-    return missing(found, "the intervals of prices need") or asked
+    return missing(found, "the intervals of prices need", asked)
 
 
 def no_near(found: Findings) -> str:
@@ -328,4 +328,4 @@ def no_near(found: Findings) -> str:
     if found.own_way:
         return f"Other rules are not counted{WITH}."
     asked = "Not asked (--draws 0): --near AMOUNT counts the rules that look worth so much less at most."
-    return missing(found, "which rules it can distinguish needs") or asked
+    return missing(found, "which rules it can distinguish needs", asked)

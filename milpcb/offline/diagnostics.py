@@ -195,13 +195,13 @@ def diagnose(
     columns = {k: Mean(inverse[:, k], weight * there[:, k], np.inf) for k in range(len(log.actions))}
     fits = estimates(columns, "normal", 0.95, seed=0, group=log.group)
     calibration = np.array([fit.value for fit in fits.values()])
-    shares = weight / weight.sum()
+    shares, weighted = weight / weight.sum(), weight[:, None] * inverse
     constants, modelled = shares @ table, shares @ regression
     events, value_events = _events(log.members, weight[:, None] * (table - constants))
     return Diagnostics(
         actions=log.actions,
         least_propensity=np.nanmin(propensity, axis=0),
-        effective_size=effective_sizes(weight[:, None] * inverse),
+        effective_size=weighted.sum(axis=0) ** 2 / (weighted**2).sum(axis=0),
         calibration=calibration,
         calibration_error=np.array([fit.standard_error for fit in fits.values()]),
         constants=constants,
@@ -245,8 +245,3 @@ def explained(log: Log, taken: Bools, weight: Floats, regression: Floats) -> Flo
 def _spread(outcome: Floats, weight: Floats) -> float:
     mean = weight @ outcome / (weight.sum() or 1.0)
     return float(weight @ np.square(outcome - mean))
-
-
-def effective_sizes(weights: Floats) -> Floats:
-    """Return (sum w)^2 / sum w^2 of each column of weights (n, K)."""
-    return np.asarray(weights.sum(axis=0) ** 2 / (weights**2).sum(axis=0))

@@ -113,7 +113,9 @@ def bootstrap(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple
     n, mean = len(numbers), numbers.mean(axis=0)
     centred = numbers - mean
     powers = np.hstack([centred, centred**2])
-    sums = np.vstack([resampled(rng, n, size) @ powers for size in _chunks(n)]) / n
+    most = max(1, CELLS // n)  # draws at a time
+    sizes = [min(most, DRAWS - start) for start in range(0, DRAWS, most)]
+    sums = np.vstack([resampled(rng, n, size) @ powers for size in sizes]) / n
     first, second = np.hsplit(sums, 2)
     spread = np.sqrt(np.maximum(second - first**2, 0) / (n - 1))
     ratio = np.divide(first, spread, out=np.zeros_like(first), where=spread > 0)
@@ -135,11 +137,6 @@ def bernstein(numbers: Floats, widths: Floats, level: float, seed: int) -> tuple
 
 
 INTERVALS: dict[str, Interval] = {"normal": normal, "bootstrap": bootstrap, "bernstein": bernstein}
-
-
-def _chunks(n: int) -> list[int]:
-    size = max(1, CELLS // n)
-    return [min(size, DRAWS - start) for start in range(0, DRAWS, size)]
 
 
 def resampled(rng: np.random.Generator, n: int, size: int) -> Floats:

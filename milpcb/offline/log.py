@@ -131,7 +131,8 @@ def read_log(
     outcome = _outcome("reward" if maximise else "cost", reward if maximise else cost)
     numbers, names = _actions(action, actions)
     table = as_table(features)
-    for what, length in (("action", len(numbers)), ("features", _length(table))):
+    rows = int(table.shape[0]) if len(table.shape) else 0
+    for what, length in (("action", len(numbers)), ("features", rows)):
         if length != len(outcome):
             raise InputError(f"{what} has {length} rows, but there are {len(outcome)} outcomes; give one for each row")
     known, randomised = _propensity(propensity, numbers, names)
@@ -215,10 +216,6 @@ def _sorted(done: Sequence[Any]) -> list[str]:
 
 def _order(value: Any) -> tuple[bool, Any]:
     return (False, value) if isinstance(value, (bool, int, float)) else (True, str(value))
-
-
-def _length(table: Any) -> int:
-    return int(table.shape[0]) if len(table.shape) else 0
 
 
 def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floats | None, bool]:

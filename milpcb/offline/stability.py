@@ -181,7 +181,7 @@ def _by_depth(
     found, deepest = [], cast("Any", policies).depth
     for depth in range(1, deepest + 1):
         shallow: Any = replace(cast("Any", policies), depth=depth)
-        after = searched if depth == deepest else _nothing
+        after = searched if depth == deepest else lambda: None
         try:
             oracle = open_oracle(shallow, contexts, kind=kind, constraints=constraints)
             policy = best_policy(oracle, scores.costs)
@@ -191,7 +191,3 @@ def _by_depth(
             continue
         found.append(DepthValue(depth, policy, _estimate(scores, played)))
     return tuple(found)
-
-
-def _nothing() -> None:
-    pass

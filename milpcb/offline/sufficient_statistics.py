@@ -67,10 +67,8 @@ class Known:
 
     def part(self, rows: Any) -> Known:
         """Return some of the rows."""
-        regression = None if self.regression is None else self.regression[rows]
-        chances = None if self.chances is None else self.chances[rows]
-        barred = None if self.barred is None else self.barred[rows]
-        return Known(self.action[rows], self.outcome[rows], self.propensity[rows], regression, chances, barred)
+        parts: list[Any] = [None if column is None else column[rows] for column in vars(self).values()]
+        return Known(*parts)
 
     def least(self, n_actions: int) -> Floats:
         """Return the least propensity (K,) of each action in the rows where it is known, infinite where in none."""
