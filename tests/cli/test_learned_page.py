@@ -15,6 +15,7 @@ import milpcb
 from milpcb.commands.class_options import ESTIMATORS, HERE
 from milpcb.commands.evaluate import evaluate
 from milpcb.commands.learn import learn
+from milpcb.commands.log import log
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule
 
 TRIAL = ("--action", "message", "--reward", "bought", "--randomised")
@@ -167,7 +168,7 @@ def test_every_option_that_a_message_names_exists():
     files += [root / "experiments/results/templates/learned.html.jinja"]
     own = {
         option
-        for command in (learn, evaluate)
+        for command in (learn, evaluate, log)
         for each in command.params
         for option in [*each.opts, *each.secondary_opts]
     }
