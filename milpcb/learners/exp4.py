@@ -14,7 +14,6 @@ from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.ledger import OWN
 from milpcb.protocols import ValueOracle
-from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
 
 Rate = Literal["fixed", "anytime", "adaptive", "certified"]
@@ -219,7 +218,7 @@ class Exp4(Learner):
         return OWN + self.ledger.stakes.index(max(below))
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._table = table_for(self.oracle, state["table"])
+        self._table = self.oracle.table(noise=None)
         super()._restore(state)
         self.rate = self._next_rate(self.played)
 

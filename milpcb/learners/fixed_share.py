@@ -12,7 +12,6 @@ from milpcb.learners.base import Learner
 from milpcb.learners.exp4 import WeighingOracle, path_gap
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
-from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats, Ints
 
 FALL = 1.05  # the rate falls by this factor at least
@@ -219,7 +218,7 @@ class FixedShare(Learner):
         return min(n, 1 + whole("changes", changes, 0) * (1 + (n.bit_length() - 1) // 2))
 
     def _restore(self, state: dict[str, Any]) -> None:
-        self._tables = table_for(self.oracle, state["tables"][0]).several()
+        self._tables = self.oracle.table(noise=None).several()
         self._logs, self._asked = np.zeros(len(state["logs"])), None
         super()._restore(state)
         self._ends = _parts(self.ledger.blocks.ends, self.parts)

@@ -13,7 +13,6 @@ from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import played_on, require
 from milpcb.protocols import Policy, ValueOracle
-from milpcb.protocols.oracles import table_for
 from milpcb.types import Floats
 
 
@@ -92,7 +91,7 @@ class LoggedCosts:
         labels, self._trained_on = state["labels"], state["trained_on"]
         self.trained = labels is not None
         self._policy, self._actions = None, dict(enumerate(labels or []))
-        self._table = table_for(self._oracle, state["table"])
+        self._table = self._oracle.table(noise=None)
         if self._trained_on is not None:
             self._table.restore(self._trained_on)
             self._policy = self._table.minimise().policy  # for the rows that are still to arrive

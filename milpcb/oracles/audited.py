@@ -67,10 +67,10 @@ class AuditedOracle(SearchOracle):
         super().close()
         self._milp.close()
 
-    def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        lower, upper, policy, stop = super()._minimise(costs)
+    def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
+        lower, upper, policy, stop = super()._answer(costs)
         if self._due():
-            found: tuple[float, float, Policy | None, Stop] = self._milp.ask("minimise", costs)
+            found: tuple[float, float, Policy | None, Stop] = self._milp.ask("answer", costs)
             proved = Answer(*found, 0.0).value
             self._compare(upper, proved, costs, "least total cost")
             labels = cast("Policy", policy).predict(self._opened_class.contexts)  # a search always holds one

@@ -116,7 +116,7 @@ class Oracle(ABC):
         """The class that is asked, opened on the contexts; of a search under side constraints, with these."""
         return self._opened_class
 
-    def _context(self, row: int) -> Floats:
+    def context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
         return np.asarray(self.contexts[index("row", row, self.n_contexts)])
 
@@ -127,32 +127,27 @@ class Oracle(ABC):
 
     @property
     def log_union(self) -> float:
-        """Natural log of the number of policies that a statement about all of them is about: ``log_size``.
+        """Natural log of the number of policies that a statement about all of them is about.
 
-        Contexts and constraints are known before the first round. NaN for an oracle that cannot count beforehand.
+        It is ``log_size``, unless contexts or constraints were not known before the first round.
         """
-        return self.log_size
+        union = self._opened_class.log_union
+        return self.log_size if union is None else union
 
     def minimise(self, costs: Any) -> Answer:
         """Return bounds, a policy and why the search stopped; ``costs`` is (m, K), any sign."""
         start = perf_counter()
         costs = self._checked(costs)
-        lower, upper, policy, stop = self._minimise(costs)
-        return Answer(lower, upper, policy, stop, self._count(start))
+        lower, upper, policy, stop = self._answer(costs)
+        return Answer(lower, upper, policy, stop, self.count(start))
 
     def value(self, costs: Any) -> float:
         """Return the proved minimum; raises OracleInexact when the solver could not prove it."""
-        start = perf_counter()
-        value = self._value(self._checked(costs))
-        self._count(start)
-        return value
+        return float(self.ask("value", self._checked(costs)))
 
     def profile(self, costs: Any, row: int) -> Floats:
         """Return (K,): the least total cost of the policies that play a on ``row``, inf where none does."""
-        start = perf_counter()
-        profile = self._profile(self._checked(costs), self._group_of(row))
-        self._count(start)
-        return profile
+        return np.asarray(self.ask("profile", self._checked(costs), self._group_of(row)))
 
     def near_best(self, costs: Any, slack: float) -> NearBest:
         """Return all policies whose total cost is at most the least plus ``slack``, which is in the unit of the costs.
@@ -171,11 +166,11 @@ class Oracle(ABC):
         table = self.read_costs(costs).copy()  # answers come later, the costs may change
         return NearBest(self, table, self._checked(table), within)
 
-    def ask(self, query: str, costs: Floats, *place: Any) -> Any:
-        """Return what ``_query`` returns for costs (g, K) of the distinct contexts, counted and timed."""
+    def ask(self, query: str, costs: Floats, *place: Any, by: Oracle | None = None) -> Any:
+        """Return what ``_query``, of the oracle ``by``, returns for costs (g, K) by context, counted and timed here."""
         start = perf_counter()
-        found = getattr(self, f"_{query}")(costs, *place)
-        self._count(start)
+        found = getattr(self if by is None else by, f"_{query}")(costs, *place)
+        self.count(start)
         return found
 
     @property
@@ -188,15 +183,12 @@ class Oracle(ABC):
 
         Kinds "search" and "enumeration" have it; the others raise InputError.
         """
-        start = perf_counter()
         grouped = self._checked(costs)
         if type(rate) is not float or not 0.0 <= rate < np.inf:
             rate = real("rate", rate, "finite and not negative", lambda number: number >= 0)
         if rate > 1.0 and (size := float(np.abs(grouped).sum())) > 1.0:  # so that no product overflows
             rate = min(rate, MOST_SCALED / size)
-        weights = normalised(self._log_weights(grouped, self._group_of(row), rate))
-        self._count(start)
-        return weights
+        return normalised(self.ask("log_weights", grouped, self._group_of(row), rate))
 
     def table(self, noise: str | None = "contexts") -> Table:
         """Return an empty table of total costs kept from round to round, with ``noise`` on "contexts" or "columns".
@@ -250,7 +242,7 @@ class Oracle(ABC):
         return int(self._grouping.group[row])
 
     @abstractmethod
-    def _minimise(self, costs: Floats) -> tuple[float, float, Any, Any]:
+    def _answer(self, costs: Floats) -> tuple[float, float, Any, Any]:
         """Return lower, upper, policy and stop for costs (g, K) on the distinct contexts."""
 
     @abstractmethod
@@ -271,7 +263,7 @@ class Oracle(ABC):
         return None
 
     def _best_policy(self, costs: Floats) -> Policy:
-        _, _, policy, stop = self._minimise(costs)
+        _, _, policy, stop = self._answer(costs)
         if policy is None:
             raise OracleInexact(f"the solver stopped with '{stop}' before it found a policy: give it more time")
         return cast("Policy", policy)
@@ -281,7 +273,8 @@ class Oracle(ABC):
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
         return self._grouping.add_up(self.read_costs(costs))
 
-    def _count(self, start: float) -> float:
+    def count(self, start: float) -> float:
+        """Count a query that began at ``start``, on the clock of time.perf_counter; return how long it took."""
         seconds = perf_counter() - start
         self.calls += 1
         self.seconds += seconds

@@ -90,35 +90,28 @@ def _answer(query: Callable[[Any, Floats], Any], opened: Callable[[], Oracle], c
     return query(opened(), costs)
 
 
-def _best(oracle: Oracle, costs: Floats) -> list[Any]:
-    """Return how many policies are best, and the first, of a search that lists them."""
+def _best(oracle: Oracle, costs: Floats) -> Any:
     near = oracle.near_best(costs, 0.0)
-    return [near.count, next(near.policies())] if near.listed else []
+    return near.listed and [near.count, next(near.policies())]
 
 
-def _weights(oracle: Oracle, costs: Floats) -> Floats | None:
-    """Return the action weights, of a search that has them."""
-    return oracle.action_weights(costs, 0, 0.1) if "action_weights" in oracle.capabilities else None
-
-
-def _kept(oracle: Oracle, costs: Floats) -> list[Any]:
-    """Return all answers of totals that are kept, of a search that keeps them."""
+def _kept(oracle: Oracle, costs: Floats) -> Any:
     if "columns" not in oracle.capabilities:
-        return []
+        return None
     table = oracle.table("columns")
     table.add(0, 0, float(costs[0, 0]))
     table.add_all([1], [1], [float(costs[1, 1])])
-    answers = [table.profile(0), table.minimise()]
-    return [*answers, table.action_weights(0, 0.1)] if "action_weights" in oracle.capabilities else answers
+    weights = "action_weights" in oracle.capabilities and table.action_weights(0, 0.1)
+    return [table.profile(0), table.minimise(), weights]
 
 
-# Queries of a search: all that it can answer, of a table of costs and of totals that are kept.
+# All that a search can answer, of a table of costs and of totals that are kept.
 QUERIES: tuple[Callable[[Oracle, Floats], Any], ...] = (
     lambda oracle, costs: oracle.value(costs),
     lambda oracle, costs: oracle.profile(costs, 0),
     lambda oracle, costs: oracle.minimise(costs),
+    lambda oracle, costs: "action_weights" in oracle.capabilities and oracle.action_weights(costs, 0, 0.1),
     _best,
-    _weights,
     _kept,
 )
 

@@ -17,25 +17,31 @@ from milpcb.oracles import check_options, open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.known_rows import KnownRows
 from milpcb.oracles.near_best import NearBest
-from milpcb.oracles.opened import OpenedTerms
 from milpcb.oracles.search import SearchOracle
 from milpcb.oracles.totals import CostTable, TermTable
 from milpcb.oracles.without import Opening
-from milpcb.protocols import PolicyClass, Table, Terms, ValueOracle, open_class
+from milpcb.protocols import Opened, PolicyClass, Table, Terms, ValueOracle, open_class
 from milpcb.types import Answer, Floats, Ints
 
 
-class _UnderSoFar(SearchOracle):
-    """The policies that keep constraints on the contexts so far: which ones these are was not known beforehand."""
+class OpenedTerms(Opened):
+    """The terms of a class, with a list of contexts (m, d). ``log_size`` counts derivations, over all cut points."""
 
-    def __init__(self, opened: OpenedTerms, contexts: Floats, *, constraints: tuple[LabelConstraint, ...]) -> None:
-        self.free_log_size = opened.log_size
-        super().__init__(opened, contexts, constraints=constraints)
+    capabilities = frozenset({"search", "action_weights", "totals", "constraints"})
 
-    @property
-    def log_union(self) -> float:
-        """Natural log of the number of derivations of the class without the constraints."""
-        return self.free_log_size
+    def __init__(self, terms: Terms, contexts: Floats, log_size: float) -> None:
+        self.n_actions = terms.n_actions
+        self.group, self.contexts = np.arange(len(contexts)), contexts
+        self.log_size = self.log_union = log_size
+        self._terms = terms
+
+    def terms(self) -> Terms:
+        """Return the terms."""
+        return self._terms
+
+    def describe_search(self) -> str:
+        """Name the totals that are added up."""
+        return f"the recursion of the class over the totals of its {self._terms.n_terms:,} terms"
 
 
 class GrowingOracle:
@@ -193,7 +199,7 @@ class GrowingOracle:
             raise InputError("side constraints on contexts that arrive need a class with terms, by kind 'search'")
         rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
         opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
-        return _UnderSoFar(opened, self.contexts, constraints=tuple(rules))
+        return SearchOracle(opened, self.contexts, constraints=tuple(rules))
 
     def _append(self, context: Floats) -> None:
         """Take in a new context (d,); room for twice as many is made where there is none."""
@@ -242,12 +248,14 @@ class GrowingOracle:
                 + (', or set noise_on = "columns"' if self._terms is not None else "")
             )
         asked = (lambda: cast("Terms", self._held)) if self._constrained else None
-        return TermTable(self._terms, self._context, self._count, asked)
+        return TermTable(self._terms, self, asked)
 
-    def _context(self, row: int) -> Floats:
+    def context(self, row: int) -> Floats:
+        """Return the context (d,) of a row."""
         return np.asarray(self._contexts[index("row", row, self.n_contexts)])
 
-    def _count(self, start: float) -> float:
+    def count(self, start: float) -> float:
+        """See Oracle.count."""
         seconds = perf_counter() - start
         self._calls += 1
         self._seconds += seconds

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,8 +15,8 @@ from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SearchTooLargeError, SolverFailedError
 from milpcb.oracles.base import Oracle
+from milpcb.oracles.chain import OpenedUnder
 from milpcb.oracles.constraint_rows import WithLeastRates, split, with_side_constraints
-from milpcb.oracles.opened import OpenedUnder
 from milpcb.oracles.query import Query
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
@@ -109,6 +109,7 @@ class MilpOracle(Oracle):
     """
 
     capabilities = Oracle.capabilities | {"columns"}
+    encoding: Encoding
     _linear = False  # whether the cost map must be linear although there are no side constraints
 
     def __init__(
@@ -123,16 +124,16 @@ class MilpOracle(Oracle):
     ) -> None:
         super().__init__(opened, contexts)
         opened.require("program")
-        self._encoding = opened.program(constrained=self._linear or bool(constraints))
+        self.encoding = opened.program(constrained=self._linear or bool(constraints))
         self._distinct, self._rows = opened.contexts, np.arange(len(opened.contexts))
         self._time_limit, self._gap = check_time_limit(time_limit), check_gap(gap)
         self._solver, self._engine = solver, load_solver(solver)
         self._constraints = constraints
         self._sides = self._bound(constraints)
-        self._starts = open_starts(opened, self._encoding, self._sides)
+        self._starts = open_starts(opened, self.encoding, self._sides)
         families, _ = split(self._sides)
         if families:
-            self._encoding = WithLeastRates(self._encoding, families)
+            self.encoding = WithLeastRates(self.encoding, families)
         self._hold(self._sides)
         if constraints and not self._feasible():
             raise InfeasibleError(self._conflict())
@@ -141,7 +142,7 @@ class MilpOracle(Oracle):
         """Return the size of the program, which constraints are rows of it, and where the solver starts."""
         program = self.program
         kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
-        more = " and rows that are found when they are needed" if self._encoding.separator else ""
+        more = " and rows that are found when they are needed" if self.encoding.separator else ""
         size = f"{program.n_columns:,} columns, {program.n_rows:,} rows{more}"
         lines = [f"answers: by solver {self._solver}, {kind} of {size}; a query changes its objective only"]
         if self._sides:
@@ -162,19 +163,13 @@ class MilpOracle(Oracle):
         self._session.close()
         self._starts = None
 
-    def noisy_table(self, count: Callable[[float], float]) -> ProgramTable:
-        """Return a table over the program, whose cost map must be linear; ``count`` takes the start of a query."""
-        group = self._opened_class.group
-        return ProgramTable(self._minimise, self._profile, self._encoding, group, self.n_actions, count)
-
     def _column_table(self) -> Table:
         """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""
-        if self._constraints:
-            return self.noisy_table(self._count)
         own: dict[str, Any] = {"solver": self._solver, "time_limit": self._time_limit, "gap": self._gap}
-        return _LinearMilp(self._opened_class, self.contexts, **own).noisy_table(self._count)
+        linear = self if self._constraints else _LinearMilp(self._opened_class, self.contexts, **own)
+        return ProgramTable(self, linear)
 
-    def _minimise(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
+    def _answer(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs, noise)
         start = None if self._starts is None or noise is not None else self._starts.at(costs)
         found = self._admissible(query, None if start is None else self._point(start))
@@ -195,9 +190,9 @@ class MilpOracle(Oracle):
 
     def _point(self, start: Start) -> Floats:
         """Return the point of a start in the program that the solver has."""
-        if not isinstance(self._encoding, WithLeastRates):
+        if not isinstance(self.encoding, WithLeastRates):
             return start.x
-        return self._encoding.extended(start.x, start.policy.predict(self._distinct))
+        return self.encoding.extended(start.x, start.policy.predict(self._distinct))
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -207,7 +202,7 @@ class MilpOracle(Oracle):
             value = solution.bound + offset
             if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= query.tolerance:
                 return float(round(value))
-        lower, upper, _, stop = self._minimise(costs, noise)
+        lower, upper, _, stop = self._answer(costs, noise)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(
                 f"the solver stopped with '{stop}' between {lower:g} and {upper:g}: give it more time, or no gap"
@@ -237,7 +232,7 @@ class MilpOracle(Oracle):
             bound = solution.bound + offset
             if solution.x is None:
                 return _Found(solution.stop, bound)
-            policy = self._encoding.decode(solution.x, query.costs)
+            policy = self.encoding.decode(solution.x, query.costs)
             labels = policy.predict(self._distinct)
             if all(side.keeps(labels) for side in self._held):
                 noise = 0.0 if query.noise is None else float(query.noise @ np.rint(solution.x))
@@ -250,7 +245,7 @@ class MilpOracle(Oracle):
         if not query.whole:  # what all policies pay hides how they differ
             least = costs.min(axis=1)
             costs, everyone = costs - least[:, None], float(least.sum())
-        objective = self._encoding.objective(costs)
+        objective = self.encoding.objective(costs)
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
@@ -265,11 +260,11 @@ class MilpOracle(Oracle):
         """Open the solver on the polytope and the rows of ``sides``."""
         self._held = sides
         self._n_cut_off = 0
-        self._open(with_side_constraints(self._encoding, self._encoding.program, sides))
+        self._open(with_side_constraints(self.encoding, self.encoding.program, sides))
 
     def _open(self, program: Program) -> None:
         self.program = program
-        self._session = open_session(self._engine, program, self._encoding.separator)
+        self._session = open_session(self._engine, program, self.encoding.separator)
 
     def _cut_off(self, labels: Ints) -> None:
         """Add the row that not every context is labelled by ``labels`` (g,)."""
@@ -282,7 +277,7 @@ class MilpOracle(Oracle):
         same = np.zeros((len(self._rows), self.n_actions))
         same[self._rows, labels] = 1.0
         self._session.close()
-        self._open(with_side_constraints(self._encoding, self.program, [SideConstraint(same, upper=len(labels) - 1.0)]))
+        self._open(with_side_constraints(self.encoding, self.program, [SideConstraint(same, upper=len(labels) - 1.0)]))
 
     def _feasible(self) -> bool:
         """Return whether some policy keeps all side constraints; where the time limit ends the search first, True."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cached_property, partial
+from collections.abc import Iterator
+from functools import cached_property
 from heapq import heappop, heappush
 from itertools import count, islice
 from math import floor
@@ -25,29 +25,12 @@ Cell = tuple[int, int]  # a context and the action there
 class ByProfiles:
     """The policies of total cost at most ``bound``, found as somebody iterates over them, and kept for the next one.
 
-    It ends where there are no more, and is ``finished`` then, or where the budget of queries is used up.
-
-    Parameters
-    ----------
-    profile, minimise : queries about costs (n, K), and for a profile a row of them
-    costs : what is asked about
-    bound : of the total costs
-    price : what another action than a set's costs more: no policy at all is within the bound less the price
-    contested : rows at which the policies within the bound do not all play the same
-
+    It ends where there are no more, and is ``finished`` then, or where the budget of queries is used up. Policies that
+    are left out cost the ``price`` more, beyond the bound; all of them play alike but at the ``contested`` rows.
     """
 
-    def __init__(
-        self,
-        profile: Callable[[Floats, int], Floats],
-        minimise: Callable[[Floats], Policy],
-        costs: Floats,
-        bound: float,
-        price: float,
-        contested: tuple[int, ...],
-    ) -> None:
-        self._profile, self._minimise = profile, minimise
-        self._costs, self._bound, self._price = costs, bound, price
+    def __init__(self, oracle: Any, costs: Floats, bound: float, price: float, contested: tuple[int, ...]) -> None:
+        self._oracle, self._costs, self._bound, self._price = oracle, costs, bound, price
         self._numbers = count(1)
         self._sets: list[tuple[float, int, int, tuple[Cell, ...], tuple[int, ...]]] = [(0.0, 0, 0, (), contested)]
         self._found: list[Policy] = []
@@ -69,7 +52,7 @@ class ByProfiles:
             costs = self._priced(played)
             place, profile = self._divided(costs, rows)
             if profile is None:
-                self._found.append(self._minimise(costs))
+                self._found.append(self._oracle.ask("best_policy", costs))
             heappop(self._sets)  # only now: a query that is interrupted is asked again
             if profile is None:
                 return True
@@ -84,7 +67,7 @@ class ByProfiles:
         """Return the first place of ``rows`` at which several actions are played, and the profile; None for none."""
         for place, row in enumerate(rows):
             self._queries += 1
-            profile = self._profile(costs, row)
+            profile = self._oracle.ask("profile", costs, row)
             if (profile <= self._bound).sum() > 1:
                 return place, profile
         return len(rows), None
@@ -171,11 +154,9 @@ class NearBest:
         return self._all_asked is not None and self._asked_for.finished
 
     def policies(self) -> Iterator[FoundPolicy]:
-        """Yield the ``count`` cheapest, in order of total cost, each when it is asked for; the first is a best one."""
-        if self._listing is not None:
-            yield from (self._listing.policy(i) for i in range(len(self._listing.totals)))
-        else:
-            yield from self._asked_for
+        """Return the ``count`` cheapest, in order of total cost, each when it is asked for; the first is a best one."""
+        listing = self._listing
+        return iter(self._asked_for) if listing is None else map(listing.policy, range(len(listing.totals)))
 
     @cached_property
     def features(self) -> dict[str, float]:
@@ -221,9 +202,7 @@ class NearBest:
     def _asked_for(self) -> ByProfiles:
         first = np.unique(self._oracle.group, return_index=True)[1]
         contested = self._oracle.group[first[~self.agreed[first]]]
-        rows = tuple(sorted(contested.tolist()))
-        profile, minimise = partial(self._oracle.ask, "profile"), partial(self._oracle.ask, "best_policy")
-        return ByProfiles(profile, minimise, self._costs, self._bound, self._price, rows)
+        return ByProfiles(self._oracle, self._costs, self._bound, self._price, tuple(sorted(contested.tolist())))
 
     @cached_property
     def _all_asked(self) -> list[Policy]:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import Any
+from typing import cast
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
 from milpcb.core.checks import check_time_limit
-from milpcb.errors import InfeasibleError, InputError, SearchTooLargeError
+from milpcb.errors import InfeasibleError, InputError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.opened import OpenedUnder
+from milpcb.oracles.chain import Chain, OpenedUnder
 from milpcb.oracles.totals import TermTable
-from milpcb.plugins import registry
 from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
 
@@ -24,7 +22,7 @@ WORTH = 4.0
 
 
 class SearchOracle(Oracle):
-    """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.opened).
+    """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.chain).
 
     Constraints mean the same as to a solver, tolerance included. Forbidding actions at contexts is possible for every
     class that has a search; all else needs the capability "constraints".
@@ -46,35 +44,26 @@ class SearchOracle(Oracle):
         time_limit: float | None = None,
     ) -> None:
         super().__init__(opened, contexts)
-        self._search = self._open(opened, constraints)
         self._limit = check_time_limit(time_limit)
-        if self._limit is not None:
-            self._opened_class.require("time_limit")
-            self._search = self._opened_class.search_within(self._limit)
-            self.capabilities -= {"action_weights", "columns"}
+        self._search = self._open(opened, constraints)
 
     def _open(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Search:
-        """Return the search that all queries go to."""
+        """Return the search that all queries go to: the chain of steps that ``explain`` prints."""
         opened.require("search")
+        under = self._under(opened, constraints)
         if constraints:
-            opened = self._opened_class = self._under(opened, constraints)
-        self.capabilities |= opened.capabilities & {"action_weights"}
-        if "totals" in opened.capabilities:
+            self._opened_class = under
+        self.capabilities |= self._opened_class.capabilities & {"action_weights"}
+        if "totals" in self._opened_class.capabilities:
             self.capabilities |= {"columns"}
-        brief = opened.brief_search()
-        self._is_brief = brief is not None
-        return opened.search() if brief is None else brief
+        if self._limit is not None:
+            self._opened_class.require("time_limit")
+            self.capabilities -= {"action_weights", "columns"}
+        return under.search().opened()
 
     def route(self) -> list[str]:
-        """Return what the search goes through, where side constraints are kept, and which totals learners keep."""
-        if self._limit is not None:
-            return [
-                f"answers: by a search that ends after {self._limit:g} s with the best policy so far and its bounds"
-            ]
-        lines = [f"answers: by {self._opened_class.describe_search()}"]
-        if self._is_brief:
-            lines[0] += "; after few steps, as columns have many values, a solver goes on, which is often quicker there"
-            lines += self._beyond.route()
+        """Return the steps of the search, and which totals learners keep."""
+        lines = cast("Chain", self._search).lines()
         search, kept = self._opened_class.steps()
         if "columns" in self.capabilities and search < np.inf:
             chosen = "leaf totals" if self._keeps_leaf_totals() else "costs"
@@ -83,15 +72,15 @@ class SearchOracle(Oracle):
             )
         return lines
 
-    def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> Opened:
+    def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> OpenedUnder:
         """Return the policies that keep all constraints; raises InfeasibleError where there are none."""
         sides = self._bound(constraints)
 
         def under(numbers: Iterable[int]) -> OpenedUnder:
-            return OpenedUnder(opened, [sides[number] for number in numbers])
+            return OpenedUnder(opened, [sides[number] for number in numbers], self._limit)
 
         every = under(range(len(sides)))
-        if not every.feasible():
+        if constraints and not every.feasible():
             raise InfeasibleError(conflict(constraints, lambda numbers: under(numbers).feasible()))
         return every
 
@@ -108,7 +97,7 @@ class SearchOracle(Oracle):
             raise InputError(
                 'a list of policies has no columns; use oracle kind "search" or "milp", or put noise on contexts'
             )
-        return TermTable(self._opened_class.terms(), self._context, self._count)
+        return TermTable(self._opened_class.terms(), self)
 
     def _noiseless_table(self) -> Table:
         """Return a table of leaf totals, where there are some and the search from costs is not far quicker."""
@@ -118,32 +107,17 @@ class SearchOracle(Oracle):
         search, kept = self._opened_class.steps()
         return "columns" in self.capabilities and kept <= WORTH * search
 
-    def _minimise(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
-        found: tuple[float, float, Policy | None, Stop] = self._asked("minimise", "answer", costs)
-        return found
+    def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
+        return self._search.answer(costs)
 
     def _value(self, costs: Floats) -> float:
-        return float(self._asked("value", "value", costs))
+        return float(self._search.value(costs))
 
     def _profile(self, costs: Floats, row: int) -> Floats:
-        return np.asarray(self._asked("profile", "profile", costs, row))
+        return np.asarray(self._search.profile(costs, row))
 
     def _profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        return np.asarray(self._asked("profiles", "profiles", costs, rows))
-
-    def _asked(self, query: str, method: str, *asked: Any) -> Any:
-        """Return the answer of the search; where that is a brief one, and has given up, the solver's."""
-        try:
-            return getattr(self._search, method)(*asked)
-        except SearchTooLargeError:
-            if not self._is_brief:
-                raise
-            return self._beyond.ask(query, *asked)
-
-    @cached_property
-    def _beyond(self) -> Oracle:
-        made: Oracle = registry.load("oracle", "milp")(self._opened_class, self.contexts)
-        return made
+        return np.asarray(self._search.profiles(costs, rows))
 
     def listing(self, asked: Within) -> Listing | None:
         """Return what the class lists of the policies asked for."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Policy, SeveralTables, SeveralTotals, Table, Terms, ValueOracle
+from milpcb.protocols import SeveralTables, Table, Terms, ValueOracle
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
@@ -78,24 +78,16 @@ class TermTable(Table):
     Parameters
     ----------
     terms : of the policy class
-    context : returns the context (d,) of a row
-    count : counts a query, given its start, and returns its seconds
+    oracle : of the contexts, which counts the queries
     asked : returns the terms whose recursion is asked, where constraints that hold for a while change it
 
     """
 
-    def __init__(
-        self,
-        terms: Terms,
-        context: Callable[[int], Floats],
-        count: Callable[[float], float],
-        asked: Callable[[], Terms] | None = None,
-    ) -> None:
-        self._terms, self._context, self._count = terms, context, count
-        self._asked = asked
+    def __init__(self, terms: Terms, oracle: Any, asked: Callable[[], Terms] | None = None) -> None:
+        self._terms, self._context, self._count, self._asked = terms, oracle.context, oracle.count, asked
         self.totals = np.zeros(terms.n_terms)
         self.n_noisy, self.n_moved = terms.n_terms, float(terms.n_touched)
-        self._place = terms.held_places(context)
+        self._place = terms.held_places(oracle.context)
 
     def cell(self, row: int, action: int) -> Ints:
         """Return the terms that the context touches with the action."""
@@ -131,41 +123,11 @@ class TermTable(Table):
 
     def several(self) -> SeveralTables:
         """Return tables that one recursion is for, where the terms have one and no constraints come to hold."""
-        own = self._terms.several() if self._asked is None else None
-        return super().several() if own is None else TermTables(own, self._place, self._count)
+        own = self._terms.several(self._place, self._count) if self._asked is None else None
+        return super().several() if own is None else own
 
     def _noisy(self, noise: Floats | None) -> Floats:
         return self.totals if noise is None else self.totals + noise
-
-
-class TermTables(SeveralTables):
-    """Tables of the totals of terms, which answer together."""
-
-    def __init__(self, own: SeveralTotals, place: Callable[[int], Ints], count: Callable[[float], float]) -> None:
-        self._own, self._place, self._count = own, place, count
-
-    def begin(self, table: int) -> None:
-        """Empty a table; the one after the last is a new one."""
-        self._own.begin(table)
-
-    def add(self, row: int, action: int, amount: float) -> None:
-        """Add to the terms that the context touches with the action, in all tables."""
-        self._own.add(self._place(row), action, amount)
-
-    def action_weights(self, row: int, rate: float) -> Floats:
-        """Return the Exp4 distribution (J, K) over the derivations."""
-        start = perf_counter()
-        weights = self._own.action_weights(self._place(row), rate)
-        self._count(start)
-        return weights
-
-    def state(self) -> list[Any]:
-        """Return the totals of each table."""
-        return list(self._own.totals.T.tolist())
-
-    def restore(self, state: Sequence[Any]) -> None:
-        """Go on from saved totals."""
-        self._own.restore(np.array(state, dtype=float).T)
 
 
 class ProgramTable(Table):
@@ -178,27 +140,15 @@ class ProgramTable(Table):
 
     Parameters
     ----------
-    minimise, profile : queries about costs (g, K), for a profile the number of a distinct context, and noise
-        (n_columns,); they return what Oracle._minimise and _profile do
-    encoding : whose program is solved, with a linear cost map
-    group : (m,) the distinct context of each row
-    n_actions : K
-    count : counts a query, given its start, and returns its seconds
+    oracle : of the contexts, which counts the queries
+    by : an oracle of kind "milp" that answers them, in whose ``encoding`` the cost map is linear
 
     """
 
-    def __init__(
-        self,
-        minimise: Callable[[Floats, Floats], tuple[float, float, Policy | None, Stop]],
-        profile: Callable[[Floats, int, Floats], Floats],
-        encoding: Encoding,
-        group: Ints,
-        n_actions: int,
-        count: Callable[[float], float],
-    ) -> None:
-        self._ask_minimise, self._ask_profile, self._count = minimise, profile, count
-        self._encoding, self._group = encoding, group
-        self.totals = np.zeros((int(group.max()) + 1, n_actions))
+    def __init__(self, oracle: Any, by: Any) -> None:
+        self._ask, self._group = partial(oracle.ask, by=by), oracle.group
+        self._encoding = encoding = by.encoding
+        self.totals = np.zeros((int(self._group.max()) + 1, oracle.n_actions))
         self._offset = encoding.objective(self.totals).coefficients  # what columns cost where nothing costs anything
         self._columns = self._reached() if encoding.noisy_columns is None else encoding.noisy_columns
         if not encoding.program.integer[self._columns].all():
@@ -221,15 +171,13 @@ class ProgramTable(Table):
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
         """Return V[a] (K,), by K solves."""
-        start = perf_counter()
-        profile = self._ask_profile(self.totals, int(self._group[row]), self._on_columns(noise))
-        self._count(start)
-        return profile
+        return np.asarray(self._ask("profile", self.totals, int(self._group[row]), self._on_columns(noise)))
 
     def minimise(self, noise: Floats | None = None) -> Answer:
         """Return bounds and a policy, by one solve."""
         start = perf_counter()
-        return Answer(*self._ask_minimise(self.totals, self._on_columns(noise)), self._count(start))
+        lower, upper, policy, stop = self._ask("answer", self.totals, self._on_columns(noise))
+        return Answer(lower, upper, policy, stop, perf_counter() - start)
 
     def action_weights(self, row: int, rate: float) -> Floats:  # noqa: ARG002 - there are none
         """Raise InputError: a solver only minimises."""

@@ -60,7 +60,7 @@ class Table(ABC):
 
     def several(self) -> SeveralTables:
         """Return tables like this one, asked together, of which there are none yet."""
-        return SeparateTables(self)
+        return SeveralTables(self)
 
     def another(self) -> Table:
         """Return an empty table like this one."""
@@ -77,68 +77,35 @@ class Table(ABC):
         self.totals[:] = state
 
 
-class SeveralTables(ABC):
-    """Tables 0, 1, ..., J - 1 of one oracle, each of the costs since it began; without noise."""
-
-    @abstractmethod
-    def begin(self, table: int) -> None:
-        """Empty a table; the one after the last is a new one."""
-
-    @abstractmethod
-    def add(self, row: int, action: int, amount: float) -> None:
-        """Add ``amount`` to the cost of ``action`` at the context ``row`` in all tables."""
-
-    @abstractmethod
-    def action_weights(self, row: int, rate: float) -> Floats:
-        """Return the Exp4 distribution (J, K) of each table at ``row``."""
-
-    @abstractmethod
-    def state(self) -> list[Any]:
-        """Return what ``Table.state`` does, of each table."""
-
-    @abstractmethod
-    def restore(self, state: Sequence[Any]) -> None:
-        """Go on bit-identically from what ``state`` returned."""
-
-
-class SeparateTables(SeveralTables):
-    """Tables like the ``first``, which are asked one after another."""
+class SeveralTables:
+    """Tables 0, 1, ..., J - 1 like the ``first``, each of the costs since it began; without noise."""
 
     def __init__(self, first: Table) -> None:
         self._first = first
         self._tables: list[Table] = []
 
     def begin(self, table: int) -> None:
-        """Put an empty table in the place."""
+        """Empty a table; the one after the last is a new one."""
         self._tables[table : table + 1] = [self._first.another()]
 
     def add(self, row: int, action: int, amount: float) -> None:
-        """Add to each."""
+        """Add ``amount`` to the cost of ``action`` at the context ``row`` in all tables."""
         for table in self._tables:
             table.add(row, action, amount)
 
     def action_weights(self, row: int, rate: float) -> Floats:
-        """Ask each."""
+        """Return the Exp4 distribution (J, K) of each table at ``row``."""
         return np.array([table.action_weights(row, rate) for table in self._tables])
 
     def state(self) -> list[Any]:
-        """Return the states of all."""
+        """Return what ``Table.state`` does, of each table."""
         return [table.state() for table in self._tables]
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Have as many tables as there are states."""
+        """Go on bit-identically from what ``state`` returned."""
         self._tables = [self._first.another() for _ in state]
         for table, own in zip(self._tables, state, strict=True):
             table.restore(own)
-
-
-def table_for(oracle: Any, state: Any) -> Table:
-    """Return an empty table without noise of the kind that a saved ``state`` is of.
-
-    It is of leaf totals where the state is one list of numbers, whichever table the oracle chooses today.
-    """
-    table: Table = oracle.table("columns" if state and not isinstance(state[0], list) else None)
-    return table
 
 
 class ValueOracle(Protocol):

@@ -88,7 +88,7 @@ class InvertibleEncoding(Encoding):
         """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
 
 
-class Opened(ABC):
+class Opened:
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
 
     Attributes
@@ -97,6 +97,7 @@ class Opened(ABC):
     group : (m,) sends each row of the given contexts to its class of contexts that all policies label alike, 0..g-1
     contexts : (g, d) one representative of each such class
     log_size : natural log of the number of policies, exactly or as an upper bound (each class documents which)
+    log_union : that of the policies of which constraints will leave some, None where it is ``log_size``
     capabilities : what may be asked for: "program", "search", "policies" (a list of all), "action_weights" (of the
         search), "fixed" (the class may be kept while more contexts arrive), "totals" (the recursion over running leaf
         totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
@@ -111,6 +112,7 @@ class Opened(ABC):
     group: Ints
     contexts: Floats
     log_size: float
+    log_union: float | None = None
     capabilities: frozenset[str] = frozenset({"program", "policies"})
     unsupported: Mapping[str, str] = MappingProxyType({})
     search_keeps_rows: bool = False
@@ -120,16 +122,23 @@ class Opened(ABC):
     def require(self, capability: str) -> None:
         """Raise InputError, with the reason, unless ``capability`` is one of the class's."""
         if capability not in self.capabilities:
-            raise InputError(self.unsupported.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
+            raise self._lacks(capability)
 
-    @abstractmethod
+    def _lacks(self, capability: str) -> InputError:
+        """Return the error on a capability that the class has not, or declares without its method."""
+        if capability in self.capabilities:
+            return not_given(self, capability)
+        return InputError(self.unsupported.get(capability, f"{type(self).__name__} has no {_ASKED_FOR[capability]}"))
+
     def program(self, *, constrained: bool = False) -> Encoding:
         """Return the encoding; ``constrained`` asks for a cost map usable as a row."""
+        del constrained
+        raise self._lacks("program")
 
     def search(self) -> Search:
         """Return the class's own exact search: of a class with terms, unless it has a quicker one, that over these."""
         if "totals" not in self.capabilities:
-            raise not_given(self, "search")
+            raise self._lacks("search")
         return TermSearch(self.terms(), self.contexts)
 
     def brief_search(self) -> Search | None:
@@ -145,7 +154,7 @@ class Opened(ABC):
         Its values and profiles raise OracleInexact where they are not proved by then.
         """
         del time_limit
-        raise not_given(self, "time_limit")
+        raise self._lacks("time_limit")
 
     def describe_search(self) -> str:
         """Return what ``search`` goes through, and why where it depends on the sizes; ``Oracle.explain`` prints it."""
@@ -153,7 +162,7 @@ class Opened(ABC):
 
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
-        raise not_given(self, "totals")
+        raise self._lacks("totals")
 
     def steps(self) -> tuple[float, float]:
         """Return about how many steps a query takes: of the search, from costs, and of the terms, from totals kept.
@@ -170,13 +179,14 @@ class Opened(ABC):
         """
         return self.terms().near(self.contexts, asked) if {"totals", "constraints"} <= self.capabilities else None
 
-    @abstractmethod
     def policies(self) -> Iterator[Policy]:
         """List every policy by its definition, independently of program and search (repeats allowed)."""
+        raise self._lacks("policies")
 
-    @abstractmethod
     def draw(self, rng: np.random.Generator) -> Policy:
         """Return a random policy of the class (the class documents by which law)."""
+        del rng
+        raise self._lacks("draw")
 
     def labelings(self) -> Ints:
         """Return the distinct labelings (N, m) of the given contexts, in the order in which the policies are listed."""
@@ -186,7 +196,7 @@ class Opened(ABC):
 
     def fixed(self) -> PolicyClass:
         """Return the class as it is on these contexts, to be kept while more arrive (quantile cuts become explicit)."""
-        raise not_given(self, "fixed")
+        raise self._lacks("fixed")
 
 
 _ASKED_FOR = {
@@ -196,6 +206,7 @@ _ASKED_FOR = {
         "action weights: its policies do not factorise; use an oracle that lists them, kind 'enumeration'"
     ),
     "policies": "list of its policies; use oracle kind 'milp' or 'search'",
+    "draw": "random policies",
     "totals": (
         "recursion over totals that can be kept: give all contexts beforehand; put noise on contexts, or use oracle "
         "kind 'milp'"

@@ -18,6 +18,7 @@ import numpy as np
 
 from milpcb.constraints import SideConstraint
 from milpcb.errors import InputError
+from milpcb.protocols.oracles import SeveralTables
 from milpcb.types import Floats, Ints, Policy, Stop
 
 
@@ -176,31 +177,13 @@ class Terms(Recursion[Ints]):
         """The place of a context, whichever it is."""
         return self.places(np.zeros((1, self.n_features)))[0]
 
-    def several(self) -> SeveralTotals | None:
-        """Return several tables of totals, of which there are none yet; None where no recursion is for several."""
+    def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
+        """Return several tables of totals, of which there are none yet; None where no recursion is for several.
+
+        ``place`` returns the place of a row, and ``count`` counts a query, given its start.
+        """
+        del place, count
         return None
-
-
-class SeveralTotals(ABC):
-    """Tables of the totals of one class, asked at once: ``totals`` (n_terms, J), a column for each."""
-
-    totals: Floats
-
-    @abstractmethod
-    def begin(self, table: int) -> None:
-        """Empty a table; the one after the last is a new one."""
-
-    @abstractmethod
-    def add(self, place: Ints, action: int, amount: float) -> None:
-        """Add the cost of an action at a place to all tables."""
-
-    @abstractmethod
-    def action_weights(self, place: Ints, rate: float) -> Floats:
-        """Return (J, K): the Exp4 distribution over the derivations at a place, of each table."""
-
-    @abstractmethod
-    def restore(self, totals: Floats) -> None:
-        """Go on, to the last bit, from what ``totals`` were."""
 
 
 class RestrictedTerms(Terms):

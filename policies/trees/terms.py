@@ -14,11 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
 from milpcb.core.kernels import compiled, lower
-from milpcb.protocols import Listing, SeveralTotals, SideConstraint, Terms, Within
+from milpcb.protocols import Listing, SeveralTables, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
@@ -169,9 +171,9 @@ class TreeTerms(Terms):
         self._sums.fill(rate, table)
         return -self._sums.own(rate, table, place[:, 0] // self.n_actions)[:, 0]
 
-    def several(self) -> SeveralTotals:
+    def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables:
         """Return tables of the leaves that are weighed by one compiled call."""
-        return SeveralTrees(self)
+        return SeveralTrees(self, place, count)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
@@ -211,12 +213,17 @@ class TreeTerms(Terms):
         return paths
 
 
-class SeveralTrees(SeveralTotals):
-    """Totals (n, J) of the leaves of trees, whose sums are kept, so that a cost changes those of its paths alone."""
+class SeveralTrees(SeveralTables):
+    """Totals (n, J) of the leaves of trees, whose sums are kept, so that a cost changes those of its paths alone.
 
-    def __init__(self, terms: TreeTerms) -> None:
+    ``place`` returns the place of a row, and ``count`` counts a query, given its start.
+    """
+
+    def __init__(self, terms: TreeTerms, place: Callable[[int], Ints], count: Callable[[float], float]) -> None:
+        """Begin without a table."""
         self.totals = np.zeros((terms.n_terms, 0))
         self._sizes, self._n_actions = (terms.n_literals, terms.depth), terms.n_actions
+        self._place, self._count = place, count
         self._rate = -1.0  # of the sums; below 0 where they are not filled
 
     def begin(self, table: int) -> None:
@@ -227,26 +234,34 @@ class SeveralTrees(SeveralTotals):
         self.totals[:, table] = 0.0
         self._rate = -1.0
 
-    def add(self, place: Ints, action: int, amount: float) -> None:
-        """Add the cost of an action at a place to all tables."""
+    def add(self, row: int, action: int, amount: float) -> None:
+        """Add the cost of an action at a row to all tables."""
+        place = self._place(row)
         self.totals[place[:, action]] += amount
         if self._rate >= 0:
-            self._sums.fill(self._rate, self._tables, place[:, 0] // place.shape[1])
+            self._sums.fill(self._rate, self._tables, place[:, 0] // self._n_actions)
 
-    def action_weights(self, place: Ints, rate: float) -> Floats:
-        """Return the Exp4 distribution (J, K) of each table at a place."""
+    def action_weights(self, row: int, rate: float) -> Floats:
+        """Return the Exp4 distribution (J, K) of each table at a row."""
+        start, place = perf_counter(), self._place(row)
         if rate != self._rate:
             self._sums.fill(rate, self._tables)
             self._rate = rate
-        sums = self._sums.own(rate, self._tables, place[:, 0] // place.shape[1])
+        sums = self._sums.own(rate, self._tables, place[:, 0] // self._n_actions)
         weights = np.exp(sums.min(axis=0) - sums)
-        return np.asarray((weights / weights.sum(axis=0)).T)
+        weights /= weights.sum(axis=0)
+        self._count(start)
+        return np.asarray(weights.T)
 
-    def restore(self, totals: Floats) -> None:
-        """Go on from totals (n, J)."""
-        for table in range(totals.shape[1]):
+    def state(self) -> list[Any]:
+        """Return the totals of each table."""
+        return list(self.totals.T.tolist())
+
+    def restore(self, state: Sequence[Any]) -> None:
+        """Go on from saved totals."""
+        for table in range(len(state)):
             self.begin(table)
-        self.totals[:] = totals
+        self.totals[:] = np.array(state, dtype=float).T
 
     @property
     def _tables(self) -> Floats:

@@ -13,9 +13,9 @@ import pytest
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
 from milpcb.oracles.growing import GrowingOracle
-from milpcb.oracles.totals import TermTables
-from milpcb.protocols.oracles import SeparateTables
+from milpcb.protocols.oracles import SeveralTables
 from policies import DecisionTrees, FiniteClass
+from policies.trees.several import SeveralTrees
 from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, Followed, Hurried, judge_paths
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
@@ -49,8 +49,8 @@ def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: in
     """The compiled recursion over all tables answers as each table does, whatever its totals and the rate."""
     oracle, rng = of_trees(depth, n_actions), np.random.default_rng(depth)
     table = oracle.table("columns")
-    together, separate = table.several(), SeparateTables(table)
-    assert type(together) is TermTables
+    together, separate = table.several(), SeveralTables(table)
+    assert type(together) is SeveralTrees
     for both in (together, separate):
         both.begin(0)
     for step in range(150):

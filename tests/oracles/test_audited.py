@@ -113,7 +113,7 @@ def test_a_lie_between_audits_is_caught_at_the_next():
     """A search that starts to lie is believed until the next audited question, and no longer."""
     oracle = opened(Searched(), audit=0.25)
     oracle.value(costs_of(0))
-    oracle._search.lie = 2.0
+    oracle.opened.search().lie = 2.0
     for seed in range(3):
         oracle.value(costs_of(seed))
     with pytest.raises(OracleDisagreement, match="query 5"):

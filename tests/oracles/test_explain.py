@@ -11,9 +11,11 @@ from click.testing import CliRunner
 
 from milpcb import constraints, open_oracle
 from milpcb.cli import cli
+from milpcb.oracles import chain
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.milp import MilpOracle
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies.linear import policy_class
 
 CONTEXTS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]], dtype=float)
 SIDE = [
@@ -69,10 +71,51 @@ def test_a_program_is_described_by_its_size() -> None:
 
 def test_a_search_says_where_constraints_are_kept() -> None:
     """A guard-rail forbids cells, a budget is a sum that the recursion keeps."""
-    answers = lines(open_oracle(DecisionTrees(2), CONTEXTS, kind="search", constraints=SIDE))["answers"]
-    assert answers.endswith(
-        "side constraints forbid 1 of 8 pairs of a context and an action; the recursion keeps 1 more as sums"
-    )
+    explained = lines(open_oracle(DecisionTrees(2), CONTEXTS, kind="search", constraints=SIDE))
+    assert explained["forbidden"] == "1 of 8 pairs of a context and an action, by side constraints"
+    assert explained["first"].startswith("the best policy without side constraints, by all trees of depth 2")
+    assert explained["answers"] == "by the same search, which keeps 1 as sums"
+    explained = lines(open_oracle(ThresholdRules(2), CONTEXTS, kind="search", constraints=SIDE))
+    assert explained["answers"] == "by a recursion over 12 leaf totals, which keeps 1 as sums"
+
+
+INTEGERS = np.random.default_rng(4).integers(0, 12, (24, 8)).astype(float)
+CHAINS: dict[str, tuple[Any, np.ndarray, dict[str, Any], list[str]]] = {
+    "free": (DecisionTrees(2), CONTEXTS, {}, ["answers"]),
+    "until a time": (DecisionTrees(2), CONTEXTS, {"time_limit": 60.0}, ["answers"]),
+    "guard-rails": (DecisionTrees(2), CONTEXTS, {"constraints": SIDE[1:]}, ["answers"]),
+    "rows": (DecisionTrees(2), CONTEXTS, {"constraints": SIDE}, ["first", "answers"]),
+    "rows of leaf totals": (ThresholdRules(2), CONTEXTS, {"constraints": SIDE}, ["first", "answers"]),
+    "brief": (LinearRules(2, max_weight=5), INTEGERS, {}, ["first", "then"]),
+}
+
+
+@pytest.mark.parametrize(("policies", "contexts", "options", "names"), CHAINS.values(), ids=CHAINS)
+def test_explain_prints_the_steps_that_run(
+    policies: Any, contexts: np.ndarray, options: dict[str, Any], names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all steps those that a query goes through are those that are printed, in this order."""
+    asked: list[str] = []
+
+    def watched(step: chain.SearchStep) -> chain.SearchStep:
+        def ask(under: Any) -> chain.Ask:
+            own = step.ask(under)  # type: ignore[misc]
+
+            def answer(*given: Any) -> Any:
+                asked.append(f"{step.name}: {step.why(under)}")
+                return own(*given)
+
+            return answer
+
+        return step._replace(ask=step.ask and ask)
+
+    monkeypatch.setattr(policy_class, "BRIEF", 0.0)
+    monkeypatch.setattr(chain, "STEPS", tuple(map(watched, chain.STEPS)))
+    oracle = open_oracle(policies, contexts, "search", **options)
+    asked.clear()
+    oracle.minimise(np.tile([1.0, -1.0], (len(contexts), 1)))
+    assert [line.split(":")[0] for line in asked] == names
+    assert "\n".join(asked) in oracle.explain()
 
 
 def test_lists_and_audits_are_described() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.learners import EpsilonGreedy, Exp4
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Table
 from policies import DecisionTrees, ThresholdRules
@@ -61,28 +60,3 @@ def test_both_totals_have_the_same_answers() -> None:
     assert (chosen.profile(3) == leaves.profile(3)).all()
     assert chosen.minimise().value == leaves.minimise().value
     assert np.abs(chosen.action_weights(3, 0.2) - leaves.action_weights(3, 0.2)).max() < 1e-12
-
-
-@pytest.mark.parametrize("learner_class", [Exp4, EpsilonGreedy])
-def test_a_state_of_leaf_totals_goes_on_with_these(learner_class: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was saved where leaf totals were kept goes on bit by bit, although costs would be kept today."""
-    with monkeypatch.context() as before:
-        before.setattr("milpcb.oracles.search.WORTH", np.inf)
-        learner = learner_class(trees(4), horizon=60)
-    play(learner, np.random.default_rng(2), 20)
-    resumed = learner_class(trees(4), horizon=60)
-    resumed.restore(learner.state())
-    assert play(learner, np.random.default_rng(3), 20) == play(resumed, np.random.default_rng(3), 20)
-    assert resumed.state() == learner.state()
-
-
-def play(learner: Any, rng: np.random.Generator, rounds: int) -> list[list[float]]:
-    """Play some rounds; return the probabilities."""
-    every = []
-    for _ in range(rounds):
-        row = int(rng.integers(30))
-        q = learner.act(row)
-        action = int(rng.choice(3, p=q))
-        learner.learn(row, action, float(rng.random()), float(q[action]))
-        every.append(q.tolist())
-    return every

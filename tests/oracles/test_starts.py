@@ -11,8 +11,8 @@ from milpcb import LabelConstraint, open_oracle
 from milpcb.constraints import parity, share_at_most
 from milpcb.errors import OracleInexact
 from milpcb.oracles import milp
+from milpcb.oracles.chain import OpenedUnder
 from milpcb.oracles.milp import MilpOracle
-from milpcb.oracles.opened import OpenedUnder
 from milpcb.testing.problems import violation
 from milpcb.types import Stop
 from policies import BoxRules, DecisionTrees, MonotoneRules, RuleLists, ThresholdRules

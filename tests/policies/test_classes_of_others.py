@@ -60,7 +60,7 @@ class Counted(Uncounted):
             lambda: GrowingOracle(Counted(), CONTEXTS),
             "declares 'fixed' in capabilities, but Promised has no method fixed",
         ),
-        (lambda: Counted().on(CONTEXTS).terms(), "declares 'totals' in capabilities, but Promised has no method terms"),
+        (lambda: Counted().on(CONTEXTS).terms(), "Promised has no recursion over totals that can be kept"),
         (
             lambda: Weightless().log_weights(CONTEXTS, 0, 1.0),
             "'action_weights' in capabilities, but Weightless has no method log_weights",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -145,7 +145,6 @@ class FirstQuestion:
 
 
 MOST_COLUMNS = 60_000  # of a program that is solved while somebody waits
-PROGRAM_ALONE = "trees with a fixed first question are neither listed nor drawn: use oracle kind 'milp'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,12 +195,3 @@ class _RootedProgram(Opened):
         if not encoding.ask_first(self._splits):
             raise InfeasibleError("the column has no cut that divides the rows")
         return encoding
-
-    def policies(self) -> Iterator[Policy]:
-        """Raise InputError: it is a program alone."""
-        raise InputError(PROGRAM_ALONE)
-
-    def draw(self, rng: np.random.Generator) -> Policy:
-        """Raise InputError: it is a program alone."""
-        del rng
-        raise InputError(PROGRAM_ALONE)

@@ -1,0 +1,350 @@
+"""The chain of a search: the steps from a table of costs to an answer, as data, and classes under side constraints.
+
+STEPS has all steps with their conditions. Those whose condition holds for a class and its side constraints are what an
+oracle of kind "search" asks, in this order, and what ``Oracle.explain`` prints.
+
+A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
+one context breaks it, whatever is played elsewhere, no policy may play that action there: it is forbidden, by a
+penalty. Guard-rails consist of forbidden actions alone. A constraint that can then no longer be broken is left out; all
+others are rows of leaf totals, which go to ``Terms.under``, or to ``Search.under`` of classes without leaf totals.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, cached_property, partial
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from milpcb.constraints.linear import SideConstraint, merged, reduced
+from milpcb.errors import InfeasibleError, SearchTooLargeError
+from milpcb.oracles.query import LEAST_RANGE
+from milpcb.plugins import registry
+from milpcb.protocols import (
+    Listing,
+    Opened,
+    Policy,
+    PolicyClass,
+    Recursion,
+    RestrictedTerms,
+    Search,
+    Terms,
+    TermSearch,
+    Within,
+)
+from milpcb.protocols.recursion import Place
+from milpcb.types import Bools, Floats, Ints, Stop
+
+# A weight of e^-2000 is none, as no class that can be searched has e^1000 derivations.
+NO_WEIGHT = 2000.0
+_ONLY = 'a class under side constraints is only searched; use oracle kind "milp" or "enumeration"'
+_NO_LIMIT = "under side constraints the search does not end at a time_limit; leave it out, or use kind 'milp'"
+
+Ask = Callable[..., Any]  # of the name of a query and its arguments; it returns the answer
+
+
+class _Avoiding(Recursion[Place]):
+    """A recursion over the policies that use none of the ``forbidden`` totals, an array like these; None: of all."""
+
+    _forbidden: Bools | None
+
+    @abstractmethod
+    def _ask(self, query: str, *given: Any) -> Any:
+        """Return the answer of the recursion over all policies to the query of this name."""
+
+    @abstractmethod
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        """Return bounds on the total of every policy, without any penalty."""
+
+    def value(self, totals: Floats) -> float:
+        priced, most = self._priced(totals)
+        value = float(self._ask("value", priced))
+        return np.inf if value > most else value
+
+    def minimise(self, totals: Floats) -> tuple[float, Policy]:
+        return self._minimum(self._ask, totals)
+
+    def _minimum(self, ask: Ask, totals: Floats) -> tuple[float, Policy]:
+        priced, most = self._priced(totals)
+        value, policy = ask("minimise", priced)
+        if value > most:
+            raise InfeasibleError("no policy of the class avoids the forbidden actions")
+        return value, policy
+
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        return self._profiles("profile", totals, place)
+
+    def profiles(self, totals: Floats, places: Sequence[Place]) -> Floats:
+        return self._profiles("profiles", totals, places)
+
+    def _profiles(self, query: str, totals: Floats, at: Any) -> Floats:
+        priced, most = self._priced(totals)
+        found = np.asarray(self._ask(query, priced, at))
+        return found if self._forbidden is None else np.where(found <= most, found, np.inf)
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        if self._forbidden is None:
+            return np.asarray(self._ask("log_weights", totals, place, rate))
+        scaled = rate * totals
+        least, most = self._range(scaled)
+        logs = self._ask("log_weights", scaled + (NO_WEIGHT + most - least) * self._forbidden, place, 1.0)
+        return np.where(logs < -most - NO_WEIGHT / 2, -np.inf, logs)
+
+    def _priced(self, totals: Floats) -> tuple[Floats, float]:
+        """Return totals with the penalties, and a bound that only totals with a penalty are above.
+
+        A penalty is twice the range of all totals, or their size where they differ by little more than rounding: in the
+        unit of the costs, and whole where these are.
+        """
+        if self._forbidden is None:
+            return totals, np.inf
+        least, most = self._range(totals)
+        size = float(np.abs(totals).sum())
+        price = 2.0 * (most - least) if most - least > LEAST_RANGE * size else size or 1.0
+        return totals + price * self._forbidden, most + price / 4.0
+
+
+class AvoidingTerms(_Avoiding[Ints], RestrictedTerms):
+    """The ``terms`` with the recursion over the policies that play no cell of ``forbidden`` (n, K) at ``contexts``."""
+
+    def __init__(self, terms: Terms, contexts: Floats, forbidden: Bools) -> None:
+        super().__init__(terms)
+        self._forbidden = terms.totals(contexts, forbidden.astype(float)) > 0.0
+
+    def _ask(self, query: str, *given: Any) -> Any:
+        return getattr(self.terms, query)(*given)
+
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        size = float(np.abs(totals).sum())
+        return -size, size
+
+
+class Chain(_Avoiding[int], Search):
+    """The search that asks the steps whose condition holds, in turn."""
+
+    def __init__(self, under: OpenedUnder) -> None:
+        self._under, self._forbidden = under, under.forbidden
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"_under": self._under, "_forbidden": self._forbidden}
+
+    def opened(self) -> Chain:
+        """Return the chain, with its first search made: a class that lacks it is refused at once."""
+        self._asked[0]()
+        return self
+
+    def lines(self) -> list[str]:
+        """Return the name of each step, and why it is taken."""
+        return [f"{step.name}: {step.why(self._under)}" for step in self._steps]
+
+    def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
+        """Return bounds, a policy and why the search stopped; see Search.answer."""
+        found = self._ask("answer", costs) if self._forbidden is None else super().answer(costs)
+        return cast("tuple[float, float, Policy, Stop]", found)
+
+    def minimise_first(self, costs: Floats) -> tuple[float, Policy]:
+        """Do what ``minimise`` does by the first step alone, which may raise SearchTooLargeError."""
+        return self._minimum(self._asked[0](), costs)
+
+    @cached_property
+    def _steps(self) -> list[SearchStep]:
+        return [step for step in STEPS if step.when(self._under)]
+
+    @cached_property
+    def _asked(self) -> list[Callable[[], Ask]]:
+        """What is asked, made when it is first needed: a recursion under rows has much to hold."""
+        return [cache(partial(step.ask, self._under)) for step in self._steps if step.ask is not None]
+
+    def _ask(self, query: str, *given: Any) -> Any:
+        for ask in self._asked[:-1]:
+            with suppress(SearchTooLargeError):
+                return ask()(query, *given)
+        return self._asked[-1]()(query, *given)
+
+    def _range(self, totals: Floats) -> tuple[float, float]:
+        return float(totals.min(axis=1).sum()), float(totals.max(axis=1).sum())
+
+
+class OpenedUnder(Opened):
+    """The policies of an opened class that keep all ``sides``, for a search; where none does, profiles are infinite.
+
+    ``log_size`` is at most that of the class, and at most that of the derivations left. Raises InputError where the
+    class has no recursion under what is left of the constraints.
+
+    No policy may play the cells of ``forbidden`` (g, K), None for none; ``rows`` are left of the constraints besides.
+    """
+
+    def __init__(self, opened: Opened, sides: Sequence[SideConstraint], time_limit: float | None = None) -> None:
+        self.opened, self.time_limit = opened, time_limit
+        self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
+        self.class_name = opened.class_name or type(opened).__name__
+        self.settings, self.log_union = opened.settings, opened.log_union
+        only = dict.fromkeys(("program", "policies", "draw"), _ONLY)
+        self.unsupported = {**opened.unsupported, **only, "time_limit": _NO_LIMIT}
+        self.capabilities = opened.capabilities & {"search", "action_weights", "totals", "fixed"}
+        allowed, self.rows = reduced(merged(sides), (len(opened.contexts), opened.n_actions))
+        self.forbidden = None if allowed.all() else ~allowed
+        self._chain = Chain(self)
+        if self.rows:
+            opened.require("constraints")
+
+    @cached_property
+    def log_size(self) -> float:  # type: ignore[override]
+        """See above; computed when it is first asked for."""
+        if "action_weights" not in self.capabilities:
+            return self.opened.log_size
+        try:
+            left = self.search().log_weights(np.zeros((len(self.contexts), self.n_actions)), 0, 0.0)
+        except SearchTooLargeError:
+            return self.opened.log_size
+        return min(self.opened.log_size, float(np.logaddexp.reduce(left)))
+
+    def feasible(self) -> bool:
+        """Return whether any policy is left; those that play one action where they can are asked first."""
+        n_contexts = len(self.contexts)
+        try:
+            for costs in 1.0 - np.eye(self.n_actions):
+                with suppress(SearchTooLargeError):
+                    self._chain.minimise_first(np.tile(costs, (n_contexts, 1)))
+                    return True
+        except InfeasibleError:
+            return False
+        return self._chain.value(np.zeros((n_contexts, self.n_actions))) < np.inf
+
+    def search(self) -> Chain:
+        """Return the chain of steps; always the same one."""
+        return self._chain
+
+    @cached_property
+    def brief(self) -> Search | None:
+        """The brief search, of a class that has one, where policies have nothing to keep."""
+        free = self.forbidden is None and not self.rows and self.time_limit is None
+        return self.opened.brief_search() if free else None
+
+    @cached_property
+    def solver(self) -> Any:
+        """The oracle of kind "milp"."""
+        return registry.load("oracle", "milp")(self.opened, self.contexts[self.group])
+
+    @property
+    def rows_by_terms(self) -> bool:
+        """Whether rows are kept by the recursion over leaf totals, and not by the class's own search."""
+        return bool(self.rows) and "totals" in self.capabilities and not self.opened.search_keeps_rows
+
+    def steps(self) -> tuple[float, float]:
+        """Return those of the class where constraints only forbid actions; else the terms are searched too."""
+        return super().steps() if self.rows else self.opened.steps()
+
+    def terms(self) -> Terms:
+        """Return the terms, whose recursion is over the policies left."""
+        terms = self.terms_under_rows
+        return terms if self.forbidden is None else AvoidingTerms(terms, self.contexts, self.forbidden)
+
+    @cached_property
+    def terms_under_rows(self) -> Terms:
+        """The terms under the rows alone."""
+        terms = self.opened.terms()
+        if not self.rows:
+            return terms
+        add_up = terms.adder(self.contexts)
+        return cast("Terms", terms.under([row.mapped(add_up) for row in self.rows]))
+
+    def near(self, asked: Within) -> Listing | None:
+        """Return the policies asked for, those of the class that keep the constraints."""
+        cells = [] if self.forbidden is None else [SideConstraint(self.forbidden.astype(float), upper=0.5)]
+        return self.opened.near(replace(asked, rows=(*asked.rows, *self.rows, *cells)))
+
+    def fixed(self) -> PolicyClass:
+        """Return the class, without the constraints."""
+        return self.opened.fixed()
+
+
+def _asking(search: Search) -> Ask:
+    return lambda query, *given: getattr(search, query)(*given)
+
+
+def _forbidden(cells: Bools) -> str:
+    return f"{cells.sum():,} of {cells.size:,} pairs of a context and an action, by side constraints"
+
+
+def _free_optimum(under: OpenedUnder) -> Ask:
+    """Return the best policy without rows, where it keeps them; every other query is left to the next step."""
+    search = under.opened.search()
+
+    def ask(query: str, *given: Any) -> Any:
+        if query in {"minimise", "answer"}:
+            found = getattr(search, query)(*given)
+            labels = found[-1 if query == "minimise" else 2].predict(under.contexts)
+            if all(row.keeps(labels) for row in under.rows):
+                return found
+        raise SearchTooLargeError("the best policy without side constraints does not keep them")
+
+    return ask
+
+
+class SearchStep(NamedTuple):
+    """A step from a table of costs to an answer, as functions of a class and its side constraints.
+
+    It is taken ``when`` the condition holds; ``Oracle.explain`` prints ``why``. ``ask`` returns what is asked, None for
+    nothing, which leaves a query to the next step by raising SearchTooLargeError.
+    """
+
+    name: str
+    when: Callable[[OpenedUnder], bool]
+    why: Callable[[OpenedUnder], str]
+    ask: Callable[[OpenedUnder], Ask] | None = None
+
+
+STEPS = (
+    SearchStep(
+        "forbidden",
+        lambda u: u.forbidden is not None,
+        lambda u: _forbidden(cast("Bools", u.forbidden)),
+    ),
+    SearchStep(
+        "first",
+        lambda u: bool(u.rows),
+        lambda u: f"the best policy without side constraints, by {u.opened.describe_search()}, if it keeps them",
+        _free_optimum,
+    ),
+    SearchStep(
+        "first",
+        lambda u: u.brief is not None,
+        lambda u: f"{u.opened.describe_search()}, for a few steps, as columns have many values",
+        lambda u: _asking(cast("Search", u.brief)),
+    ),
+    SearchStep(
+        "then",
+        lambda u: u.brief is not None,
+        lambda u: "\n".join(["a solver, which is often quicker there", *u.solver.route()]),
+        lambda u: cast("Ask", u.solver.ask),
+    ),
+    SearchStep(
+        "answers",
+        lambda u: u.time_limit is not None,
+        lambda u: f"by a search that ends after {u.time_limit:g} s with the best policy so far and its bounds",
+        lambda u: _asking(u.opened.search_within(cast("float", u.time_limit))),
+    ),
+    SearchStep(
+        "answers",
+        lambda u: u.rows_by_terms,
+        lambda u: f"by a recursion over {u.terms_under_rows.n_terms:,} leaf totals, which keeps {len(u.rows)} as sums",
+        lambda u: _asking(TermSearch(u.terms_under_rows, u.contexts)),
+    ),
+    SearchStep(
+        "answers",
+        lambda u: bool(u.rows) and not u.rows_by_terms,
+        lambda u: f"by the same search, which keeps {len(u.rows)} as sums",
+        lambda u: _asking(u.opened.search().under(u.rows)),
+    ),
+    SearchStep(
+        "answers",
+        lambda u: not u.rows and u.time_limit is None and u.brief is None,
+        lambda u: f"by {u.opened.describe_search()}",
+        lambda u: _asking(u.opened.search()),
+    ),
+)
