@@ -1,8 +1,5 @@
-"""Models of future contexts, one a file."""
+"""Models of future contexts."""
 
-from milpcb.contexts.empirical import Empirical
-from milpcb.contexts.finite_pool import FinitePool
-from milpcb.contexts.sampler import Sampler
-from milpcb.contexts.transductive import Transductive
+from milpcb.contexts.models import Empirical, FinitePool, Sampler, Transductive
 
 __all__ = ["Empirical", "FinitePool", "Sampler", "Transductive"]
