@@ -1,15 +1,24 @@
-"""Planted: i.i.d. contexts and costs, and one policy of the competing class that is right."""
+"""Policies of the competing class that are right, one for the whole run or several in turn."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.environments.chances import Chances, Labelled, Phases
-from milpcb.environments.stream import BernoulliStream, check_opening, check_probability
+from milpcb.environments.stream import (
+    BernoulliStream,
+    Chances,
+    Labelled,
+    Phases,
+    check_opening,
+    check_probability,
+)
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Policy, PolicyClass, open_class
 from milpcb.rng import child
@@ -116,3 +125,160 @@ def _entropy(labels: Ints) -> float:
     share = np.bincount(labels) / len(labels)
     share = share[share > 0]
     return float(-(share * np.log(share)).sum())
+
+
+@dataclass(frozen=True)
+class HeavyNoise(Planted):
+    """A planted policy whose costs are almost a coin toss: 0.45 against 0.55.
+
+    Breaks learners that are sure too soon: it takes hundreds of rounds on a context to see a difference, so what leads
+    early leads by luck.
+
+    Parameters
+    ----------
+    n_actions : K >= 2
+    n_contexts : rows of the pool, >= 1
+    n_features : columns of the pool, >= 1
+    cost_right : P[cost = 1] of the planted policy's action
+    cost_wrong : P[cost = 1] of every other action, at least ``cost_right``
+
+    """
+
+    cost_right: float = 0.45
+    cost_wrong: float = 0.55
+
+
+@dataclass(frozen=True)
+class Switching(Planted):
+    """Costs that are not i.i.d.: what was learnt before a switch is wrong after it.
+
+    Breaks learners that stop exploring, or that never give up an early estimate: their regret against the best fixed
+    policy of the whole run turns linear after the switch. It is no full adversary: a learner that tracks the changes
+    may pay less than any fixed policy, so regret can be negative. Up to the first switch, a seed shows the same rounds
+    as in ``Planted`` with the same settings. The stream names the policies, one a phase, in ``planted``.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    switch_at : increasing fractions f of the horizon, 0 < f < 1; a switch is at the first round t >= f * horizon
+
+    Raises
+    ------
+    InputError (a setting out of range)
+
+    """
+
+    switch_at: tuple[float, ...] = (0.5,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "switch_at", _check_fractions(self.switch_at))
+
+    def starts(self, horizon: int) -> Ints:
+        """Return (P,): the round at which each phase starts, the first at 0."""
+        # Rounded first, so that 0.07 * 100 = 7.000000000000001 does not become 8.
+        return np.array([0, *(math.ceil(round(f * horizon, 6)) for f in self.switch_at)], dtype=np.int64)
+
+
+def _check_fractions(fractions: Any) -> tuple[float, ...]:
+    if not isinstance(fractions, (list, tuple)) or not fractions or not all(map(_is_fraction, fractions)):
+        raise InputError(f"switch_at must list fractions between 0 and 1, such as [0.5], got {fractions!r}")
+    if any(later <= earlier for earlier, later in pairwise(fractions)):
+        raise InputError(f"switch_at must be strictly increasing, got {fractions!r}; sort it and drop repeats")
+    return tuple(float(f) for f in fractions)
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, Real) and 0 < float(value) < 1
+
+
+@dataclass(frozen=True)
+class AlternatingLeader(Planted):
+    """The policy that has paid least so far is about to be wrong, over and over.
+
+    Breaks follow-the-leader and every learner that is sure of the leader: the lead changes hands in the middle of each
+    turn. Two policies are planted; the first is right for half a turn, then each for a whole turn.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_turns : whole turns in a run, >= 1
+
+    Raises
+    ------
+    InputError (a setting out of range)
+
+    """
+
+    n_turns: int = 20
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("n_turns", self.n_turns, 1)
+
+    def starts(self, horizon: int) -> Ints:
+        """Return the round at which each turn starts; the first lasts half as long as the others."""
+        odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
+        return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
+
+    def n_planted(self, horizon: int) -> int:
+        """Return 2."""
+        del horizon
+        return 2
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return the two policies in turn."""
+        del seed
+        starts = self.starts(horizon)
+        in_turn = labels[np.arange(len(starts)) % 2]
+        return Labelled(Phases(starts, in_turn), self.n_actions, self.cost_right, self.cost_wrong)
+
+
+@dataclass(frozen=True)
+class Seasonal(Planted):
+    """The same few situations come back for ever, which no fixed policy can follow.
+
+    Breaks learners that retrain on a growing past and act on it as if it were the present: their policy is that of the
+    year, not of the season. Learners that track may pay less than any fixed policy, so regret can be negative.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_seasons : policies planted, one a season, >= 2
+    season : rounds of a season, >= 1
+
+    Raises
+    ------
+    InputError (a setting out of range)
+
+    """
+
+    n_seasons: int = 4
+    season: int = 500
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("n_seasons", self.n_seasons, 2)
+        whole("season", self.season, 1)
+
+    def n_planted(self, horizon: int) -> int:
+        """Return one policy for each season."""
+        del horizon
+        return self.n_seasons
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return the policies in rotation."""
+        del horizon, seed
+        return Labelled(Rotation(labels, self.season), self.n_actions, self.cost_right, self.cost_wrong)
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """``labels`` (S, m): right actions of each season, ``season`` rounds long."""
+
+    labels: Ints
+    season: int
+
+    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
+        """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
+        return np.asarray(self.labels[rounds // self.season % len(self.labels), rows])

@@ -10,8 +10,7 @@ import numpy as np
 
 from milpcb.core.checks import choice, context_array, whole
 from milpcb.core.extras import needs
-from milpcb.environments.chances import Labelled
-from milpcb.environments.stream import BernoulliStream, check_opening
+from milpcb.environments.stream import BernoulliStream, Labelled, check_opening
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints

@@ -1,1 +1,1 @@
-"""Relaxations: the law of the noise on imagined future rounds, and the guarantee it gives; one a file."""
+"""Relaxations: the law of the noise on imagined future rounds, and the guarantee it gives."""

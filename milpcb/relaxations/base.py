@@ -1,4 +1,4 @@
-"""The base class of relaxations: one file implements each, and one loop (milpcb.learners.bistro_plus) plays all."""
+"""The base class of relaxations, all of which one loop (milpcb.learners.bistro_plus) plays."""
 
 from __future__ import annotations
 

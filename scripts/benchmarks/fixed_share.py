@@ -27,8 +27,7 @@ import numpy as np  # noqa: E402 - after the threads are set
 
 from milpcb import open_oracle  # noqa: E402 - see above
 from milpcb.blocks import PLANNED, least_in_turn  # noqa: E402 - see above
-from milpcb.environments.planted import Planted  # noqa: E402 - see above
-from milpcb.environments.switching import Switching  # noqa: E402 - see above
+from milpcb.environments.planted import Planted, Switching  # noqa: E402 - see above
 from milpcb.learners import Exp4, FixedShare  # noqa: E402 - see above
 from milpcb.rng import child, draw_action  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from milpcb.environments.alternating_leader import AlternatingLeader
-from milpcb.environments.chances import Phases
-from milpcb.environments.planted import Planted
+from milpcb.environments.planted import AlternatingLeader, Planted, Switching
 from milpcb.environments.replay import Replay
-from milpcb.environments.stream import BLOCK
+from milpcb.environments.stream import BLOCK, Phases
 from milpcb.environments.supervised import DATA_SETS, Supervised, permutations
-from milpcb.environments.switching import Switching
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.testing.environments import check_rereadable, check_rounds, check_same_seed, transcript

@@ -8,12 +8,9 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from milpcb import open_oracle
-from milpcb.environments.alternating_leader import AlternatingLeader
-from milpcb.environments.drifting import Drifting
-from milpcb.environments.late_bloomer import LateBloomer
-from milpcb.environments.parity import Parity
+from milpcb.environments.misleading import Drifting, LateBloomer, Parity
+from milpcb.environments.planted import AlternatingLeader, Seasonal
 from milpcb.environments.replay import Replay
-from milpcb.environments.seasonal import Seasonal
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.testing.environments import CHECKS, transcript
 from policies import DecisionTrees

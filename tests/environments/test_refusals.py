@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, Transductive
-from milpcb.environments.alternating_leader import AlternatingLeader
-from milpcb.environments.drifting import Drifting
-from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
-from milpcb.environments.parity import Parity
-from milpcb.environments.planted import Planted
-from milpcb.environments.seasonal import Seasonal
+from milpcb.environments.misleading import Drifting, LateBloomer, Parity
+from milpcb.environments.planted import AlternatingLeader, Planted, Seasonal, Switching
 from milpcb.environments.stream import BernoulliStream
 from milpcb.environments.supervised import Supervised
-from milpcb.environments.switching import Switching
 from policies import DecisionTrees
 from tests.refused import refused
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from milpcb import FinitePool, open_oracle
-from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
+from milpcb.environments.misleading import LateBloomer
 from milpcb.errors import ExtraMissingError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learner
 from milpcb.rng import child, draw_action

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.environments.late_bloomer import LateBloomer
 from milpcb.environments.mirror import Mirror
+from milpcb.environments.misleading import LateBloomer
 from milpcb.environments.planted import Planted
 from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Guarded
 from milpcb.rng import child, draw_action

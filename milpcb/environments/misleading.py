@@ -1,0 +1,156 @@
+"""Environments that mislead learners which are sure too early: late, drifting and hidden signals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from milpcb.core.checks import real, whole
+from milpcb.environments.planted import Planted
+from milpcb.environments.stream import Chances, Labelled, Phases, Steps, check_probability
+from milpcb.rng import child
+from milpcb.types import Floats, Ints
+
+
+@dataclass(frozen=True)
+class LateBloomer(Planted):
+    """One policy pays in every round of an early phase and in none afterwards; over the run it is by far the best.
+
+    Breaks learners that act on early confidence: one that eliminates policies has dropped the best before it blooms and
+    never comes back, one that commits has committed to the decoy, which is free early on and ordinary later. Policies
+    planted: the late bloomer and the decoy. All other actions cost 1 with ``cost_other``.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, n_features : as in ``Planted``
+    cost_right : P[cost = 1] of the late bloomer's action in the late phase
+    cost_wrong : P[cost = 1] of every other action in the late phase, at least ``cost_right``
+    early : fraction of the horizon that the early phase lasts, from 0 to 1
+    cost_other : P[cost = 1] in the early phase of an action that neither policy plays
+
+    Raises
+    ------
+    InputError (a setting out of range)
+
+    """
+
+    cost_right: float = 0.0
+    cost_wrong: float = 0.5
+    early: float = 0.1
+    cost_other: float = 0.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_probability("early", self.early)
+        check_probability("cost_other", self.cost_other)
+
+    def n_planted(self, horizon: int) -> int:
+        """Return 2: the late bloomer, then the decoy."""
+        del horizon
+        return 2
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return the tables of the early and of the late phase; where both policies agree the action costs 1 early."""
+        del seed
+        m, rows = labels.shape[1], np.arange(labels.shape[1])
+        early = np.full((m, self.n_actions), self.cost_other)
+        late = np.full((m, self.n_actions), self.cost_wrong)
+        early[rows, labels[1]] = 0.0
+        early[rows, labels[0]] = 1.0
+        late[rows, labels[0]] = self.cost_right
+        return Steps(np.array([0, round(self.early * horizon)]), np.array([early, late]))
+
+
+@dataclass(frozen=True)
+class Drifting(Planted):
+    """Costs that are never i.i.d. for long, without a moment at which anything happens.
+
+    Breaks learners that average all of the past, and those that commit: what was estimated early is wrong by an amount
+    that grows slowly, so no test for a change finds one. Several policies are planted; their weights are the softmax of
+    independent random walks, and an action is cheap in proportion to the weight of the policies that play it.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
+    n_policies : policies planted, >= 2
+    n_steps : times at which the weights move, evenly over the horizon, >= 1
+    speed : standard deviation of a walk over the whole horizon, > 0
+
+    Raises
+    ------
+    InputError (a setting out of range)
+
+    """
+
+    n_policies: int = 4
+    n_steps: int = 200
+    speed: float = 4.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("n_policies", self.n_policies, 2)
+        whole("n_steps", self.n_steps, 1)
+        real("speed", self.speed, "a positive number", lambda number: number > 0)
+
+    def n_planted(self, horizon: int) -> int:
+        """Return the number of policies, whatever the horizon."""
+        del horizon
+        return self.n_policies
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return chances between cost_right and cost_wrong, by the weight of the policies that play the action."""
+        steps = child(seed, "environment", "drift").normal(size=(self.n_steps, self.n_policies))
+        walks = np.cumsum(steps * self.speed / np.sqrt(self.n_steps), axis=0)
+        weights = np.exp(walks - walks.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        plays = labels[:, :, None] == np.arange(self.n_actions)
+        right = np.clip(np.einsum("sj,jmk->smk", weights, plays), 0.0, 1.0)
+        starts = np.arange(self.n_steps) * horizon // self.n_steps
+        return Steps(starts, self.cost_wrong - (self.cost_wrong - self.cost_right) * right)
+
+
+@dataclass(frozen=True)
+class Parity(Planted):
+    """The right action depends on two features together; either of them alone is no help.
+
+    Breaks linear models and greedy trees, which see no signal in any single feature: over the pool each of the four
+    values of the two features is equally frequent (up to one row). A depth-2 tree has no regret; the class need not
+    hold that policy, then the best it can do is to guess. Nothing is planted.
+
+    Parameters
+    ----------
+    n_actions, n_contexts, cost_right, cost_wrong : as in ``Planted``; actions beyond the first two are always wrong
+    n_features : columns of the pool, >= 2; which two of them matter depends on the seed
+
+    """
+
+    n_actions: int = 2
+    n_features: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        whole("n_features", self.n_features, 2)
+
+    def n_planted(self, horizon: int) -> int:
+        """Return 0."""
+        del horizon
+        return 0
+
+    def contexts(self, seed: int) -> Floats:
+        """Return random 0/1 rows whose two columns that matter take all four values in turn."""
+        rows = super().contexts(seed).copy()
+        corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.float64)
+        rows[:, self._pair(seed)] = corners[np.arange(self.n_contexts) % 4]
+        rows.setflags(write=False)
+        return rows
+
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+        """Return action x_i xor x_j as the right one."""
+        del labels, horizon
+        one, other = self.contexts(seed)[:, self._pair(seed)].astype(np.int64).T
+        right = Phases(np.zeros(1, dtype=np.int64), (one ^ other)[None, :])
+        return Labelled(right, self.n_actions, self.cost_right, self.cost_wrong)
+
+    def _pair(self, seed: int) -> Ints:
+        return child(seed, "environment", "pair").permutation(self.n_features)[:2]
