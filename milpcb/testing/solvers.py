@@ -15,7 +15,7 @@ from milpcb.errors import SolverLicenceError, SolverMissingError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Session, Solver
 from milpcb.solvers import load_solver
-from milpcb.solvers.scaled import takes_start
+from milpcb.solvers.lazy import takes_start
 from milpcb.testing import Check, Unmet
 from milpcb.testing.problems import KnownProblem, known_problems, violation
 from milpcb.types import Floats, Ints, Solution, Stop

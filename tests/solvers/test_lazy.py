@@ -14,8 +14,7 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts
 from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
-from milpcb.solvers.lazy import LazySession, open_session
-from milpcb.solvers.scaled import ScaledSession
+from milpcb.solvers.lazy import LazySession, ScaledSession, open_session
 from milpcb.types import Floats, Solution, Stop
 
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
