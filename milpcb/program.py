@@ -70,28 +70,6 @@ class Program:
             names=(*self.names, *(f"{name}_{i}" for i in range(len(lower)))),
         )
 
-    def to_text(self, objective: Floats) -> str:
-        """Return the program in the LP file format, for people and golden files."""
-        lines = ["Minimize", f" obj: {_sum(objective, np.arange(self.n_columns), self.names)}", "Subject To"]
-        for r in range(self.n_rows):
-            span = slice(self.matrix.indptr[r], self.matrix.indptr[r + 1])
-            text = _sum(self.matrix.data[span], self.matrix.indices[span], self.names)
-            lower, upper = self.row_lower[r], self.row_upper[r]
-            if lower == upper:
-                lines.append(f" r{r}: {text} = {lower:g}")
-                continue
-            if np.isfinite(lower):
-                lines.append(f" r{r}: {text} >= {lower:g}")
-            if np.isfinite(upper):
-                lines.append(f" r{r}: {text} <= {upper:g}")
-        lines.append("Bounds")
-        for name, lower, upper in zip(self.names, self.column_lower, self.column_upper, strict=True):
-            lines.append(f" {_bound(lower)} <= {name} <= {_bound(upper)}")
-        integers = [name for name, whole in zip(self.names, self.integer, strict=True) if whole]
-        if integers:
-            lines += ["General", " " + " ".join(integers)]
-        return "\n".join([*lines, "End", ""])
-
 
 class ProgramBuilder:
     """Collects columns and rows, whole index arrays at a time."""
@@ -160,12 +138,3 @@ class ProgramBuilder:
 
 def _join(parts: list[Floats]) -> Floats:
     return np.concatenate(parts) if parts else np.zeros(0)
-
-
-def _sum(values: Floats, columns: Ints, names: tuple[str, ...]) -> str:
-    terms = [f"{'-' if v < 0 else '+'} {abs(v):g} {names[c]}" for v, c in zip(values, columns, strict=True) if v]
-    return " ".join(terms) or "0"
-
-
-def _bound(value: float) -> str:
-    return f"{value:g}" if np.isfinite(value) else ("+inf" if value > 0 else "-inf")

@@ -18,6 +18,7 @@ from milpcb.testing.instances import instances
 from milpcb.testing.policies import check_search
 from policies import from_json
 from policies.rule import Rule
+from tests.lp import lp_text
 
 CLASSES = {name: instances(name) for name in registry.names("policies")}
 INSTANCES = {
@@ -150,7 +151,7 @@ def test_golden_program(file, assert_golden):
     name, options, contexts, costs, constrained = GOLDEN[file]
     opened = registry.load("policies", name)(n_actions=2, **options).on(np.array(contexts))
     encoding = opened.program(constrained=constrained)
-    assert_golden(encoding.program.to_text(encoding.objective(np.array(costs)).coefficients), f"{file}.lp")
+    assert_golden(lp_text(encoding.program, encoding.objective(np.array(costs)).coefficients), f"{file}.lp")
 
 
 @EVERY_INSTANCE

@@ -18,6 +18,7 @@ from milpcb.testing.instances import instances
 from policies import Halfspaces
 from policies.linear import LinearRule, LinearRules, program_tables
 from policies.linear.program_bigm import MOST_PAIRED, LinearEncoding, parallelograms
+from tests.lp import lp_text
 
 from .rules import SCORE
 
@@ -177,7 +178,7 @@ def test_big_m_is_the_maximum_over_the_box(name, constrained):
         cut = np.maximum(matrix[r, t] * lower[t], matrix[r, t] * upper[t]).sum()
         slack = np.minimum(matrix[r, labels], 0).sum()  # the label that switches the row off, at 1
         off = program.row_upper[r] - (slack or 0.0)
-        assert (box @ matrix[r, w]).max() + cut == off, program.to_text(np.zeros(program.n_columns))
+        assert (box @ matrix[r, w]).max() + cut == off, lp_text(program, np.zeros(program.n_columns))
 
 
 def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
@@ -214,7 +215,7 @@ def test_golden_program(assert_golden):
     """The program of four binary contexts and one feature out of two is the one on file."""
     encoding = big_m_encoding(LinearRules(max_weight=2, max_features=1), np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]]))
     costs = np.array([[3.0, 0.0], [-1.0, 5.0], [2.0, 7.0], [4.0, 1.0]])
-    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "linear_rules.lp")
+    assert_golden(lp_text(encoding.program, encoding.objective(costs).coefficients), "linear_rules.lp")
 
 
 def test_contexts_with_the_same_points_are_one():
@@ -227,7 +228,9 @@ def test_contexts_with_the_same_points_are_one():
 def test_shifts_and_common_factors_leave_the_program_as_it_is():
     """Columns of 10 and 30 give the program that columns of 0 and 1 give."""
     programs = [big_m_encoding(LinearRules(), table).program for table in (BINARY, 20 * BINARY + [10, -40, 0])]
-    assert programs[0].to_text(np.zeros(programs[0].n_columns)) == programs[1].to_text(np.zeros(programs[1].n_columns))
+    assert lp_text(programs[0], np.zeros(programs[0].n_columns)) == lp_text(
+        programs[1], np.zeros(programs[1].n_columns)
+    )
 
 
 def test_columns_alike_are_one_column_with_more_weight():

@@ -13,6 +13,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.listed import FiniteClass
+from tests.lp import lp_text
 
 BINARY = np.array([[0, 1], [1, 1], [0, 1], [1, 0]], dtype=float)
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [1.7, 5.5]])
@@ -65,7 +66,7 @@ def test_golden_program(assert_golden):
     """The program of three labelings is the one on file."""
     encoding = FiniteClass([[0, 1], [1, 1], [0, 0]], 2).on(np.array([[1.0], [2.0]])).program()
     costs = np.array([[3.0, 0.0], [-1.0, 5.0]])
-    assert_golden(encoding.program.to_text(encoding.objective(costs).coefficients), "finite_class.lp")
+    assert_golden(lp_text(encoding.program, encoding.objective(costs).coefficients), "finite_class.lp")
 
 
 def test_equal_rows_that_agree_are_one_context():

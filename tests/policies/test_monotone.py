@@ -18,6 +18,7 @@ from policies.monotone import MonotoneRules
 from policies.monotone.geometry import Order, axes_of
 from policies.monotone.rule import Axis
 from policies.names import Names
+from tests.lp import lp_text
 
 from .rules import MONOTONE, ORDERED
 
@@ -142,7 +143,7 @@ def test_golden_program(assert_golden):
     costs = np.array([[3.0, 0.0, 1.0], [-1.0, 5.0, 5.0], [2.0, 7.0, 1.0], [0.0, -4.0, 2.0]])
     objective = encoding.objective(costs)
     assert objective.offset == 4.0
-    assert_golden(encoding.program.to_text(objective.coefficients), "monotone_rules.lp")
+    assert_golden(lp_text(encoding.program, objective.coefficients), "monotone_rules.lp")
 
 
 def test_contexts_at_the_same_place_are_one():
