@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 
 from milpcb.program import Program
-from milpcb.solvers.guards import one_line
-from milpcb.solvers.native import NativeSolver
-from milpcb.types import Floats, Solution, Stop
+from milpcb.solvers.native import NativeSession, NativeSolver, OneSidedRows, one_sided
+from milpcb.types import Floats, Stop
 
 # https://scipopt.org/doc/html/type__stat_8h.php (SCIP_Status), spelt as PySCIPOpt's Model.getStatus spells them; a
 # status not listed is UNKNOWN. A reached gap is a proof: only the absolute gap that the caller asked for is ever set.
@@ -23,8 +19,6 @@ STATUS = {
     "userinterrupt": Stop.INTERRUPTED,
     "memlimit": Stop.FAILED,
 }
-_HELD = {Stop.OPTIMAL, Stop.TIME_LIMIT, Stop.INTERRUPTED}
-_INFINITE = 1e20
 _COMMON = {
     "limits/gap": 0.0,
     "parallel/maxnthreads": 1,
@@ -44,41 +38,26 @@ class Scip(NativeSolver):
         SCIP may end an LP inside a face. Where all vertices are integral, integer columns make it a vertex and change
         nothing else.
         """
-        with one_line("scip"):
-            return ScipSession(program, relax=relax and not program.integral)
+        return ScipSession(program, relax=relax and not program.integral)
 
 
-class ScipSession:
-    """One model inside SCIP; the solution of a query is the start of the next one."""
+class ScipSession(NativeSession):
+    """One model inside SCIP, which solves linear programs as it solves others: a query starts at the last solution."""
+
+    name, status, unclear = Scip.name, STATUS, frozenset({"inforunbd"})
 
     def __init__(self, program: Program, *, relax: bool) -> None:
-        self._model, self._x = _model(program, relax=relax)
-        self._incumbent: Floats | None = None
+        super().__init__(program, mip=True)
+        from pyscipopt import Model
 
-    def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
-    ) -> Solution:
-        """Go back to the original problem, change its objective, start from the last solution, or from ``start``."""
-        del primal  # reading x costs next to nothing here
-        with one_line("scip"):
-            self._model.freeTransform()
-            self._model.setParam("limits/absgap", gap)
-            self._model.setParam("limits/time", _INFINITE if time_limit is None else time_limit)
-            self._change(objective, self._incumbent if start is None else start)
-            self._model.optimize()
-            return self._solution(objective, self._status())
-
-    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Go back to the original problem and add rows to it."""
-        with one_line("scip"):
-            self._model.freeTransform()
-            _add_rows(self._model, self._x, sp.csr_array(matrix), lower, upper)
+        with self._one_line():
+            self._model = Model("milpcb")
+            self._model.hideOutput()
+            self._model.setParams(_COMMON)
+            kinds = np.where(program.integer & (not relax), "I", "C").tolist()
+            bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
+            self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
+            self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
 
     def close(self) -> None:
         """Free the model."""
@@ -86,69 +65,52 @@ class ScipSession:
             self._model.freeProb()
             self._model = None
 
-    def _change(self, objective: Floats, start: Floats | None) -> None:
+    def _limit(self, gap: float, seconds: float) -> None:
+        self._model.freeTransform()
+        self._model.setParam("limits/absgap", gap)
+        self._model.setParam("limits/time", seconds)
+
+    def _change_costs(self, objective: Floats) -> None:
         from pyscipopt import quicksum
 
+        self._model.freeTransform()
         used = np.flatnonzero(objective)
         self._model.setObjective(quicksum(float(objective[j]) * self._x[j] for j in used), "minimize")
-        if start is not None:
-            point = self._model.createSol()
-            for j in np.flatnonzero(start):
-                self._model.setSolVal(point, self._x[j], float(start[j]))
-            self._model.addSol(point)
 
-    def _status(self) -> Stop:
-        status = self._model.getStatus()
-        if status == "inforunbd":
-            return self._unbounded_or_infeasible()
-        return STATUS.get(status, Stop.UNKNOWN)
+    def _start(self, x: Floats) -> None:
+        point = self._model.createSol()
+        for j in np.flatnonzero(x):
+            self._model.setSolVal(point, self._x[j], float(x[j]))
+        self._model.addSol(point)
 
-    def _unbounded_or_infeasible(self) -> Stop:
-        """Solve with no objective: what is feasible was unbounded."""
-        self._model.freeTransform()
-        self._model.setObjective(0.0, "minimize")
+    def _run(self) -> str:
         self._model.optimize()
-        return Stop.UNBOUNDED if STATUS.get(self._model.getStatus()) is Stop.OPTIMAL else Stop.INFEASIBLE
+        status: str = self._model.getStatus()
+        return status
 
-    def _solution(self, objective: Floats, stop: Stop) -> Solution:
-        if stop not in _HELD:
-            return Solution(stop, np.inf, -np.inf)
-        bound = float(self._model.getDualbound())
-        bound = -np.inf if bound <= -_INFINITE else bound
+    def _value(self) -> float:
+        return self._bound()
+
+    def _point(self) -> Floats | None:
         if not self._model.getNSols():
-            return Solution(stop, np.inf, bound)
+            return None
         best = self._model.getBestSol()
-        x = np.array([self._model.getSolVal(best, column) for column in self._x])
-        self._incumbent = x
-        return Solution(stop, float(objective @ x), bound, x)
+        return np.array([self._model.getSolVal(best, column) for column in self._x])
 
+    def _bound(self) -> float:
+        return float(self._model.getDualbound())
 
-def _model(program: Program, *, relax: bool) -> tuple[Any, list[Any]]:
-    """Return the model without an objective, and its variables in the order of the program's columns."""
-    from pyscipopt import Model
+    def _add(self, rows: OneSidedRows) -> None:
+        from pyscipopt import ExprCons, quicksum
 
-    model = Model("milpcb")
-    model.hideOutput()
-    model.setParams(_COMMON)
-    kinds = ["I" if whole and not relax else "C" for whole in program.integer]
-    x = [
-        model.addVar(f"x{j}", kinds[j], _finite(lower), _finite(upper))
-        for j, (lower, upper) in enumerate(zip(program.column_lower, program.column_upper, strict=True))
-    ]
-    _add_rows(model, x, program.matrix, program.row_lower, program.row_upper)
-    return model, x
-
-
-def _add_rows(model: Any, x: list[Any], matrix: Any, lower: Floats, upper: Floats) -> None:
-    from pyscipopt import ExprCons, quicksum
-
-    for r, bounds in enumerate(zip(lower, upper, strict=True)):
-        span = slice(matrix.indptr[r], matrix.indptr[r + 1])
-        pairs = zip(matrix.indices[span], matrix.data[span], strict=True)
-        row = quicksum(float(value) * x[j] for j, value in pairs)
-        model.addCons(ExprCons(row, *map(_finite, bounds)))
+        self._model.freeTransform()
+        for r, (sense, side) in enumerate(zip(rows.senses, rows.sides.tolist(), strict=True)):
+            span = slice(rows.matrix.indptr[r], rows.matrix.indptr[r + 1])
+            pairs = zip(rows.matrix.indices[span], rows.matrix.data[span], strict=True)
+            row = quicksum(float(value) * self._x[j] for j, value in pairs)
+            self._model.addCons(ExprCons(row, None if sense == "L" else side, None if sense == "G" else side))
 
 
 def _finite(bound: float) -> float | None:
     """Return None for no bound, as PySCIPOpt takes it."""
-    return float(bound) if np.isfinite(bound) else None
+    return bound if np.isfinite(bound) else None
