@@ -102,7 +102,7 @@ BY_NAME = {target.partition(":")[0] for target in BUILTIN["solver"].values()}
 TABLES = {"milpcb.plugins.registry"}
 RESOLVERS = {"milpcb.plugins.interfaces", "milpcb.policies", "milpcb.plugins.registry"}
 # A process that is forked later loads the module first.
-PRELOADED = {("milpcb.experiments.run.backends.processes", "milpcb.experiments.run.task")}
+PRELOADED = {("milpcb.experiments.run.backends", "milpcb.experiments.run.task")}
 
 NAME = re.compile(r"((?:milpcb|policies)(?:\.\w+)+)(?::\w+)?")
 

@@ -65,7 +65,7 @@ def rounds_of_run(
     Beside them, whether its learner hides the law of what it played (see Learner). Raises RunError, InputError,
     UnknownNameError.
     """
-    from milpcb.experiments.run.trust import read_run
+    from milpcb.experiments.run.runner import read_run
 
     return _frame(directory, _cell(directory, read_run(directory, trust=trust), wanted), named=named)
 

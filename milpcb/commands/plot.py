@@ -71,8 +71,7 @@ def _pictures(results: Results, names: list[str], target: Path, form: Mapping[st
     """
     from milpcb.experiments.results import figures
     from milpcb.experiments.results.figures.drawing import FORMATS, render
-    from milpcb.experiments.results.figures.interactive import interactive_page
-    from milpcb.experiments.results.figures.paper import LETTERS, WIDTH, PaperForm, draw_for, only
+    from milpcb.experiments.results.figures.forms import LETTERS, WIDTH, PaperForm, draw_for, interactive_page, only
 
     for_paper = _is_for_paper(form)
     results = only(results, [name.strip() for name in (form["learners"] or "").split(",") if name.strip()])

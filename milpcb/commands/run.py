@@ -55,7 +55,7 @@ def with_workers(config: Config, workers: int | None) -> Config:
     """Return the config with the number of workers that the command line gives."""
     from dataclasses import replace
 
-    return replace(config, run=config.run.model_copy(update={"workers": workers})) if workers else config
+    return replace(config, run=replace(config.run, workers=workers)) if workers else config
 
 
 def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
@@ -161,7 +161,7 @@ def resume(directory: Path, backend: str | None, workers: int | None, progress: 
     """
     from milpcb.experiments.results.records import CONFIG
     from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.run.trust import read_run
+    from milpcb.experiments.run.runner import read_run
 
     if not (directory / CONFIG).exists():
         raise RunError(f"{directory} holds no run to go on with (no {CONFIG}); begin one with milpcb run CONFIG")

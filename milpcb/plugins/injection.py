@@ -53,7 +53,7 @@ def types(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str,
     """
     written = make if isfunction(make) else make.__init__
     try:
-        hints = get_type_hints(written)
+        hints = get_type_hints(written, include_extras=True)
     except Exception as error:  # annotations are expressions, and may raise anything
         raise InputError(f"the annotations of {_name(make)} cannot be read: {cause(error)}") from error
     for name in options(make, supplied):

@@ -191,12 +191,12 @@ def take_the_gate_out() -> None:
     from milpcb.core import gate
     from milpcb.data import tables
     from milpcb.experiments.results import records, schemas
-    from milpcb.experiments.study import config
+    from milpcb.experiments.study import fingerprints
     from milpcb.plugins import local_classes, registry
 
     for name in ("run", "resume", "log", "learn", "evaluate", "report", "plot", "certify", "solve"):
         registry.load("command", name)
-    for module in ("milpcb.experiments.run.runner", "milpcb.experiments.run.trust", "milpcb.logs.folder",
+    for module in ("milpcb.experiments.run.runner", "milpcb.logs.folder",
                    "milpcb.experiments.results.report", "milpcb.bandit"):  # fmt: skip
         importlib.import_module(module)
 
@@ -226,7 +226,7 @@ def take_the_gate_out() -> None:
         gate.read_json: lambda text, **_: json.loads(text),
         local_classes.check: lambda *_: None,
         local_classes.open_folder: on_path,
-        config.asked_for: lambda _: [],
+        fingerprints.foreign_parts: lambda _: [],
         schemas.checked: lambda _, data: data or {}["nothing"],
         records.file_of: file_of,
         tables.check_table: lambda _: None,

@@ -11,7 +11,7 @@ import study
 from rich.table import Table
 
 import milpcb
-from milpcb.experiments.results.slopes import Slope, fit_slope
+from milpcb.experiments.results.curves import Slope, fit_slope
 
 LEAST_HORIZON = 10_000  # of the slopes: below it most learners have hardly left uniform play
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from milpcb import FinitePool, open_oracle
 from milpcb.environments.planted import Planted
-from milpcb.experiments.results.slopes import fit_slope
+from milpcb.experiments.results.curves import fit_slope
 from milpcb.learners import BistroPlus, ContextualFTPL, EpsilonGreedy, Exp4
 from milpcb.rng import child, draw_action
 from policies import DecisionTrees

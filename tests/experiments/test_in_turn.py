@@ -11,8 +11,8 @@ import pytest
 import milpcb
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.costs import in_turn_mean_costs
 from milpcb.experiments.results.figures.results import read_results
+from milpcb.experiments.results.figures.rounds import in_turn_mean_costs
 from milpcb.experiments.results.figures.words import glossary
 from milpcb.experiments.results.report_table import report_table
 from milpcb.experiments.study.cells import build_study

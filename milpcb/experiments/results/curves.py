@@ -1,13 +1,20 @@
-"""The curves of a run as one frame, put together from its records; everything drawn or tabulated is made from it."""
+"""The curves of a run as one frame, put together from its records; everything drawn or tabulated is made from it.
+
+Statistics of the last rows: intervals of means over seeds, and exponents of the horizon, by least squares of log regret
+on log T; both by Student's t.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
@@ -15,6 +22,7 @@ from milpcb.experiments.results.columns import TURNS, confident_column, turns_co
 from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
+from milpcb.types import Floats
 
 CSV, PARQUET = "curves.csv", "curves.parquet"
 
@@ -43,6 +51,8 @@ SCHEMA = {
     "key": pl.String,
 }
 UNKNOWN = float("nan")
+CONFIDENCE = 0.95
+ROUNDING = 1e-6  # costs; a regret below is the rounding of sums, and its logarithm means nothing
 ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
 
 
@@ -78,7 +88,7 @@ def load(directory: str | Path) -> pl.DataFrame:
 def assemble(path: Path) -> pl.DataFrame:
     """Return the sorted curves of every cell whose record and whose comparator's are there."""
     cells = list(_curves(path))
-    schema = _with_confident({name for cell in cells for name in cell} - set(SCHEMA))
+    schema = _with_further({name for cell in cells for name in cell} - set(SCHEMA))
     columns: dict[str, list[Any]] = {name: [] for name in schema}
     for cell in cells:
         rows = len(cell["round"])
@@ -141,7 +151,6 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the columns that the config asked for: certificates with confidence, regret to policies in turn."""
     found = {}
     if {"confidence", "confident"} <= record.keys():
         found[confident_column(record["confidence"])] = _known(record["confident"])
@@ -151,17 +160,89 @@ def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, li
     return found
 
 
-def _with_confident(more: set[str]) -> dict[str, Any]:
+def _with_further(more: set[str]) -> dict[str, Any]:
     """Return the schema with further columns: regrets after regret, certificates after those in the mean."""
     regrets = {name for name in more if name.startswith(TURNS)}
-    schema: dict[str, Any] = {}
-    for name, kind in SCHEMA.items():
-        schema[name] = kind
-        if name in ("regret", "certificate_error"):
-            schema |= dict.fromkeys(sorted(regrets if name == "regret" else more - regrets), pl.Float64)
-    return schema
+    after = {"regret": sorted(regrets), "certificate_error": sorted(more - regrets)}
+    columns = [(each, SCHEMA.get(each, pl.Float64)) for name in SCHEMA for each in (name, *after.get(name, ()))]
+    return dict(columns)
 
 
 def _known(values: list[float | None]) -> list[float]:
     """Return the numbers of a record, NaN for what was not known: JSON has none."""
     return [UNKNOWN if value is None else value for value in values]
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The fit ``regret ~ exp(intercept) T^slope`` and the 95 % interval of the slope.
+
+    ``slope`` is NaN where nothing can be fitted and ``low``, ``high`` are NaN where no error can be estimated; ``note``
+    then gives the reason, and else what the fit was made from.
+    """
+
+    slope: float
+    low: float
+    high: float
+    intercept: float
+    note: str
+
+    @property
+    def fitted(self) -> bool:
+        """Return whether there is a slope."""
+        return bool(np.isfinite(self.slope))
+
+    def at(self, horizons: Floats) -> Floats:
+        """Return the fitted regret (n,) at horizons (n,)."""
+        return np.asarray(np.exp(self.intercept) * horizons**self.slope, dtype=np.float64)
+
+
+def fit_slope(runs: Mapping[int, Sequence[float] | Floats]) -> Slope:
+    """Fit regret(T) from the regrets of the seeds at each horizon T.
+
+    One point per seed and horizon, all runs taken as independent. Where some run has no positive regret, which has no
+    logarithm, the means over seeds are fitted instead (leaving such runs out would bias the slope); where a mean is not
+    positive either, nothing is.
+    """
+    points = {horizon: np.asarray(runs[horizon], float) for horizon in sorted(runs) if len(runs[horizon])}
+    if len(points) < 2:
+        return _unfitted(f"a slope needs at least 2 horizons, there is {len(points) or 'none'}")
+    every = np.concatenate(list(points.values()))
+    if not np.isfinite(every).all():
+        return _unfitted(f"{np.sum(~np.isfinite(every))} of {len(every)} runs have a regret that is not a number")
+    if (every > ROUNDING).all():
+        return _fit(points, f"{len(every)} runs at {len(points)} horizons")
+    means = {horizon: values.mean(keepdims=True) for horizon, values in points.items()}
+    low = [horizon for horizon, mean in means.items() if mean[0] <= ROUNDING]
+    if low:
+        return _unfitted(f"the mean regret at T = {low[0]} is not positive, so no power of T fits it")
+    bad = int(np.sum(every <= ROUNDING))
+    return _fit(means, f"means at {len(points)} horizons, as {bad} of {len(every)} runs have no positive regret")
+
+
+def mean_interval(values: Floats) -> tuple[Floats, Floats]:
+    """Return mean (n,) and half the width (n,) of its 95 % interval over values (seeds, n); NaN for one seed."""
+    n = len(values)
+    if n < 2:
+        return values.mean(axis=0), np.full(values.shape[1], np.nan)
+    error = values.std(axis=0, ddof=1) / np.sqrt(n)
+    return values.mean(axis=0), np.asarray(error * _quantile(n - 1), dtype=np.float64)
+
+
+def _fit(points: Mapping[int, Floats], note: str) -> Slope:
+    from scipy.stats import linregress  # takes half a second to import, which most studies need not wait for
+
+    horizons = np.concatenate([np.full(len(values), float(horizon)) for horizon, values in points.items()])
+    fit = linregress(np.log(horizons), np.log(np.concatenate(list(points.values()))))
+    if len(horizons) < 3:
+        return Slope(fit.slope, np.nan, np.nan, fit.intercept, f"{note}; no interval from 2 points")
+    half = fit.stderr * _quantile(len(horizons) - 2)
+    return Slope(fit.slope, fit.slope - half, fit.slope + half, fit.intercept, note)
+
+
+def _unfitted(reason: str) -> Slope:
+    return Slope(np.nan, np.nan, np.nan, np.nan, reason)
+
+
+def _quantile(degrees: int) -> float:
+    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2))  # of Student's t

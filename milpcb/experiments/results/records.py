@@ -65,10 +65,7 @@ def installed() -> dict[str, str]:
 
 
 def describe(made_with: Iterable[Mapping[str, str]]) -> str:
-    """Return 'numpy 2.0.1 (here 2.1.0), ...' for what differs in any of the given versions; '' where nothing does.
-
-    A package that is missing here or there is no difference.
-    """
+    """Return 'numpy 2.0.1 (here 2.1.0), ...' for packages here and there whose versions differ, '' without one."""
     here = installed()
     pairs = {pair for each in made_with for pair in each.items()}
     others = [(package, there) for package, there in sorted(pairs) if here.get(package, there) != there]
@@ -76,6 +73,9 @@ def describe(made_with: Iterable[Mapping[str, str]]) -> str:
 
 
 LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
+
+Kind = Literal["cell", "comparator"]
+_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 
 def index_of(config: Config, study: Study) -> dict[str, Any]:
@@ -98,18 +98,17 @@ def index_of(config: Config, study: Study) -> dict[str, Any]:
 
 
 def _policy_files(config: Config, study: Study) -> list[str]:
-    """Return best_policy_seed0, or with what else there are several of: best_policy_planted_trees_T1000_seed0."""
+    """Return best_policy_seed0, or with the axes that have several entries: best_policy_planted_trees_T1000_seed0."""
     names: list[str] = []
-    for comparator in study.comparators:
-        parts = [comparator.environment.label] if len(config.environments) > 1 else []
-        parts += [comparator.policies.label] if len(config.policies) > 1 else []
-        parts += [f"T{comparator.horizon}"] if len(config.experiment.horizon) > 1 else []
-        names.append(_free(["best_policy", *parts], comparator.seed, names))
+    for each in study.comparators:
+        parts = [each.environment.label] * (len(config.environments) > 1)
+        parts += [each.policies.label] * (len(config.policies) > 1)
+        parts += [f"T{each.horizon}"] * (len(config.experiment.horizon) > 1)
+        names.append(_free(["best_policy", *parts], each.seed, names))
     return names
 
 
 def _leader_files(drawn: Sequence[Cell]) -> list[str]:
-    """Return leader_bistro_plus_seed0, or with what else there are several of."""
     names: list[str] = []
     for cell in drawn:
         axes = [a for a in ("environment", "policies") if len({other.labels[a] for other in drawn}) > 1]
@@ -120,14 +119,11 @@ def _leader_files(drawn: Sequence[Cell]) -> list[str]:
 
 def _free(parts: Sequence[str], seed: int, names: Sequence[str]) -> str:
     """Return a name of these parts that a file system can keep and that is none of ``names``, whatever the case."""
-    name = f"{'_'.join(map(_file_name, parts))[:LONGEST]}_seed{seed}"
+    plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in parts)
+    name = f"{plain[:LONGEST]}_seed{seed}"
     taken = {other.casefold() for other in names}
     candidates = (f"{name}_{i}" if i else name for i in range(len(names) + 1))
     return next(candidate for candidate in candidates if candidate.casefold() not in taken)
-
-
-def _file_name(label: str) -> str:
-    return re.sub(r"[^\w.+-]+", "-", label)
 
 
 def read_index(path: Path) -> dict[str, Any]:
@@ -148,7 +144,7 @@ def read_index(path: Path) -> dict[str, Any]:
     if index.get("format") != FORMAT:
         raise RunError(f"{path / INDEX} is of another version of milpcb; run the experiment again in another directory")
     try:
-        return dict(checked(Index, index))
+        return checked(Index, index)
     except ValueError as error:
         raise RunError(
             f"{path / INDEX} is not as milpcb writes it ({error}); milpcb run with its {CONFIG} fixes it"
@@ -162,41 +158,40 @@ def whole_index(path: Path) -> dict[str, Any] | None:
     return None
 
 
-Kind = Literal["cell", "comparator"]
-_SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
-
-
 class DamagedError(Exception):
     """A record is there, and is not as it was written."""
 
 
 def read_whole(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
-    """Return a task's record, None where there is none; raises DamagedError."""
+    """Return a task's record, None where there is none.
+
+    Raises DamagedError, also where its columns differ in length or its rounds do not go up to the horizon.
+    """
     try:
-        content = contents(file_of(path, "record", key))
+        record = checked(_SCHEMAS[kind], unsealed(contents(file_of(path, "record", key))))
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise DamagedError from error
-    try:
-        record: dict[str, Any] = checked(_SCHEMAS[kind], unsealed(content))
-    except ValueError as error:
-        raise DamagedError from error
-    if record["key"] != key or not _fits(record, horizon):
+    rounds = record["rounds"]
+    increasing = all(one < other for one, other in pairwise(rounds))
+    columns = [column for column in record.values() if isinstance(column, list)]
+    whole = increasing and rounds[-1] == horizon and all(len(column) == len(rounds) for column in columns)
+    if record["key"] != key or not whole:
         raise DamagedError
     return record
 
 
-def _fits(record: dict[str, Any], horizon: int) -> bool:
-    """Return whether all columns have one length, and the rounds go up to the horizon."""
-    rounds = record["rounds"]
-    columns = [column for column in record.values() if isinstance(column, list)]
-    increasing = all(one < other for one, other in pairwise(rounds))
-    return rounds[-1] == horizon and increasing and all(len(column) == len(rounds) for column in columns)
+def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
+    """Return a task's record; None where there is none, or one that is damaged or not of this task."""
+    try:
+        return read_whole(path, kind, key, horizon)
+    except DamagedError:
+        return None
 
 
 def kind_of(task: Task) -> Kind:
-    """Return what the record of a task is one of."""
+    """Return the kind of a task's record."""
     return "cell" if isinstance(task, Cell) else "comparator"
 
 
@@ -212,14 +207,6 @@ def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
         if found != wanted:
             raise DamagedError
     return bool(record["pictures"])
-
-
-def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any] | None:
-    """Return a task's record; None where there is none, or one that is damaged or not of this task."""
-    try:
-        return read_whole(path, kind, key, horizon)
-    except DamagedError:
-        return None
 
 
 @dataclass(frozen=True)

@@ -15,20 +15,24 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
-from milpcb.experiments.results.figures.horizons import fits, local_slopes
-from milpcb.experiments.results.figures.meaning import (
+from milpcb.experiments.results.figures.results import (
+    NARROW,
+    Results,
     against_what,
-    constraint_words,
     entries,
+    longest,
+    read_results,
     unconstrained,
 )
-from milpcb.experiments.results.figures.results import NARROW, Results, longest, read_results
+from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.figures.words import (
     FEW_PANELS,
     FREE,
+    constraint_words,
     count,
     glossary,
     legible,
+    sentences,
     verdict,
     with_separators,
 )
@@ -65,20 +69,25 @@ def report_page(
     ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
     """
     name = results.settings.get("experiment", {}).get("name", results.title)
-    pictures = {each["name"]: each for each in _pictures(results)}
+    panels = len(results.panels(longest(results.finals)))
+    small = panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
+    pictures = {}
+    for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
+        pictures[wide.name] = picture(narrow) if small and wide.name in FIRST else picture(wide, narrow)
     first = [pictures.pop(key) for key in FIRST]
     folded = [pictures.pop(key) for key in FOLDED]
+    missing = n_runs - len(results.finals)
     return fill(
         "report.html.jinja",
         title=legible(results.title, 200),
         question=_question(results),
         kept=_kept(results),
         verdict=verdict(results),
-        warnings=list(_warnings(results, n_runs)),
+        warnings=[_unfinished(missing, n_runs)] if missing > 0 else [],
         summary=report_table(results),
         glossary=list(glossary(results)),
         first=first,
-        beside=_is_small(results),
+        beside=small,
         pictures=list(pictures.values()),
         folded=folded,
         slopes=list(_slopes(results)),
@@ -113,11 +122,11 @@ def report(directory: Path) -> str:
 
 def read_policies(directory: Path) -> list[DrawnPolicy]:
     """Return the best policies in hindsight that a run directory holds, for one seed and the longest horizon."""
-    found = []
-    comparators = read_index(directory)["comparators"]
-    horizon, seed = max(c["horizon"] for c in comparators), min(c["seed"] for c in comparators)
-    for comparator in (c for c in comparators if (c["horizon"], c["seed"]) == (horizon, seed)):
-        found += _read(directory, comparator["file"], comparator["title"].removeprefix("best policy in hindsight, "))
+    found, every = [], read_index(directory)["comparators"]
+    shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
+    for each in every:
+        if (each["horizon"], each["seed"]) == shown:
+            found += _read(directory, each["file"], each["title"].removeprefix("best policy in hindsight, "))
     return found
 
 
@@ -144,11 +153,10 @@ def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None)
     if not (mine and best and len(mine) == len(best)):
         return "Its rules are not those of the best policy in hindsight."
     differ = sum(one != other for one, other in zip(mine, best, strict=True))
+    of = count(len(best), "context")
     if differ:
-        return (
-            f"Differs from the best policy in hindsight on {with_separators(differ)} of {count(len(best), 'context')}."
-        )
-    return f"Plays like the best policy in hindsight on all {count(len(best), 'context')}, by other rules."
+        return f"Differs from the best policy in hindsight on {with_separators(differ)} of {of}."
+    return f"Plays like the best policy in hindsight on all {of}, by other rules."
 
 
 def _read(directory: Path, file: str, heading: str, note: str = "") -> list[DrawnPolicy]:
@@ -160,45 +168,25 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
 
 
 def _question(results: Results) -> str:
-    frame = results.finals
-    parts = [(frame[axis].n_unique(), noun) for axis, noun in (("learner", "learner"), ("environment", "environment"))]
-    parts += [(frame["seed"].n_unique(), "seed")]
+    frame, rules = results.finals, constraint_words(results.settings)
+    counts = [count(frame[axis].n_unique(), axis) for axis in ("learner", "environment", "seed")]
     rounds = ", ".join(with_separators(horizon) for horizon in results.horizons)
-    played = ", ".join([*(count(n, noun) for n, noun in parts), f"{rounds} rounds"])
-    asked = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
-    rules = constraint_words(results.settings)
-    return f"{asked}, with {rules}? {played}." if rules else f"{asked}? {played}."
+    question = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
+    return f"{question}{f', with {rules}' if rules else ''}? {', '.join(counts)}, {rounds} rounds."
 
 
 def _kept(results: Results) -> str:
-    """Return what the side constraints of the study ask, and who need not keep them; "" where there are none."""
     rules = constraint_words(results.settings)
     if not rules:
         return ""
     free = ", ".join(legible(name) for name in unconstrained(results.frame, results.settings))
-    without = f" Not bound by that, and marked {FREE}: {free}." if free else ""
-    return f"Every policy keeps: {rules}. Regret is against {against_what(results.settings)}.{without}"
+    without = f"Not bound by that, and marked {FREE}: {free}." if free else ""
+    return sentences(f"Every policy keeps: {rules}. Regret is against {against_what(results.settings)}.", without)
 
 
-def _is_small(results: Results) -> bool:
-    panels = len(results.panels(longest(results.finals)))
-    return panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
-
-
-def _pictures(results: Results) -> Iterator[dict[str, Any]]:
-    """Yield what the page needs of each figure, wide and narrow; those of half a page are narrow in any case."""
-    small = _is_small(results)
-    for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
-        yield picture(narrow) if small and wide.name in FIRST else picture(wide, narrow)
-
-
-def _warnings(results: Results, n_runs: int) -> Iterator[str]:
-    missing = n_runs - len(results.finals)
-    if missing > 0:
-        yield (
-            f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study "
-            "had not finished when this page was made."
-        )
+def _unfinished(missing: int, n_runs: int) -> str:
+    which = f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study"
+    return f"{which} had not finished when this page was made."
 
 
 def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
@@ -301,10 +289,8 @@ def _natural_width(svg: bytes) -> int:
 def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     for section in settings:
         for table in entries(settings, section):
-            name = str(table["label"])
-            rest = {
-                key: value for key, value in table.items() if key != "label" and not (key == "name" and value == name)
-            }
+            name = str(table.pop("label"))
+            rest = {key: value for key, value in table.items() if (key, value) != ("name", name)}
             options = ", ".join(f"{key} = {_plain(value)}" for key, value in rest.items())
             yield {"section": section, "name": name, "options": options}
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,53 +16,27 @@ from rich.table import Table
 
 from milpcb.core.decimals import THIN, fixed, number, places
 from milpcb.experiments.results.columns import confident_in, percent_of, turns_heading, turns_in
-from milpcb.experiments.results.figures.meaning import unconstrained
-from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.results import Final, Results, final_of, unconstrained
 from milpcb.experiments.results.figures.words import FREE, legible, with_separators
-from milpcb.experiments.results.slopes import mean_interval
 from milpcb.experiments.study.cells import NO_ORACLE
 
-RUN = ("environment", "policies", "oracle", "learner", "horizon")  # what runs share that differ in the seed only
-
-
-Row = dict[str, Any]  # the means of some runs by the names of the columns of curves, and more: see _summary
-
-
-def _summary(group: pl.DataFrame) -> Row:
-    """Return the labels of runs that differ in their seed only, the number of ``seeds``, and means at the horizon.
-
-    There is a mean for each column of numbers (NaN where any is unknown); but of the guarantee the largest, and of
-    certificate_error the standard error of the mean certificate. ``half_width`` is half the 95 % interval of regret,
-    ``turns_half_width`` that of regret to policies in turn; NaN for one seed.
-    """
-    numbers = [name for name, kind in group.schema.items() if kind != pl.String]
-    columns = {name: np.asarray(group[name].to_numpy(), dtype=np.float64) for name in numbers}
-    turns = turns_in(columns)
-    return {
-        **{name: float(values.mean()) for name, values in columns.items()},
-        **{name: group[name][0] for name in RUN},
-        "seeds": len(group),
-        "half_width": float(mean_interval(columns["regret"][:, None])[1][0]),
-        "turns_half_width": float(mean_interval(columns[turns][:, None])[1][0]) if turns else np.nan,
-        "guarantee": float(columns["guarantee"].max()),
-        "certificate_error": float(np.sqrt((columns["certificate_error"] ** 2).sum()) / len(group)),
-    }
-
-
+RUN = ("environment", "policies", "oracle", "learner", "horizon")  # labels of runs that differ in the seed only
 LEFT_OUT = ("share", "oracle_time")  # of the report's columns; the others fit a wide terminal
 BESIDE = 3  # letters of air beside a column
 # Columns to leave out of them in turn.
-FOLDED = (
-    "calls",
-    "bound",
-    "best_cost",
-    "time",
-    "rule_changes",
-    "cost",
-    "guarantee",
-    "confident",
-    "certificate",
-)
+FOLDED = ("calls", "bound", "best_cost", "time", "rule_changes", "cost", "guarantee", "confident", "certificate")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The labels of runs that differ in their seed only, by the names of RUN, and their last rows."""
+
+    labels: dict[str, Any]
+    final: Final
+
+    def per_round(self, column: str) -> float:
+        """Return the mean of a column per round."""
+        return self.final.mean(column) / float(self.labels["horizon"])
 
 
 @dataclass(frozen=True)
@@ -90,13 +63,20 @@ class ReportColumn:
 
 
 def report_table(results: Results) -> dict[str, Any]:
-    """Return columns and rows of entries; by environment, policy class and horizon, least regret first.
+    """Return columns and rows of entries; by environment, policy class and horizon, lowest regret first.
 
-    What is the same in all rows has no column.
+    A fact that is the same in all rows has no column.
     """
-    rows = _sorted([_summary(group) for _, group in results.finals.group_by(RUN, maintain_order=True)])
-    columns = list(_columns(results, rows))
-    return {"columns": columns, "rows": [[column.entry(row) for column in columns] for row in rows]}
+    groups = results.finals.group_by(RUN, maintain_order=True)
+    rows = [Row(dict(zip(RUN, labels, strict=True)), final_of(group)) for labels, group in groups]
+    worlds = list(dict.fromkeys((row.labels["environment"], row.labels["policies"]) for row in rows))
+
+    def place(row: Row) -> tuple[int, int, float]:
+        world = worlds.index((row.labels["environment"], row.labels["policies"]))
+        return world, row.labels["horizon"], row.final.regret
+
+    columns = [*_columns(results, rows), *_on_demand(rows)]
+    return {"columns": columns, "rows": [[each.entry(row) for each in columns] for row in sorted(rows, key=place)]}
 
 
 def summary_table(results: Results, width: int | None = None) -> Table:
@@ -127,37 +107,27 @@ def summary_table(results: Results, width: int | None = None) -> Table:
     return table
 
 
-def _sorted(rows: Sequence[Row]) -> list[Row]:
-    worlds = list(dict.fromkeys((row["environment"], row["policies"]) for row in rows))
-    return sorted(
-        rows, key=lambda row: (worlds.index((row["environment"], row["policies"])), row["horizon"], row["regret"])
-    )
-
-
 def _columns(results: Results, rows: Sequence[Row]) -> Iterator[ReportColumn]:
     frame = results.finals
     free = set(unconstrained(frame, results.settings))
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    yield ReportColumn("learner", "learner", lambda row: _name(row["learner"] + FREE * (row["learner"] in free)), False)
+    seeds = [len(row.final.columns["seed"]) for row in rows]
+    yield ReportColumn("learner", "learner", lambda row: _learner(row.final.learner, free), numeric=False)
     for key in ("environment", "policies", "oracle"):
         if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
-            yield ReportColumn(key, key, partial(_label, key), False)
+            yield ReportColumn(key, key, _label_of(key), numeric=False)
     if len(results.horizons) > 1:
-        yield ReportColumn("horizon", "horizon T", lambda row: _count(row["horizon"]))
-    if len({row["seeds"] for row in rows}) > 1 or rows[0]["seeds"] < wanted:
-        yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row["seeds"], wanted), row["seeds"]))
-    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row["regret"], row["half_width"]))
+        yield ReportColumn("horizon", "horizon T", lambda row: _count(row.labels["horizon"]))
+    if len(set(seeds)) > 1 or seeds[0] < wanted:
+        yield ReportColumn("seeds", "seeds", lambda row: _of(len(row.final.columns["seed"]), wanted))
+    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row.final.regret, row.final.half_width("regret")))
     if turns := turns_in(frame.columns):
-        yield ReportColumn(
-            "in_turn", turns_heading(turns), lambda row: _with_doubt(row[turns], row["turns_half_width"])
-        )
-    yield ReportColumn(
-        "certificate", "certificate", lambda row: _with_doubt(row["certificate"], 2 * row["certificate_error"])
-    )
+        in_turn = lambda row: _with_doubt(row.final.mean(turns), row.final.half_width(turns))  # noqa: E731
+        yield ReportColumn("in_turn", turns_heading(turns), in_turn)
+    yield ReportColumn("certificate", "certificate", _certificate)
     if confident := confident_in(frame.columns):
-        yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _of_column(confident))
-    yield ReportColumn("guarantee", "guarantee", _of_column("guarantee"))
-    yield from _on_demand(rows)
+        yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _mean_of(confident))
+    yield ReportColumn("guarantee", "guarantee", lambda row: _measure(row.final.guarantee))
 
 
 def _on_demand(rows: Sequence[Row]) -> Iterator[ReportColumn]:
@@ -165,24 +135,39 @@ def _on_demand(rows: Sequence[Row]) -> Iterator[ReportColumn]:
         return ReportColumn(key, heading, entry, extra=True)
 
     yield column("share", "of the guarantee", _share)
-    yield column("bound", "own bound", _of_column("bound"))
-    yield column("cost", "mean cost", lambda row: _cost(row["cumulative_cost"] / row["horizon"]))
-    yield column("best_cost", "best cost", lambda row: _cost(row["best_cost"] / row["horizon"]))
-    if any(np.isfinite(row["oracle_error"]) and row["oracle_error"] != 0 for row in rows):
-        yield column("oracle_error", "oracle error", _of_column("oracle_error"))
-    yield column("calls", "oracle calls", lambda row: _count(row["oracle_calls"]))
-    if any(np.isfinite(row["rule_changes"]) for row in rows):
-        yield column("rule_changes", "rule changes", lambda row: _measure(row["rule_changes"], without="no rule"))
-    yield column("time", "\u00b5s per round", lambda row: _measure(1e6 * (row["seconds"] / row["horizon"])))
-    yield column("oracle_time", "in oracle", lambda row: _measure(1e6 * (row["oracle_seconds"] / row["horizon"])))
+    yield column("bound", "own bound", _mean_of("bound"))
+    yield column("cost", "mean cost", lambda row: _cost(row.per_round("cumulative_cost")))
+    yield column("best_cost", "best cost", lambda row: _cost(row.per_round("best_cost")))
+    errors = [row.final.mean("oracle_error") for row in rows]
+    if any(np.isfinite(error) and error != 0 for error in errors):
+        yield column("oracle_error", "oracle error", _mean_of("oracle_error"))
+    yield column("calls", "oracle calls", lambda row: _count(row.final.mean("oracle_calls")))
+    if any(np.isfinite(row.final.mean("rule_changes")) for row in rows):
+        yield column("rule_changes", "rule changes", _mean_of("rule_changes", without="no rule"))
+    yield column("time", "\u00b5s per round", lambda row: _measure(1e6 * row.per_round("seconds")))
+    yield column("oracle_time", "in oracle", lambda row: _measure(1e6 * row.per_round("oracle_seconds")))
 
 
-def _of_column(name: str) -> Callable[[Row], Entry]:
-    return lambda row: _measure(row[name])
+def _mean_of(name: str, without: str = "none") -> Callable[[Row], Entry]:
+    return lambda row: _measure(row.final.mean(name), without=without)
 
 
-def _label(key: str, row: Row) -> Entry:
-    return _name(row[key])
+def _share(row: Row) -> Entry:
+    regret, guarantee = row.final.regret, row.final.guarantee
+    return _measure(100 * regret / guarantee if 0 < guarantee < np.inf else np.nan, f"{THIN}%", without="")
+
+
+def _certificate(row: Row) -> Entry:
+    errors = row.final.columns["certificate_error"]
+    return _with_doubt(row.final.mean("certificate"), 2 * float(np.sqrt((errors**2).sum()) / len(errors)))
+
+
+def _label_of(key: str) -> Callable[[Row], Entry]:
+    return lambda row: _name(row.labels[key])
+
+
+def _learner(label: str, free: set[str]) -> Entry:
+    return _name(label + FREE * (label in free))
 
 
 def _name(name: str) -> Entry:
@@ -197,11 +182,6 @@ def _count(value: float) -> Entry:
     return Entry(with_separators(round(value)), float(value))
 
 
-def _share(row: Row) -> Entry:
-    share = 100 * row["regret"] / row["guarantee"] if 0 < row["guarantee"] < np.inf else np.inf
-    return _measure(share, f"{THIN}%", "")
-
-
 def _measure(value: float, unit: str = "", without: str = "none") -> Entry:
     return Entry(number(value) + unit, value) if np.isfinite(value) else Entry(without, None)
 
@@ -214,5 +194,5 @@ def _with_doubt(value: float, doubt: float) -> Entry:
     return Entry(f"{fixed(value, decimals)} \u00b1{THIN}{fixed(doubt, decimals)}", value)
 
 
-def _of(done: int, wanted: int) -> str:
-    return str(done) if done >= wanted else f"{done} of {wanted}"
+def _of(done: int, wanted: int) -> Entry:
+    return Entry(str(done) if done >= wanted else f"{done} of {wanted}", done)

@@ -7,13 +7,8 @@ the names of files, names of policies' files lead nowhere else, pictures are png
 from __future__ import annotations
 
 import re
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    NotRequired,  # pydantic brings it, and asks for it before Python 3.12
-    TypeVar,
-)
+from functools import cache
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError, with_config
 from typing_extensions import TypedDict
@@ -22,9 +17,18 @@ from milpcb.errors import clipped
 from milpcb.experiments.study.cells import FORMAT
 from milpcb.experiments.study.sections import MOST_CELLS
 
-T = TypeVar("T")
-CLOSED = ConfigDict(extra="forbid", strict=True)
-OPEN = ConfigDict(extra="allow", strict=True)  # of what has keys of its own, which nothing here reads
+_list, _sometimes, _typed_dict = cast("tuple[Any, ...]", (list, NotRequired, TypedDict))  # of values, not of types
+
+
+def table(*, closed: bool = True, **keys: Any) -> Any:
+    """Return the schema of a table with these keys; others are refused, unless the table is not ``closed``."""
+    config = ConfigDict(extra="forbid" if closed else "allow", strict=True)
+    return with_config(config)(_typed_dict("Table", keys))
+
+
+def several(kind: Any, least: int = 0, most: int = MOST_CELLS) -> Any:
+    """Return the schema of a list."""
+    return Annotated[_list[kind], Field(min_length=least, max_length=most)]
 
 
 def _policy_file(name: str) -> str:
@@ -37,220 +41,108 @@ def _policy_file(name: str) -> str:
 Key = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Text = Annotated[str, Field(max_length=2000)]  # a label, or a title, which is made of labels
+Short = Annotated[str, Field(max_length=100)]
 File = Annotated[str, Field(max_length=200), AfterValidator(_policy_file)]
-Version = Annotated[str, Field(max_length=100)]
-Versions = Annotated[dict[Version, Version], Field(max_length=100)]
+Versions = Annotated[dict[Short, Short], Field(max_length=100)]
 Whole = Annotated[int, Field(ge=0, le=2**53)]
 Round = Annotated[int, Field(ge=1, le=2**53)]
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Number = Annotated[float, Field(ge=-1e100, le=1e100, allow_inf_nan=False)]
-Confidence = Annotated[float, Field(ge=0.5, le=0.999999)]
 Actions = Annotated[str, Field(pattern=r"^[0-9a-z]*$")]
 Pictures = dict[Literal["png", "svg"], Digest]
 
+# study.json: cells with the labels that curves call them by; policies with the names of their files.
+Cells = table(
+    key=Key, comparator=Key, learner=Text, environment=Text, policies=Text, oracle=Text, seed=Seed, horizon=Round
+)
+Comparators = table(key=Key, title=Text, file=File, horizon=Round, seed=Seed, draw=bool)
+Leaders = table(key=Key, title=Text, file=File, horizon=Round, comparator=Key)
+Index = table(
+    format=Annotated[int, Field(ge=FORMAT, le=FORMAT)],
+    name=Short,
+    cells=several(Cells, 1),
+    comparators=several(Comparators, 1),
+    leaders=several(Leaders),
+    written=list[Text],
+)
 
-@with_config(CLOSED)
-class CellEntry(TypedDict):
-    """A cell in study.json, with the labels that curves call it by."""
+# A point of a curve: a saved state, cells/KEY.part, has a list of them, and a record, cells/KEY.json, their columns.
+POINT: dict[str, Any] = {
+    "cumulative_cost": Number,
+    "certificate": Number | None,
+    "certificate_error": Number | None,
+    "bound": Number | None,
+    "oracle_error": float,
+    "oracle_calls": Whole,
+    "seconds": Number,
+    "oracle_seconds": Number,
+}
+PERHAPS: dict[str, Any] = {"rule_changes": Whole | None, "confident": Number | None}
+FINISHED: dict[str, Any] = {
+    "key": Key,
+    "rounds": Annotated[list[Round], Field(min_length=1)],
+    "pictures": Pictures,
+    "versions": Versions,
+}
+CellRecord = table(
+    **FINISHED,
+    guarantee=Number | None,
+    **{name: _list[kind] for name, kind in POINT.items()},
+    **{name: _sometimes[_list[kind]] for name, kind in PERHAPS.items()},
+    confidence=NotRequired[Annotated[float, Field(ge=0.5, le=0.999999)]],
+    leader=NotRequired[str],
+    actions=NotRequired[Actions | None],
+)
+ComparatorRecord = table(
+    **FINISHED,
+    best_cost=list[Number],
+    changes=NotRequired[Whole],
+    in_turn=NotRequired[list[Number]],
+    policy=str,
+    actions=Actions | None,
+)
+SavedState = table(  # the learner checks its own state
+    key=Key,
+    versions=Versions,
+    round=Whole,
+    cost=Number,
+    seconds=Number,
+    learner=dict[str, Any],
+    actions=dict[str, Any],
+    oracle=Annotated[list[Number], Field(min_length=2, max_length=2)] | None,
+    points=_list[table(rounds=Round, **POINT, **{name: _sometimes[kind] for name, kind in PERHAPS.items()})],
+)
+KeptCosts = table(key=Key, data=Any)  # costs/KEY.json: the environment checks its own data
+LivePosition = table(closed=False, first=NotRequired[Whole], started=Number, round=Whole, cost=Number)  # live/KEY.json
 
-    key: Key
-    comparator: Key
-    learner: Text
-    environment: Text
-    policies: Text
-    oracle: Text
-    seed: Seed
-    horizon: Round
+# learned.json and counted.json, in a folder of ``milpcb learn``: digests of the files there; sums over files of a log,
+# those to learn from and those kept aside, as base64, in blocks of 2^level files.
+Learned = table(written=Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)])
+CountedBlock = table(level=Annotated[int, Field(ge=0, le=60)], parts=several(str, 1, 2))
+Counted = table(of=Digest, blocks=several(CountedBlock, most=60))
 
+# config.toml, as far as pages and figures read it.
+Section = table(closed=False, name=NotRequired[Text], label=NotRequired[Text])
+Sections = _sometimes[Section | _list[Section]]
+Settings = table(
+    experiment=table(closed=False, name=Short, seeds=NotRequired[list[Seed]]),
+    environment=Sections,
+    policies=Sections,
+    oracle=Sections,
+    learners=_sometimes[_list[Section]],
+    constraints=Sections,
+    run=_sometimes[Section],
+    versions=_sometimes[Section],
+)
 
-@with_config(CLOSED)
-class ComparatorEntry(TypedDict):
-    """A best policy in hindsight in study.json, with the name of its files."""
-
-    key: Key
-    title: Text
-    file: File
-    horizon: Round
-    seed: Seed
-    draw: bool
-
-
-@with_config(CLOSED)
-class LeaderEntry(TypedDict):
-    """A drawn policy that a learner ended with in study.json."""
-
-    key: Key
-    title: Text
-    file: File
-    horizon: Round
-    comparator: Key
-
-
-@with_config(CLOSED)
-class Index(TypedDict):
-    """study.json."""
-
-    format: Annotated[int, Field(ge=FORMAT, le=FORMAT)]
-    name: Annotated[str, Field(max_length=100)]
-    cells: Annotated[list[CellEntry], Field(min_length=1, max_length=MOST_CELLS)]
-    comparators: Annotated[list[ComparatorEntry], Field(min_length=1, max_length=MOST_CELLS)]
-    leaders: Annotated[list[LeaderEntry], Field(max_length=MOST_CELLS)]
-    written: list[Text]
-
-
-@with_config(CLOSED)
-class CellRecord(TypedDict):
-    """cells/KEY.json of a cell: a curve by columns, and the policy that the learner ended with."""
-
-    key: Key
-    guarantee: Number | None
-    rounds: Annotated[list[Round], Field(min_length=1)]
-    cumulative_cost: list[Number]
-    certificate: list[Number | None]
-    certificate_error: list[Number | None]
-    bound: list[Number | None]
-    oracle_error: list[float]
-    oracle_calls: list[Whole]
-    rule_changes: NotRequired[list[Whole | None]]
-    seconds: list[Number]
-    oracle_seconds: list[Number]
-    confidence: NotRequired[Confidence]
-    confident: NotRequired[list[Number | None]]
-    leader: NotRequired[str]
-    actions: NotRequired[Actions | None]
-    pictures: Pictures
-    versions: Versions
-
-
-@with_config(CLOSED)
-class ComparatorRecord(TypedDict):
-    """cells/KEY.json of a comparator: costs of the best policy after each round, and the policy of the last one."""
-
-    key: Key
-    rounds: Annotated[list[Round], Field(min_length=1)]
-    best_cost: list[Number]
-    changes: NotRequired[Whole]
-    in_turn: NotRequired[list[Number]]
-    policy: str
-    actions: Actions | None
-    pictures: Pictures
-    versions: Versions
+_adapter = cache(TypeAdapter)
 
 
-@with_config(CLOSED)
-class Point(TypedDict):
-    """A point of a curve, as a saved state keeps it."""
-
-    rounds: Round
-    cumulative_cost: Number
-    certificate: Number | None
-    certificate_error: Number | None
-    bound: Number | None
-    oracle_error: float
-    oracle_calls: Whole
-    rule_changes: NotRequired[Whole | None]
-    seconds: Number
-    oracle_seconds: Number
-    confident: NotRequired[Number | None]
-
-
-@with_config(CLOSED)
-class SavedState(TypedDict):
-    """cells/KEY.part: a play that is not over; the learner checks its own state."""
-
-    key: Key
-    versions: Versions
-    round: Whole
-    cost: Number
-    seconds: Number
-    learner: dict[str, Any]
-    actions: dict[str, Any]
-    oracle: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
-    points: list[Point]
-
-
-@with_config(CLOSED)
-class KeptCosts(TypedDict):
-    """costs/KEY.json: what an environment keeps, which it checks itself."""
-
-    key: Key
-    data: Any
-
-
-@with_config(OPEN)
-class LivePosition(TypedDict):
-    """live/KEY.json: how far a task is."""
-
-    first: NotRequired[Whole]
-    started: Number
-    round: Whole
-    cost: Number
-
-
-@with_config(CLOSED)
-class Learned(TypedDict):
-    """learned.json, in a folder of ``milpcb learn``: the files that were written there, with the digests they had."""
-
-    written: Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)]
-
-
-@with_config(CLOSED)
-class CountedBlock(TypedDict):
-    """The sums over 2^level files of a log: those to learn from and those kept aside, as base64."""
-
-    level: Annotated[int, Field(ge=0, le=60)]
-    parts: Annotated[list[str], Field(min_length=1, max_length=2)]
-
-
-@with_config(CLOSED)
-class Counted(TypedDict):
-    """counted.json, in a folder of ``milpcb learn``: the sums over the first files of a log; ``of`` is of which."""
-
-    of: Digest
-    blocks: Annotated[list[CountedBlock], Field(max_length=60)]
-
-
-@with_config(OPEN)
-class Section(TypedDict):
-    """A table of config.toml, as far as pages and figures read it."""
-
-    name: NotRequired[Text]
-    label: NotRequired[Text]
-
-
-@with_config(OPEN)
-class Experiment(TypedDict):
-    """``[experiment]`` of config.toml, as far as pages and figures read it."""
-
-    name: Annotated[str, Field(max_length=100)]
-    seeds: NotRequired[list[Seed]]
-
-
-@with_config(CLOSED)
-class Settings(TypedDict):
-    """config.toml, as far as pages and figures read it."""
-
-    experiment: Experiment
-    environment: NotRequired[Section | list[Section]]
-    policies: NotRequired[Section | list[Section]]
-    oracle: NotRequired[Section | list[Section]]
-    learners: NotRequired[list[Section]]
-    constraints: NotRequired[Section | list[Section]]
-    run: NotRequired[Section]
-    versions: NotRequired[Section]
-
-
-_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
-
-
-def checked(schema: type[T], data: Any) -> T:
+def checked(schema: Any, data: Any) -> dict[str, Any]:
     """Return plain data of a schema; raises ValueError with the place and the reason on one line."""
-    if schema not in _ADAPTERS:
-        _ADAPTERS[schema] = TypeAdapter(schema)
     try:
-        found: T = _ADAPTERS[schema].validate_python(data)
+        return dict(_adapter(schema).validate_python(data))
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         place = ".".join(clipped(str(part), 40) for part in first["loc"])
         raise ValueError(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from error
-    return found

@@ -178,10 +178,7 @@ class RunDirectory:
         return Held(finished, (*_shortened(damaged), *_mixed(self.path, made_with.values())))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
-        """Write a finished task; its saved state is removed after that.
-
-        A record that a power cut spoils is no record.
-        """
+        """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
         for suffix, content in pictures.items():
             write_file(file_of(self.path, suffix, task.key), content, durable=False)
         digests = {suffix: digest(content) for suffix, content in pictures.items()}

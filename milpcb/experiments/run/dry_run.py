@@ -8,17 +8,18 @@ from math import ceil
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.backends.processes import cores
+from milpcb.experiments.run.backends import cores
 from milpcb.experiments.run.progress import span
 from milpcb.experiments.run.runner import backend_name
 from milpcb.experiments.run.task import CellPlayer
 from milpcb.experiments.study.cells import Cell, Study, build_study
 from milpcb.experiments.study.sections import Config
-from milpcb.experiments.study.worlds import no_best, open_world
+from milpcb.experiments.study.worlds import open_world
 
 MOST_LISTED = 40  # cells; more are counted by learner
 ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
@@ -47,10 +48,7 @@ def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[
 
 
 def estimated_seconds(cells: list[Cell], workers: int) -> float:
-    """Return the seconds that the cells may take, from the pace of the first rounds of one cell of each kind.
-
-    Later rounds may be slower or faster, and the best policies in hindsight are not counted: it is an estimate.
-    """
+    """Return about how many seconds the cells take, by the first rounds of each kind; hindsight is not counted."""
     paces: dict[str, float] = {}
     needed = [cell.horizon / _pace(cell, paces) for cell in cells]
     return max(sum(needed) / workers, *needed)
@@ -59,7 +57,8 @@ def estimated_seconds(cells: list[Cell], workers: int) -> float:
 def _pace(cell: Cell, known: dict[str, float]) -> float:
     kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
     if kind not in known:
-        known[kind] = _measure(CellPlayer(cell, open_world(cell), no_best))
+        world = open_world(cell)
+        known[kind] = _measure(CellPlayer(cell, world, lambda: np.zeros(len(world.stream.contexts), dtype=np.int64)))
     return known[kind]
 
 

@@ -13,9 +13,8 @@ import numpy as np
 from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.play_results import Played, Plays
-from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
+from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
 from milpcb.experiments.study.worlds import World
 from milpcb.learners import Learner
 from milpcb.oracles.base import Oracle
@@ -27,7 +26,7 @@ from milpcb.types import Ints
 
 @dataclass(frozen=True)
 class NamedLearner:
-    """A learner that plays: what the table calls it, its class, its options, and its oracle's, {} for the default.
+    """A learner that plays: its name in the table, its class, its options, and its oracle's, {} for the default.
 
     ``name`` is the registered one, by which pictures give it its colour; of a class that is not registered its own.
     """
@@ -68,22 +67,15 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
     for key in table:
         if key not in known:
             raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
-    return NamedLearner(label or str(own) or called, registered, cls, table, _oracle_options(asked))
+    if asked is not None and not isinstance(asked, str | Mapping):
+        raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
+    options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})
+    return NamedLearner(label or str(own) or called, registered, cls, table, options)
 
 
 def _registered(cls: type[Learner]) -> str:
     own = f"{cls.__module__}:{cls.__name__}"
     return next((name for name, target in registry.entries("learner").items() if target == own), cls.__name__)
-
-
-def _oracle_options(oracle: Any) -> dict[str, Any]:
-    if oracle is None:
-        return {}
-    if isinstance(oracle, str):
-        return {"kind": oracle}
-    if not isinstance(oracle, Mapping):
-        raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(oracle)}")
-    return dict(oracle)
 
 
 POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
@@ -150,22 +142,15 @@ def play(
             world = _open(made, policies, horizon, seed, contexts)
             best = _best(world, seed, at, line)
             players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
-            played += [
-                _played(each, player, world, seed, best, line) for each, player in zip(named, players, strict=True)
-            ]
+            for each, player in zip(named, players, strict=True):
+                if best is None:
+                    world.stream.begin(seed)
+                tick = line.ticker(f"{each.label}, seed {seed}", horizon)
+                while player.tally.round < horizon:
+                    player.advance(SLICE)
+                    tick(player.tally.round)
+                played.append(_played(each, player, seed, best))
     return Plays(tuple(played), horizon)
-
-
-def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> World:
-    if not _is_live(made):
-        if contexts is not None:
-            raise InputError("contexts= is for live environments; this one brings its own")
-        check_order("the policy class", own_names(policies), getattr(made, "action_names", ()))
-        return World(made, policies, made.open(policies, horizon, seed), horizon)
-    if contexts is None:
-        raise InputError("a live environment needs contexts=, a table (rows, features) of the contexts that may occur")
-    known = context_array(contexts)
-    return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
 
 
 def _environment(environment: Any) -> Any:
@@ -183,55 +168,54 @@ def _is_live(environment: Any) -> bool:
     return all(callable(getattr(environment, name, None)) for name in ("context", "cost"))
 
 
+def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: Any) -> World:
+    if not _is_live(made):
+        if contexts is not None:
+            raise InputError("contexts= is for live environments; this one brings its own")
+        check_order("the policy class", own_names(policies), getattr(made, "action_names", ()))
+        return World(made, policies, made.open(policies, horizon, seed), horizon)
+    if contexts is None:
+        raise InputError("a live environment needs contexts=, a table (rows, features) of the contexts that may occur")
+    known = context_array(contexts)
+    return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
+
+
 def _best(world: World, seed: int, at: Ints, line: ProgressLine) -> Hindsight | None:
     if isinstance(world.stream, LiveStream):
         return None
     tick = line.ticker(f"best policy in hindsight, seed {seed}", world.horizon)
-    return hindsight(world.stream, world.comparator_oracle(()), world.horizon, frozenset(at.tolist()), tick)
+    return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist()), tick)
 
 
 def _player(
     each: NamedLearner, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
 ) -> LearnerPlayer:
     """Return a learner that is about to play; raises InputError that begins with its label."""
-    try:
-        learner, oracle = _learner(each, world, seed, best)
-    except InputError as error:
-        raise InputError(f"learner '{each.label}': {error}") from error
-    search = world.search(())
-    return LearnerPlayer(
-        learner, oracle, world.stream, lambda: search or _oracle(each, world), at.tolist(), seed, confidence
-    )
 
+    def oracle() -> Oracle:
+        return world.oracle(each.oracle) if each.oracle else world.comparator_oracle()
 
-def _learner(each: NamedLearner, world: World, seed: int, best: Hindsight | None) -> tuple[Learner, Oracle | None]:
+    def labels() -> Ints | None:
+        return None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
+
     asked = injection.arguments(each.cls)
     if best is None and (each.cls.full_information or "best" in asked):
         raise InputError(
-            "it learns from the costs of all actions, and a live environment shows that of the action played"
+            f"learner '{each.label}': it learns from the costs of all actions, "
+            "and a live environment shows that of the action played"
         )
-    oracle = _oracle(each, world) if "oracle" in asked else None
-    labels = None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
-    contexts = "empirical" if best is None else "pool"
-    return world.learner(each.cls, each.options, oracle, contexts, seed, labels), oracle
+    try:
+        own = oracle() if "oracle" in asked else None
+        learner = world.learner(each.cls, each.options, own, "empirical" if best is None else "pool", seed, labels)
+    except InputError as error:
+        raise InputError(f"learner '{each.label}': {error}") from error
+    search = world.search()
+    return LearnerPlayer(learner, own, world.stream, lambda: search or oracle(), at.tolist(), seed, confidence)
 
 
-def _oracle(each: NamedLearner, world: World) -> Oracle:
-    return world.oracle(each.oracle, ()) if each.oracle else world.comparator_oracle(())
-
-
-def _played(
-    each: NamedLearner, player: LearnerPlayer, world: World, seed: int, best: Hindsight | None, line: ProgressLine
-) -> Played:
-    if isinstance(world.stream, LiveStream):
-        world.stream.begin(seed)
-    tick = line.ticker(f"{each.label}, seed {seed}", world.horizon)
-    while player.tally.round < world.horizon:
-        player.advance(SLICE)
-        tick(player.tally.round)
+def _played(each: NamedLearner, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Played:
     costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
-    policy = player.certify().policy
-    points = tuple(player.points)
+    policy, points = player.certify().policy, tuple(player.points)
     return Played(each.label, seed, player.guarantee, points, costs, policy, player.confidence, each.name)
 
 
@@ -247,7 +231,6 @@ class ProgressLine:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Take the line away from a terminal."""
         if self._terminal and self._width:
             sys.stderr.write("\r" + " " * self._width + "\r")
             sys.stderr.flush()

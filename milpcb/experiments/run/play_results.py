@@ -59,16 +59,13 @@ class Played:
                 "regret": None if best is None else _number(point["cumulative_cost"]) - best,
                 "certificate": _number(point["certificate"]),
                 "certificate_error": _number(point["certificate_error"]),
-                **self._confident(point),
+                **({confident_column(self.confidence): _number(point["confident"])} if self.confidence else {}),
                 "bound": _number(point["bound"]),
                 "guarantee": self.guarantee,
                 "seconds": point["seconds"],
             }
             for point, best in zip(self.points, self.best_costs, strict=True)
         ]
-
-    def _confident(self, point: dict[str, float | None]) -> dict[str, float]:
-        return {} if self.confidence is None else {confident_column(self.confidence): _number(point["confident"])}
 
 
 @dataclass(frozen=True)
@@ -122,20 +119,15 @@ class Plays:
         if confident is not None:
             titles.insert(titles.index("certificate") + 1, f"{percent_of(confident)}% certificate")
         rows = [titles, *(self._summary(label, confident) for label in self.learners)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        first, *widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [
-            "  ".join(
-                f"{cell:<{w}}" if i == 0 else f"{cell:>{w}}"
-                for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
+            "  ".join([f"{label:<{first}}", *(f"{text:>{w}}" for text, w in zip(texts, widths, strict=True))]).rstrip()
+            for label, *texts in rows
         ]
         seeds = len({play.seed for play in self.plays})
         heading = f"{self.horizon:,} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
-        return "\n".join(
-            [heading, "", *(line.rstrip() for line in lines), "", *([LIVE] if self.live else []), CERTIFICATE]
-            + ([] if confident is None else [confident_meaning(confident)])
-        )
+        notes = [*([LIVE] if self.live else []), CERTIFICATE, *([confident_meaning(confident)] if confident else [])]
+        return "\n".join([heading, "", *lines, "", *notes])
 
     def __str__(self) -> str:
         return self.table()
@@ -145,7 +137,7 @@ class Plays:
         table = f"<pre>{escape(self.table())}</pre>"
         if not (find_spec("matplotlib") and find_spec("polars")):
             return table
-        from milpcb.experiments.results.figures.regret import draw_plays
+        from milpcb.experiments.results.figures.rounds import draw_plays
 
         picture = b64encode(draw_plays(self.frame(), self.names, live=self.live, suffix="svg")).decode()
         source = f"data:image/svg+xml;base64,{picture}"
@@ -174,7 +166,7 @@ class Plays:
         if ax is None and target.suffix not in {".png", ".svg", ".pdf"}:
             raise InputError(f"plot writes .png, .svg and .pdf files, got {target.name}")
         with needs("studies", "plot()"):
-            from milpcb.experiments.results.figures.regret import draw_plays, draw_plays_on
+            from milpcb.experiments.results.figures.rounds import draw_plays, draw_plays_on
         if ax is not None:
             draw_plays_on(ax, self.frame(), self.names, live=self.live)
             return ax

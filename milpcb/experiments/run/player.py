@@ -1,6 +1,7 @@
-"""A learner in its environment: the loops with all costs known and live, and LearnerPlayer around them.
+"""A learner in its environment: the loops with all costs known and live, LearnerPlayer around them, and hindsight.
 
-Studies and ``milpcb.play`` use it alike. It needs the core only, and knows no algorithm.
+Studies and ``milpcb.play`` use it alike. It needs the core only, and knows no algorithm. Regret is to the best fixed
+policy on the true costs, or to the best in turn, found by the oracle at checkpoints.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Any, Protocol
 import numpy as np
 
 from milpcb import rng
+from milpcb.blocks import Blocks
 from milpcb.core.checks import context_array
 from milpcb.data.actions import matched, own_names
 from milpcb.errors import InputError, OracleInexact, shown
 from milpcb.learners import Learner
 from milpcb.ledger import Certificate, Minimiser
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, Stream
+from milpcb.protocols import Opened, Policy, Stream
 from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
 
@@ -236,10 +238,7 @@ class LearnerPlayer:
         self.points = state["points"]
 
     def certify(self) -> Certificate:
-        """Return what the play proves of itself so far: nothing (NaN, no policy) where no oracle answers.
-
-        Asked twice after one round it is computed once.
-        """
+        """Return the certificate of the play so far, computed once a round; NaN, no policy where no oracle answers."""
         if self._certified is None or self._certified[0] != self.tally.round:
             self._certified = (self.tally.round, self._certify())
         return self._certified[1]
@@ -250,18 +249,15 @@ class LearnerPlayer:
         except OracleInexact:
             return Certificate(np.nan, np.nan, None)
 
-    def _confident(self) -> dict[str, float | None]:
-        """Return the certificate with confidence, as an entry of a point; nothing where none is asked for."""
-        if self.confidence is None:
-            return {}
+    def _sure(self) -> float:
         try:
-            return {"confident": _known(self.learner.certificate(self._certifier(), confidence=self.confidence))}
+            return float(self.learner.certificate(self._certifier(), confidence=self.confidence))
         except OracleInexact:
-            return {"confident": None}
+            return np.nan
 
     def _point(self) -> dict[str, float | None]:
         certificate = self.certify()
-        return {
+        point = {
             "rounds": self.tally.round,
             "cumulative_cost": self.tally.cost,
             "certificate": _known(certificate.value),
@@ -272,10 +268,80 @@ class LearnerPlayer:
             "rule_changes": getattr(self.learner, "rule_changes", None),
             "seconds": round(self.tally.seconds, 6),
             "oracle_seconds": round(self.oracle.seconds, 6) if self.oracle else 0.0,
-            **self._confident(),
         }
+        return point if self.confidence is None else point | {"confident": _known(self._sure())}
 
 
 def _known(value: float) -> float | None:
     """Return a number for a record: None for what is not known, as JSON has no NaN."""
     return float(value) if np.isfinite(value) else None
+
+
+@dataclass(frozen=True)
+class Hindsight:
+    """The least total cost of any policy after each checkpoint, and the policy that attains the last one.
+
+    ``totals`` (m, K) are the costs of all rounds by context, ``shown`` (m,) counts the rounds. ``in_turn`` is what the
+    best policies in turn cost after each checkpoint, where they are asked for.
+    """
+
+    best_cost: dict[int, float]
+    policy: Policy | None
+    totals: Floats
+    shown: Ints
+    in_turn: dict[int, float]
+
+
+def hindsight(
+    stream: Stream,
+    oracle: Oracle,
+    horizon: int,
+    at: Collection[int],
+    tick: Callable[[int], None] = lambda _: None,
+    changes: int | None = None,
+) -> Hindsight:
+    """Walk through the environment once, adding up true costs; environments are oblivious, so all learners share it.
+
+    With ``changes``, policies in turn that change so often at most, at the ends of the blocks of certificates, too.
+    """
+    totals = np.zeros((oracle.n_contexts, oracle.n_actions))
+    shown = np.zeros(oracle.n_contexts, dtype=np.int64)
+    best: dict[int, float] = {}
+    policy = None
+    turns = None if changes is None else _Turns(oracle, horizon, changes)
+    in_turn: dict[int, float] = {}
+    for t in range(horizon):
+        row = stream.reveal(t)
+        totals[row] += stream.costs(t)
+        shown[row] += 1
+        tick(t + 1)
+        if t + 1 in at:
+            answer = oracle.minimise(totals)
+            best[t + 1], policy = answer.value, answer.policy
+        if turns is not None and t + 1 in at:
+            in_turn[t + 1] = turns.least(totals)[-1]
+        if turns is not None and t + 1 in turns.ends:
+            turns.end(totals)
+    return Hindsight(best, policy, totals, shown, in_turn)
+
+
+class _Turns:
+    """The least totals of 1, 2, ... policies in turn, from the totals (m, K) at the ends of blocks."""
+
+    def __init__(self, oracle: Oracle, horizon: int, changes: int) -> None:
+        blocks = Blocks()
+        blocks.plan(horizon)
+        self.ends, self._oracle, self._most = frozenset(blocks.ends), oracle, changes + 1
+        self._before: list[tuple[Floats, list[float]]] = []  # totals at each end, and the least by number of policies
+
+    def least(self, totals: Floats) -> list[float]:
+        """Return the least of at most 1, 2, ... policies in turn, of which the last began at the end of a block."""
+        found = [self._oracle.value(totals)] * self._most
+        for then, least in self._before:
+            last = self._oracle.value(totals - then)
+            found = [found[0], *map(min, found[1:], (one + last for one in least))]
+        return found
+
+    def end(self, totals: Floats) -> None:
+        """End a block."""
+        self._before.append((totals.copy(), self.least(totals)))

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
 from typing import Any, Self
 
-from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.console import Console, Group
 from rich.live import Live as Refresh
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -47,16 +48,13 @@ class Position:
 def read_positions(live: Path, tasks: Iterable[Task]) -> list[Position]:
     """Return the positions of those ``tasks`` that are playing, in their order; files of other tasks are left aside."""
     keys = {path.stem for path in live.glob("*.json")}
-    found = (_read(live / f"{task.key}.json", task) for task in tasks if task.key in keys)
-    return [position for position in found if position is not None]
-
-
-def _read(path: Path, task: Task) -> Position | None:
-    try:
-        written = checked(LivePosition, read_json(contents(path)))
-    except (OSError, ValueError):  # the task has ended, or is writing just now
-        return None
-    return Position(task, written["round"], written.get("first", 0), written["cost"], time() - written["started"])
+    found = []
+    for task in tasks:
+        with suppress(OSError, ValueError):  # the task has ended, or is writing just now
+            if task.key in keys:
+                at = checked(LivePosition, read_json(contents(live / f"{task.key}.json")))
+                found.append(Position(task, at["round"], at.get("first", 0), at["cost"], time() - at["started"]))
+    return found
 
 
 REFRESHES = 4  # of the live table, a second
@@ -192,8 +190,8 @@ class Live(Progress):
 
     def __init__(self, console: Console, live: Path) -> None:
         super().__init__(console, live)
-        self._refresh = Refresh(_Drawn(self._draw), console=console, refresh_per_second=REFRESHES)
         self._over = False
+        self._refresh = Refresh(get_renderable=self._draw, console=console, refresh_per_second=REFRESHES)
 
     def __enter__(self) -> Self:
         self._refresh.start(refresh=True)
@@ -203,8 +201,8 @@ class Live(Progress):
         self._over = True
         self._refresh.stop()
 
-    def _draw(self, width: int, height: int) -> Group:
-        positions = [] if self._over else self.positions()
+    def _draw(self) -> Group:
+        positions, (width, height) = [] if self._over else self.positions(), self.console.size
         if not self.total:
             return Group()
         shown = positions[: max(1, height - 3)]  # a table taller than the terminal cannot be drawn over
@@ -243,14 +241,6 @@ def span(seconds: float) -> str:
         if whole >= size:
             return f"{whole // size} {unit} {whole % size // part} {lesser}"
     return f"{whole} s"
-
-
-class _Drawn:
-    def __init__(self, draw: Callable[[int, int], Group]) -> None:
-        self._draw = draw
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield self._draw(options.size.width, options.size.height)
 
 
 def _table(positions: list[Position], width: int) -> Table:

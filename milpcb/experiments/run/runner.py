@@ -1,7 +1,15 @@
-"""From a config to a finished run directory: what is missing is computed, what is finished is kept."""
+"""From a config to a finished run directory: missing tasks are computed, finished ones are kept.
+
+The config.toml of a run directory may name classes as ``module:Class``, files of data, and the address of a scheduler.
+Whoever made the directory chose them. So ``milpcb resume``, ``log``, ``learn`` and ``evaluate`` take them only from a
+directory in which this user has run that very config with that very code: ``milpcb run`` and ``milpcb resume --trust``
+note that in ``$XDG_STATE_HOME/milpcb/trusted`` (by default ``~/.local/state``), outside the directory. Where no note
+can be kept, ``--trust`` is asked for each time. ``plot`` and ``report`` take nothing of the kind at all.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -10,20 +18,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
 
+from milpcb.core.files import contents, write_file
+from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
-from milpcb.experiments.results.records import WorldCosts
-from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run import trust
-from milpcb.experiments.run.backends import Backend
-from milpcb.experiments.run.backends.processes import cores
+from milpcb.experiments.results.records import CONFIG, WorldCosts
+from milpcb.experiments.results.store import RunDirectory, check_config
+from milpcb.experiments.run.backends import Backend, cores
 from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.run.task import Failure, Outcome, compute
 from milpcb.experiments.study.cells import Cell, Task, build_study
-from milpcb.experiments.study.sections import Component, Config
-from milpcb.experiments.study.worlds import World, build_learner, no_best, open_world
+from milpcb.experiments.study.config import folder_of, read_config, read_tables
+from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
+from milpcb.experiments.study.options import check_options
+from milpcb.experiments.study.sections import Config, RunSection
+from milpcb.experiments.study.worlds import World, build_learner, open_world
 from milpcb.oracles.base import Oracle
-from milpcb.plugins import registry
+from milpcb.plugins import local_classes, registry
 
 Failed = list[tuple[Task, str]]
 
@@ -54,7 +65,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     try_out(pending, directory.path.resolve())
     with directory.locked():
         directory.begin(config, study, held.finished)
-        trust.remember(directory.path, config)
+        remember(directory.path, config)
         with _curves_even_if_interrupted(directory):
             failed = _compute_all(config, directory, pending, progress, by)
         directory.write_policies()
@@ -89,23 +100,23 @@ def try_out(tasks: list[Task], directory: Path) -> None:
         tried.add(kind)
         world = worlds.setdefault(surroundings, _OpenOnce(open_world(task, WorldCosts(directory, task.world_key))))
         if isinstance(task, Cell):
-            build_learner(task, world, no_best(task, world))
+            build_learner(task, world)
         else:
-            world.comparator_oracle(task.constraints)
+            world.comparator_oracle()
 
 
 class _OpenOnce(World):
     """A world that opens each oracle once, however many ask for it: for learners that are made and never played."""
 
     def __init__(self, world: World) -> None:
-        super().__init__(world.environment, world.policies, world.stream, world.horizon)
+        super().__init__(world.environment, world.policies, world.stream, world.horizon, world.sections)
         object.__setattr__(self, "_opened", {})
 
-    def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+    def oracle(self, options: dict[str, Any]) -> Oracle:
         opened: dict[str, Oracle] = self.__dict__["_opened"]
-        key = repr((options, sections))
+        key = repr(options)
         if key not in opened:
-            opened[key] = super().oracle(options, sections)
+            opened[key] = super().oracle(options)
         return opened[key]
 
 
@@ -127,7 +138,6 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
 
 
 def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Exception) -> str | None:
-    """Keep a result; return the one line of a failure. A write error ends the run."""
     if isinstance(result, Outcome):
         directory.keep(task, result.record, result.pictures)
         return None
@@ -147,3 +157,45 @@ def _curves_even_if_interrupted(directory: RunDirectory) -> Iterator[None]:
             write_curves(directory)
         raise
     write_curves(directory)
+
+
+def read_run(directory: Path, *, trust: bool) -> Config:
+    """Return the config of a run directory.
+
+    Raises RunError where it is not as a run wrote it, and InputError where it asks for more than milpcb brings, unless
+    ``trust``, or this user has run it in that place before.
+    """
+    check_config(directory)
+    return read_config(directory / CONFIG, trusted=trust or _is_noted(directory))
+
+
+def remember(directory: Path, config: Config) -> None:
+    """Note that this user runs what a config asks for; nothing is noted where that is all milpcb's own."""
+    note = _note(directory) if foreign_parts(config) else None
+    if note:
+        with suppress(RunError):
+            write_file(note, f"{directory.resolve()}\n".encode())
+
+
+def _is_noted(directory: Path) -> bool:
+    note = _note(directory)
+    return note is not None and note.is_file()
+
+
+def _note(directory: Path) -> Path | None:
+    """Return the file recording that this user ran this config and code in this place; None where there is no home."""
+    try:
+        state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state")
+    except RuntimeError:
+        return None
+    what = [str(directory.resolve()).encode(), contents(directory / CONFIG), *_code(directory)]
+    return state / "milpcb/trusted" / hashlib.sha256(b"\0".join(what)).hexdigest()
+
+
+def _code(directory: Path) -> list[bytes]:
+    """Return a digest of the source of each class that the config of a directory names; nothing is imported."""
+    tables, _ = read_tables(directory / CONFIG)
+    run = tables.get("run")
+    folder = check_options(RunSection, run, "[run]")["folder"] if isinstance(run, dict) else None
+    with local_classes.seen_from(folder_of(folder, directory.absolute())):
+        return [f"{name} {source_digest(name)}".encode() for name in sorted({*named_classes(tables)})]

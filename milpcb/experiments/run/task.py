@@ -19,10 +19,9 @@ from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.records import WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
-from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.player import LearnerPlayer, checkpoints
+from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
 from milpcb.experiments.study.cells import Cell, Comparator, Task
-from milpcb.experiments.study.worlds import World, asks_best, build_learner, open_world
+from milpcb.experiments.study.worlds import World, build_learner, open_world
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -113,14 +112,14 @@ class TaskFiles:
 
 
 class Pace:
-    """How many rounds to play between two looks at the clock."""
+    """The number of rounds to play between two looks at the clock."""
 
     def __init__(self) -> None:
         self.rounds = 1
         self._then = perf_counter()
 
     def measure(self, played: int) -> None:
-        """Set ``rounds`` from how many were played since the last call."""
+        """Set ``rounds`` from the number played since the last call."""
         now = perf_counter()
         fit = SLICE * played / max(now - self._then, 1e-9)
         self.rounds, self._then = max(1, min(4 * self.rounds, int(fit))), now
@@ -261,19 +260,14 @@ def measure(task: Comparator, files: TaskFiles) -> Outcome:
 
 
 def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
-    """Return the least cost of any policy after each of the rounds ``at`` (n,), and the policy that attains the last.
-
-    It takes one walk through the task's rounds. The answers are computed by the class's own search, or by a solver
-    where it holds not all side constraints. Progress is written to ``files``.
-    """
+    """Return the best policies in hindsight after each of the rounds ``at`` (n,); progress is written to ``files``."""
 
     def tick(played: int) -> None:
         if files is not None and played % 1024 == 0:
             files.report(played, 0.0)
 
-    oracle = world.comparator_oracle(task.constraints)
     changes = task.changes if isinstance(task, Comparator) else None
-    return hindsight(world.stream, oracle, task.horizon, frozenset(at.tolist()), tick, changes)
+    return hindsight(world.stream, world.comparator_oracle(), task.horizon, frozenset(at.tolist()), tick, changes)
 
 
 class CellPlayer(LearnerPlayer):
@@ -284,22 +278,14 @@ class CellPlayer(LearnerPlayer):
     may depend on what it was asked before.
     """
 
-    def __init__(self, cell: Cell, world: World, best_labels: Callable[[Cell, World], Ints] | None = None) -> None:
+    def __init__(self, cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> None:
         self.cell, self.world = cell, world
-        best = (best_labels or _labels)(cell, world) if asks_best(cell.learner) else None
-        learner, oracle = build_learner(cell, world, best)
+        learner, oracle = build_learner(cell, world, best or self._best_labels)
         options = {"kind": "milp"} if cell.oracle is None else cell.oracle.options
-        search = world.search(cell.constraints)
+        search = world.search()
         at = checkpoints(cell.horizon, cell.checkpoints).tolist()
-        super().__init__(
-            learner,
-            oracle,
-            world.stream,
-            lambda: search or world.oracle(options, cell.constraints),
-            at,
-            cell.seed,
-            cell.confidence,
-        )
+        certifier = lambda: search or world.oracle(options)  # noqa: E731
+        super().__init__(learner, oracle, world.stream, certifier, at, cell.seed, cell.confidence)
 
     def record(self) -> dict[str, Any]:
         """Return the finished curve by columns."""
@@ -307,6 +293,10 @@ class CellPlayer(LearnerPlayer):
         known = {"guarantee": self.guarantee if np.isfinite(self.guarantee) else None}
         known |= {} if self.confidence is None else {"confidence": self.confidence}
         return {"key": self.cell.key, **known, **columns}
+
+    def _best_labels(self) -> Ints:
+        policy = hindsight_of_task(self.cell, self.world, np.array([self.cell.horizon])).policy
+        return np.asarray(policy.predict(self.world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
 
 
 def _world(task: Task, files: TaskFiles) -> World:
@@ -324,8 +314,3 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
 
     ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
     return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))
-
-
-def _labels(cell: Cell, world: World) -> Ints:
-    policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
-    return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)

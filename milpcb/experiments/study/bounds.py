@@ -60,7 +60,7 @@ def settings(config: Config) -> Iterator[BoundTask]:
             folder=config.run.folder,
         )
         world = open_world(task)
-        oracle, pool = world.comparator_oracle(config.constraints), world.knowledge("pool")
+        oracle, pool = world.comparator_oracle(), world.knowledge("pool")
         yield BoundTask(_name(config, environment, policies), oracle, pool, horizon, seed)
 
 

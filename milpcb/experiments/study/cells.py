@@ -67,10 +67,7 @@ class Task:
 
     @cached_property
     def key(self) -> str:
-        """The task's name on disk: equal settings, equal key.
-
-        It is computed once, so it describes what was there then.
-        """
+        """The task's name on disk, computed once from the files that were there then: equal settings, equal key."""
         return _digest(self.settings())
 
     @cached_property
@@ -192,7 +189,6 @@ def asks_oracle(learner: LearnerSection) -> bool:
 
 
 def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleSection | None]]:
-    """Return the learners that play at a horizon, each with every oracle that the config gives it, or None."""
     return [
         (learner, oracle)
         for learner in config.learners
@@ -240,12 +236,10 @@ def _digest(settings: dict[str, Any]) -> str:
 
 
 def _settings(kind: str, component: Component) -> dict[str, Any]:
-    """Return what decides a component's numbers; its label does not."""
     return fingerprint(kind, component.name, component.options)
 
 
 def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
-    """Return what decides an oracle's answers: its options, and the source code of classes and solvers they name."""
     options = oracle.options
     sources = sources_of(options)
     return {**options, "source": sources} if sources else options

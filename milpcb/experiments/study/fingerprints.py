@@ -17,6 +17,7 @@ from typing import Any
 
 from milpcb.core.gate import named_classes
 from milpcb.errors import InputError
+from milpcb.experiments.study.sections import Component, Config
 from milpcb.plugins import local_classes, registry
 from milpcb.plugins.local_classes import file_of
 
@@ -40,10 +41,7 @@ def fingerprint(kind: str, name: str, options: Mapping[str, Any]) -> dict[str, A
 
 
 def sources_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return the digest of the source of each class that options name, by ``module:Class`` or as a package calls it.
-
-    Solvers, oracles, relaxations and inner learners are named there. There is none for what milpcb brings itself.
-    """
+    """Return the digest of the source of each class of others that options name: solvers, inner learners, and so on."""
     foreign = {*named_classes(options), *_installed_classes(options)}
     return {cls: digest for cls in sorted(foreign) if (digest := source_digest(cls))}
 
@@ -131,6 +129,28 @@ def file_options(kind: str, name: str, options: Mapping[str, Any]) -> list[str]:
     if registry.target(kind, name) in registry.BUILTIN[kind].values():
         return []
     return [option for option, value in options.items() if isinstance(value, str) and _is_file(value)]
+
+
+def foreign_parts(config: Config) -> list[str]:
+    """Return a phrase for each part of a config that milpcb does not bring: classes, files of data, a scheduler."""
+    found = [
+        f"it runs {file} ({name})"
+        for name in dict.fromkeys(named_classes(config.table()))
+        if (file := source_file(name))
+    ]
+    sections: dict[str, list[Component]] = {
+        "environment": list(config.environments),
+        "policies": list(config.policies),
+        "constraint": list(config.constraints),
+        "learner": [section.component for section in config.learners],
+    }
+    for kind, components in sections.items():
+        for each in components:
+            read = file_options(kind, each.name, each.options)
+            found += [f"it reads {each.options[option]} ({option} of {each.name})" for option in read]
+    if config.run.scheduler is not None:
+        found.append(f"it connects to {config.run.scheduler}, which can run any code here")
+    return found
 
 
 def _is_file(text: str) -> bool:

@@ -1,11 +1,11 @@
-"""A component's config keys are its constructor's arguments: one mechanism for every section."""
+"""Keys of a section are the arguments of a constructor: one mechanism checks, fills in defaults, prints the schema."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping
 from functools import reduce
-from inspect import Parameter
+from inspect import Parameter, cleandoc
 from operator import or_
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -16,10 +16,15 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.plugins import injection
+from milpcb.experiments.study.sections import DEFAULT_KIND, KIND_OF, LONGEST, Contexts, ExperimentSection, RunSection
+from milpcb.plugins import injection, registry
 
 LARGEST = 2**63 - 1  # the integers of TOML
-Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array as it is written down
+Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...], ...]  # an array in a config
+
+Schema = dict[str, Any]
+OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config
+LABEL: Schema = {"type": "string", "maxLength": LONGEST, "description": "what curves and tables call it"}
 
 
 class KeyProblemError(InputError):
@@ -40,9 +45,10 @@ def check_options(
 ) -> dict[str, Any]:
     """Return all options with defaults filled in; raises KeyProblemError that names the key and the nearest one."""
     own, hints = injection.options(component, supplied), injection.types(component, supplied)
-    for key in table:
+    for key in table:  # the cause of a missing one, so it comes first
         if key not in own:
-            raise KeyProblemError(key, _unknown(key, list(own), where))
+            near = f"unknown key '{clipped(key)}' in {where}{did_you_mean(key, own)}"
+            raise KeyProblemError(key, near if own else f"{where} has no options")
     checked = {}
     for key, parameter in own.items():
         if key in table:
@@ -52,6 +58,32 @@ def check_options(
         else:
             checked[key] = parameter.default
     return checked
+
+
+def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
+    if _largest(value) > LARGEST:
+        raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
+    if (adapter := _adapter(kind)) is None:
+        raise KeyProblemError(key, f"{key} in {where} cannot be set in a config: its type is {kind}")
+    try:  # as JSON, where a list may stand for a tuple
+        return adapter.validate_json(json.dumps(value, default=str), strict=True)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        given = clipped(repr(problem["input"]), 200)
+        raise KeyProblemError(key, f"{key} in {where}: {problem['msg'].lower()}, got {given}") from error
+
+
+def _adapter(kind: Any) -> TypeAdapter[Any] | None:
+    """Return the type of an option in a config, where arrays are lists of numbers; None where it cannot be checked."""
+    if kind == npt.ArrayLike:
+        kind = Numbers
+    elif get_origin(kind) in (Union, UnionType):
+        kind = reduce(or_, (part for part in get_args(kind) if get_origin(part) is not np.ndarray))
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    try:
+        return TypeAdapter(kind, config=None if is_model else ConfigDict(arbitrary_types_allowed=True))
+    except (PydanticUserError, TypeError):
+        return None
 
 
 def check_plain(options: Mapping[str, Any], where: str) -> None:
@@ -65,53 +97,6 @@ def check_plain(options: Mapping[str, Any], where: str) -> None:
             )
 
 
-def validate(model: type[BaseModel], table: Mapping[str, Any], where: str) -> BaseModel:
-    """Return the validated model; the table is read as JSON, where a list may stand for a tuple."""
-    for key in table:
-        if key not in model.model_fields:  # the cause of a missing one, so it comes first
-            raise KeyProblemError(key, _unknown(key, list(model.model_fields), where))
-    try:
-        return model.model_validate_json(_as_json(table), strict=True)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        key = str(problem["loc"][0]) if problem["loc"] else ""
-        if problem["type"] == "missing":
-            raise KeyProblemError(key, f"{where} needs the key '{key}'") from error
-        raise KeyProblemError(key, _wrong(key, problem, where)) from error
-
-
-_CONFIG = ConfigDict(arbitrary_types_allowed=True)
-
-
-def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
-    if _largest(value) > LARGEST:
-        raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
-    try:
-        adapter: TypeAdapter[Any] = TypeAdapter(as_written(kind), config=_config_of(kind))
-    except (PydanticUserError, TypeError) as error:
-        raise KeyProblemError(key, f"{key} in {where} cannot be set in a config: its type is {kind}") from error
-    try:
-        return adapter.validate_json(_as_json(value), strict=True)
-    except ValidationError as error:
-        raise KeyProblemError(key, _wrong(key, error.errors()[0], where)) from error
-
-
-def as_written(kind: Any) -> Any:
-    """Return the type of an option as a config writes it: of an array or one of several types, lists of numbers."""
-    if kind == npt.ArrayLike:
-        return Numbers
-    parts = tuple(part for part in get_args(kind) if get_origin(part) is not np.ndarray)
-    return reduce(or_, parts) if get_origin(kind) in (Union, UnionType) else kind
-
-
-def _config_of(kind: Any) -> ConfigDict | None:
-    return None if isinstance(kind, type) and issubclass(kind, BaseModel) else _CONFIG
-
-
-def _as_json(value: Any) -> str:
-    return json.dumps(value, default=str)
-
-
 def _is_plain(value: Any) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
@@ -121,17 +106,108 @@ def _is_plain(value: Any) -> bool:
 
 
 def _largest(value: Any) -> int:
-    if isinstance(value, dict):
-        return max(map(_largest, value.values()), default=0)
-    if isinstance(value, list):
-        return max(map(_largest, value), default=0)
+    if isinstance(value, (dict, list)):
+        return max(map(_largest, value.values() if isinstance(value, dict) else value), default=0)
     return abs(value) if isinstance(value, int) else 0
 
 
-def _unknown(key: str, known: list[str], where: str) -> str:
-    return f"unknown key '{clipped(key)}' in {where}{did_you_mean(key, known)}" if known else f"{where} has no options"
+def schema() -> Schema:
+    """Return the JSON schema of a whole config, with which editors complete and check.
+
+    A key of a built-in part is checked against the type of its argument; those of a class of somebody's are not known
+    here, and anything goes. Rules on several keys are left to ``milpcb run --dry-run``.
+    """
+    sections: Schema = {
+        "experiment": _experiment(),
+        "environment": _one_or_many(_component("environment")),
+        "policies": _one_or_many(_component("policies", free=("n_actions",))),
+        "oracle": _one_or_many(_oracle()),
+        "learners": {"type": "array", "minItems": 1, "items": _learner()},
+        "constraints": {"type": "array", "items": _component("constraints")},
+        "run": _made_from(RunSection),
+        "versions": {"type": "object", "description": "what a run was played with; milpcb writes it"},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "a study of milpcb",
+        **_closed(sections, needed=["experiment", "environment", "policies", "learners"]),
+    }
 
 
-def _wrong(key: str, problem: Any, where: str) -> str:
-    given = clipped(repr(problem["input"]), 200)
-    return f"{key} in {where}: {problem['msg'].lower()}, got {given}"
+def _made_from(
+    part: Callable[..., Any], own: Schema | None = None, supplied: Collection[str] = (), free: Collection[str] = ()
+) -> Schema:
+    """Return the schema of a section with the keys ``own`` and the options of a part, which may leave ``free`` out."""
+    hints, options = injection.types(part, supplied), injection.options(part, supplied)
+    properties = {**(own or {}), **{key: _value(hints[key], shown) for key, shown in options.items()}}
+    needed = [key for key, shown in options.items() if shown.default is Parameter.empty and key not in free]
+    return {"description": injection.summary(part), **_closed(properties, needed=["name"] * bool(own) + needed)}
+
+
+def _value(hint: Any, parameter: Parameter) -> Schema:
+    """Return the schema of an option, anything where its type has none, with its default where that is plain."""
+    try:
+        adapter = _adapter(hint)
+        found = _flat(adapter.json_schema()) if adapter else {}
+    except PydanticUserError:
+        found = {}
+    default = parameter.default
+    return {**found, "default": default} if isinstance(default, (bool, int, float, str)) else found
+
+
+def _experiment() -> Schema:
+    found = {**_made_from(ExperimentSection), "description": cleandoc(str(ExperimentSection.__doc__))}
+    horizon = found["properties"]["horizon"]
+    found["properties"]["horizon"] = {"anyOf": [horizon["items"], horizon]}
+    return found
+
+
+def _component(section: str, *, more: Schema | None = None, free: tuple[str, ...] = ()) -> Schema:
+    kind, each = KIND_OF[section], []
+    for name in registry.entries(kind):
+        own = {"name": {"const": name}, "label": LABEL, **(more or {})}
+        each.append({"title": name, **_made_from(registry.load(kind, name), own, registry.KINDS[kind].supplied, free)})
+    other = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "pattern": OWN_CLASS}}}
+    return {"type": "object", "required": ["name"], "anyOf": [*each, other]}
+
+
+def _oracle() -> Schema:
+    each = []
+    for kind in registry.entries("oracle"):
+        found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
+        properties = {"kind": {"const": kind}, "label": LABEL, **found["properties"]}
+        if "solver" in properties:
+            solver = {"type": "string", "examples": list(registry.entries("solver"))}
+            properties["solver"] = {"anyOf": [solver, {"type": "array", "minItems": 1, "items": solver}]}
+        each.append({"title": kind, **_closed(properties, needed=[] if kind == DEFAULT_KIND else ["kind"])})
+    return {"type": "object", "anyOf": each}
+
+
+def _learner() -> Schema:
+    more = {
+        "oracle": _oracle(),
+        "contexts": {"enum": list(get_args(Contexts)), "description": "what it knows of contexts to come"},
+        "max_horizon": {"type": "integer", "minimum": 1, "description": "it is left out at longer horizons"},
+    }
+    return _component("learners", more=more)
+
+
+def _one_or_many(section: Schema) -> Schema:
+    return {"anyOf": [section, {"type": "array", "minItems": 1, "items": section}]}
+
+
+def _closed(properties: Schema, *, needed: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
+
+
+def _flat(found: Schema) -> Schema:
+    definitions = found.pop("$defs", {})
+
+    def put(part: Any) -> Any:
+        if isinstance(part, dict) and "$ref" in part:
+            return put(definitions[part["$ref"].rpartition("/")[2]])
+        if isinstance(part, dict):
+            return {key: put(value) for key, value in part.items()}
+        return [put(value) for value in part] if isinstance(part, list) else part
+
+    return {key: value for key, value in put(found).items() if key != "title"}

@@ -1,22 +1,26 @@
-"""A resolved config as values: what is measured, the lists that a study multiplies, how it is run."""
+"""A resolved config as values: the settings measured, the lists that a study multiplies, how the study is run."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PositiveFloat
+from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat
 
 from milpcb.blocks import PLANNED
 
-Contexts = Literal["pool", "order", "empirical"]
-NAME = r"^[\w-][\w.-]*$"  # of the folder of a run; no path, and nothing hidden
-PATH = r"^[^\x00-\x1f\x7f]+$"  # a path that can be printed
+SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "constraints", "run", "versions")
+KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
+DEFAULT_KIND = "milp"  # of an oracle, as of open_oracle
 LONGEST = 200  # characters of names and labels, which become names of files and lines of pictures
 MOST_CELLS = 100_000  # of one study
+
+Contexts = Literal["pool", "order", "empirical"]
 Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
 Seed = Annotated[int, Field(le=2**63 - 1)]  # a column of integers in every table format
+Printed = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]  # without control characters
 
 
 def _several(value: Any) -> Any:
@@ -32,8 +36,12 @@ def _folder_name(name: str) -> str:
     return name
 
 
-class ExperimentSection(BaseModel):
-    """``[experiment]``: what is measured.
+Name = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$", max_length=100), AfterValidator(_folder_name)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentSection:
+    """``[experiment]``: the settings measured.
 
     A curve has a point at each of its ``checkpoints``: so many evenly spaced rounds, and as many log-spaced ones.
     ``confidence`` asks for certificates that hold with it for each single run, at every one of these rounds, and
@@ -41,25 +49,24 @@ class ExperimentSection(BaseModel):
     ``title`` stands above the pictures and the report, ``name`` where there is none.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    name: Annotated[str, Field(pattern=NAME, max_length=100), AfterValidator(_folder_name)]
-    title: Annotated[str, Field(pattern=PATH, max_length=LONGEST)] | None = None
+    name: Name
+    title: Annotated[Printed, Field(max_length=LONGEST)] | None = None
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
-    seeds: tuple[Seed, ...] = Field(default=(0,), min_length=1)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0,)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
     confidence: Annotated[float, Field(ge=0.5, le=0.999999)] | None = None
     changes: Annotated[int, Field(ge=1, lt=PLANNED)] | None = None
 
 
-class RunSection(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class RunSection:
     """``[run]``: where the results go, how they are drawn, and who computes them; none of it changes a number.
 
     ``folder`` is where classes are that the config names as ``module:Class``: its own folder, unless another is given.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-    out: Annotated[str, Field(pattern=PATH)] | None = None
-    folder: Annotated[str, Field(pattern=PATH)] | None = None
+    out: Printed | None = None
+    folder: Printed | None = None
     loglog: bool = False
     backend: str | None = None
     workers: Annotated[int, Field(gt=0, le=1024)] | None = None
@@ -69,26 +76,26 @@ class RunSection(BaseModel):
 
 @dataclass(frozen=True)
 class Component:
-    """A registered name and its options, all defaults filled in; ``label`` is what curves call it."""
+    """A registered name and its options, all defaults filled in; ``label`` is its name in curves."""
 
     name: str
     options: dict[str, Any]
     label: str = ""
 
     def table(self) -> dict[str, Any]:
-        """Return the section as it would be written."""
+        """Return the section as a config has it."""
         return {"name": self.name, **_unless_default(self.label, self.name), **self.options}
 
 
 @dataclass(frozen=True)
 class OracleSection:
-    """The kind of an oracle and the options of that kind, all defaults filled in, and what curves call it."""
+    """The kind of an oracle and the options of that kind, all defaults filled in, and its name in curves."""
 
     label: str
     options: dict[str, Any]
 
     def table(self) -> dict[str, Any]:
-        """Return the section as it would be written."""
+        """Return the section as a config has it."""
         return {**_unless_default(self.label, oracle_label(self.options)), **self.options}
 
 
@@ -96,8 +103,8 @@ class OracleSection:
 class LearnerSection:
     """One ``[[learners]]`` section: ``label`` is its name in curves.
 
-    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` what comes out, one for each.
-    ``contexts`` is what the learner knows of contexts to come; it is left out at horizons beyond ``max_horizon``.
+    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` the result, one for each common
+    one. ``contexts`` is the knowledge of contexts to come; the learner is left out at horizons beyond ``max_horizon``.
     """
 
     label: str
@@ -108,14 +115,10 @@ class LearnerSection:
     max_horizon: int | None = None
 
     def table(self) -> dict[str, Any]:
-        """Return the section as it would be written."""
+        """Return the section as a config has it."""
         own = {"contexts": self.contexts, "max_horizon": self.max_horizon}
-        return {
-            "label": self.label,
-            **self.component.table(),
-            **own,
-            **({"oracle": self.oracle} if self.oracle else {}),
-        }
+        oracle = {"oracle": self.oracle} if self.oracle else {}
+        return {"label": self.label, **self.component.table(), **own, **oracle}
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ class Config:
 
     def table(self) -> dict[str, Any]:
         """Return everything but the run directory's own name, as plain data without Nones."""
-        experiment = self.experiment.model_dump()
+        experiment, run = asdict(self.experiment), asdict(self.run)
+        del run["out"]
         tables = {
             "experiment": {**experiment, "horizon": _one_or_all(experiment["horizon"])},
             "environment": _one_or_all([section.table() for section in self.environments]),
@@ -140,13 +144,13 @@ class Config:
             "oracle": _one_or_all([section.table() for section in self.oracles]),
             "learners": [learner.table() for learner in self.learners],
             "constraints": [section.table() for section in self.constraints],
-            "run": self.run.model_dump(exclude={"out"}),
+            "run": run,
         }
         return {key: _plain(value) for key, value in tables.items() if value != []}
 
 
 def oracle_label(options: dict[str, Any]) -> str:
-    """Return what an oracle is called that has no label: its kind, with its solver where it uses one."""
+    """Return the default label of an oracle: its kind, with its solver where it uses one."""
     return f"{options['kind']}:{options['solver']}" if "solver" in options else str(options["kind"])
 
 
@@ -154,14 +158,12 @@ def _plain(value: Any) -> Any:
     """Return nested plain data: no tuples, no Nones (TOML has none)."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _unless_default(label: str, default: str) -> dict[str, str]:
     return {} if label in {"", default} else {"label": label}
 
 
-def _one_or_all(values: Any) -> Any:
+def _one_or_all(values: Sequence[Any]) -> Any:
     return values[0] if len(values) == 1 else values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -33,7 +33,7 @@ from milpcb.types import Ints
 
 if TYPE_CHECKING:  # milpcb.play does without pydantic
     from milpcb.experiments.study.cells import Cell, Task
-    from milpcb.experiments.study.sections import Component, LearnerSection
+    from milpcb.experiments.study.sections import Component
 
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
 _open: OrderedDict[str, World] = OrderedDict()
@@ -41,21 +41,26 @@ _open: OrderedDict[str, World] = OrderedDict()
 
 @dataclass(frozen=True)
 class World:
-    """Environment, policy class, horizon and seed that learners share, in a study and in ``milpcb.play``."""
+    """Environment, policy class, horizon and side constraints that learners share, in a study and in ``milpcb.play``.
+
+    ``stream`` is that of one seed: a Stream, or a LiveStream, which has contexts and an order too.
+    """
 
     environment: Any  # an Environment, or a live one
     policies: PolicyClass
-    stream: Any  # a Stream, or a LiveStream, which has contexts and an order too
+    stream: Any
     horizon: int
+    sections: tuple[Component, ...] = ()
 
     @cached_property
     def opened(self) -> Opened:
         """The policy class on the contexts of this world; all its oracles share the geometry."""
         return open_class(self.policies, self.stream.contexts)
 
-    def constraints(self, sections: tuple[Component, ...]) -> tuple[LabelConstraint, ...]:
-        """Return the side constraints on the contexts of this world, with the environment's names of columns."""
-        if not sections:
+    @cached_property
+    def constraints(self) -> tuple[LabelConstraint, ...]:
+        """The side constraints on the contexts of this world, with the environment's names of columns."""
+        if not self.sections:
             return ()
         supplied = {
             "contexts": self.stream.contexts,
@@ -63,39 +68,38 @@ class World:
             "n_actions": self.policies.n_actions,
             "feature_names": self.environment.feature_names,
         }
-        made = [rule for section in sections for rule in _constraints(section, supplied)]
+        made: list[Constraint] = []
+        for section in self.sections:
+            rule = registry.load("constraint", section.name)
+            made += listed(injection.make(rule, supplied, section.options), EVERY_KIND)
         named = getattr(self.policies, "action_names", None) or self.environment.action_names
         actions = list(named or range(self.policies.n_actions))
         return tuple(bind_to(made, self.stream.contexts, self.environment.feature_names, actions))
 
-    def oracle(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
+    def oracle(self, options: dict[str, Any]) -> Oracle:
         """Open a learner's oracle."""
-        return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints(sections), **options)
+        return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints, **options)
 
-    def comparator_oracle(self, sections: tuple[Component, ...]) -> Oracle:
+    def comparator_oracle(self) -> Oracle:
         """Open the oracle that finds the best policy in hindsight: the class's own search, else the default solver."""
-        return self.search_or({"kind": "milp"}, sections)
+        return self.search() or self.oracle({"kind": "milp"})
 
-    def search_or(self, options: dict[str, Any], sections: tuple[Component, ...]) -> Oracle:
-        """Open the class's own search where it has one that holds the constraints, else the oracle of ``options``."""
-        return self.search(sections) or self.oracle(options, sections)
-
-    def search(self, sections: tuple[Component, ...]) -> Oracle | None:
+    def search(self) -> Oracle | None:
         """Open the class's own search; None where it has none, or none that holds the constraints."""
         if "search" not in self.opened.capabilities:
             return None
         try:
-            found = self.oracle({"kind": "search"}, sections)
-            if sections:  # under constraints the search may have too much to hold, which is to be known now
+            found = self.oracle({"kind": "search"})
+            if self.sections:  # under constraints the search may have too much to hold, which is to be known now
                 found.opened.search().value(np.zeros((len(found.opened.contexts), found.n_actions)))
         except InputError:
-            if not sections:
+            if not self.sections:
                 raise
             return None
         return found
 
     def knowledge(self, contexts: str) -> ContextModel:
-        """Return what a learner knows of contexts to come, fresh: it may learn more while it plays."""
+        """Return a learner's model of contexts to come, fresh: it may learn more while it plays."""
         known, order = self.stream.contexts, self.stream.order
         if contexts == "empirical":
             return Empirical(known)
@@ -104,9 +108,18 @@ class World:
         return FinitePool(known) if order is None else Transductive(known, order)
 
     def learner(
-        self, cls: type[Learner], options: Mapping[str, Any], oracle: Oracle | None, contexts: str, seed: int, best: Any
+        self,
+        cls: type[Learner],
+        options: Mapping[str, Any],
+        oracle: Oracle | None,
+        contexts: str,
+        seed: int,
+        best: Callable[[], Ints | None],
     ) -> Learner:
-        """Make a learner from what it asks for; ``contexts`` is as of ``knowledge``, ``best`` (m,) as in hindsight."""
+        """Make a learner with the arguments that it names.
+
+        ``contexts`` is as of ``knowledge``; ``best`` computes the labels (m,) of the best policy in hindsight.
+        """
         supplied = {
             "oracle": oracle,
             "pool": self.knowledge(contexts) if injection.asks(cls, "pool") else None,
@@ -114,7 +127,7 @@ class World:
             "horizon": self.horizon,
             "seed": seed,
             "n_actions": self.policies.n_actions,
-            "best": best,
+            "best": best() if injection.asks(cls, "best") else None,
         }
         return cast("Learner", injection.make(cls, supplied, options))
 
@@ -126,14 +139,15 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
     """
     if task.folder is not None:
         local_classes.look_in(task.folder)
-    axes = [task.environment.name, task.environment.options, task.policies.name, task.policies.options]
-    key = json.dumps([*axes, task.horizon, task.seed, cache], sort_keys=True, default=str)
+    sections = [[each.name, each.options] for each in (task.environment, task.policies, *task.constraints)]
+    key = json.dumps([sections, task.horizon, task.seed, cache], sort_keys=True, default=str)
     if key in _open:
         _open.move_to_end(key)
         return _open[key]
     environment = build_environment(task.environment)
     policies = build_policies(task.policies, environment)
-    world = World(environment, policies, _opened(environment, policies, task, cache), task.horizon)
+    stream = _opened(environment, policies, task, cache)
+    world = World(environment, policies, stream, task.horizon, task.constraints)
     _open[key] = world
     while len(_open) > KEPT:
         _open.popitem(last=False)
@@ -175,28 +189,16 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
     return policies
 
 
-def build_learner(cell: Cell, world: World, best: Ints | None) -> tuple[Learner, Oracle | None]:
-    """Make a learner, opening an oracle only if it asks for one; ``best`` (m,) is for those who ask for that."""
+def build_learner(cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> tuple[Learner, Oracle | None]:
+    """Make a learner, opening an oracle only if it asks for one.
+
+    ``best`` computes the labels (m,) of the best policy in hindsight; a learner that never plays needs none.
+    """
     cls = registry.load("learner", cell.learner.component.name)
-    oracle = None if cell.oracle is None else world.oracle(cell.oracle.options, cell.constraints)
+    oracle = None if cell.oracle is None else world.oracle(cell.oracle.options)
     options, contexts = cell.learner.component.options, cell.learner.contexts
+    labels = best or (lambda: np.zeros(len(world.stream.contexts), dtype=np.int64))
     try:
-        return world.learner(cls, options, oracle, contexts, cell.seed, best), oracle
+        return world.learner(cls, options, oracle, contexts, cell.seed, labels), oracle
     except InputError as error:
         raise InputError(f"learner '{cell.learner.label}': {error}") from error
-
-
-def asks_best(learner: LearnerSection) -> bool:
-    """Return whether a learner asks for the best policy in hindsight."""
-    return injection.asks(registry.load("learner", learner.component.name), "best")
-
-
-def no_best(task: Task, world: World) -> Ints:
-    """Return labels (m,) that stand for the best policy where a learner is only made, and never played."""
-    del task
-    return np.zeros(len(world.stream.contexts), dtype=np.int64)
-
-
-def _constraints(section: Component, supplied: dict[str, Any]) -> list[Constraint]:
-    made = injection.make(registry.load("constraint", section.name), supplied, section.options)
-    return listed(made, EVERY_KIND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from milpcb.experiments.results.slopes import fit_slope, mean_interval
+from milpcb.experiments.results.curves import fit_slope, mean_interval
 
 T_10 = 2.228138852  # the 97.5 % point of Student's t with 10 degrees of freedom, from a printed table
 T_4 = 2.776445105

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Serial, WorkerDiedError
-from milpcb.experiments.run.backends.processes import Processes
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError
 
 # Workers import it by its name, so it stands in a file of its own.
 WORK = '''\
@@ -177,7 +176,7 @@ def test_closing_early_stops_all_work(work, tmp_path):
 PARENT = """\
 from functools import partial
 import work_for_backends
-from milpcb.experiments.run.backends.processes import Processes
+from milpcb.experiments.run.backends import Processes
 
 if __name__ == "__main__":
     list(Processes(workers=2).map(partial(work_for_backends.linger, folder="."), [1, 2]))
@@ -203,7 +202,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path):
         (tmp_path / f"{name}.py").write_text("import os; os.mkdir('ran')")
     program = (
         "import sys; del sys.path[0]\n"
-        "from milpcb.experiments.run.backends.processes import Processes\n"
+        "from milpcb.experiments.run.backends import Processes\n"
         "print(list(Processes(workers=1).map(abs, [-1])))"
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)

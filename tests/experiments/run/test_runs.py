@@ -248,9 +248,9 @@ def test_a_mistake_is_raised_first_however_many_learners_come_before_it(tiny, tm
     text += "".join(f'[[learners]]\nname = "ftpl"\nlabel = "ftpl {i}"\ncap = {9 + i}\n' for i in range(60))
     opened = []
 
-    def spy(self, options, sections):
+    def spy(self, options):
         opened.append((self.environment, self.horizon, options["kind"]))
-        return real(self, options, sections)
+        return real(self, options)
 
     real = World.oracle
     monkeypatch.setattr(World, "oracle", spy)

@@ -392,7 +392,7 @@ def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
     """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question."""
     cell = cell_of(tiny.replace("enumeration", kind))
     player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
-    every = world.oracle({"kind": "enumeration"}, ())
+    every = world.oracle({"kind": "enumeration"})
     while player.tally.round < 10:
         asked, state = player.oracle.calls, json.dumps(player.learner.state())
         found = player.certify()
@@ -438,7 +438,7 @@ def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
         cell = cell_of(tiny.replace("[[learners]]", section, 1))
         trees = open_world(cell)
         for world in (trees, replace(trees, policies=MonotoneRules(trees.policies.n_actions))):
-            answered_by[name, type(world.policies)] = type(world.comparator_oracle(cell.constraints))
+            answered_by[name, type(world.policies)] = type(world.comparator_oracle())
     assert answered_by.pop(("budget", MonotoneRules)) is MilpOracle
     assert set(answered_by.values()) == {SearchOracle}
 

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.core.files import digest
 from milpcb.errors import InputError
-from milpcb.experiments.run.trust import read_run, remember
+from milpcb.experiments.run.runner import read_run, remember
 from milpcb.plugins import local_classes, registry
 
 LEARNER = """\

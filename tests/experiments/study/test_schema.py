@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.cli import cli
-from milpcb.experiments.study.schema import schema
+from milpcb.experiments.study.options import schema
 from milpcb.plugins import registry
 
 ROOT = Path(__file__).parents[3]

@@ -1,4 +1,4 @@
-"""Common parts of all figures: titles and captions, grids of panels, axes, and the bytes of a picture.
+"""Common parts of all figures: titles, grids of panels, axes, names of lines, legends, and the bytes of a picture.
 
 Every figure has one of two widths, so that text of so many points is equally large wherever a page shows it at a
 given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
@@ -25,48 +25,16 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from milpcb.core.decimals import THIN
+from milpcb.core.decimals import THIN, number
 from milpcb.core.surroundings import plain
 from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.results import WIDE
+from milpcb.experiments.results.figures.results import WIDE, Panel, curve
 from milpcb.experiments.results.figures.words import legible
 from milpcb.types import Floats
 
 LETTER = 0.45  # of the font's size: how wide a narrow letter is, about; where letters are wider, fewer are tried
 FEWEST = 6  # letters of a line, however narrow
-
-
-def fitted(name: str, inches: float, size: float, lines: int = 1, weight: str = "normal") -> str:
-    """Return a name in about so many lines, none wider than so many inches at this size in points.
-
-    Control characters are escaped. Lines are broken at spaces and underscores, and where there are none, anywhere; what
-    has no room is left out from the middle.
-    """
-    letters = max(FEWEST, int(72 * inches / (LETTER * size)))
-    while True:
-        broken = _break(legible(name, lines * letters), letters)
-        if letters <= FEWEST or all(width(line, size, weight) <= inches for line in broken):
-            return "\n".join(broken)
-        letters -= 1
-
-
-def width(text: str, size: float, weight: str = "normal") -> float:
-    """Return the width of a line of text in inches, at a size in points."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        return (
-            float(text_to_path.get_text_width_height_descent(text, FontProperties(size=size, weight=weight), False)[0])
-            / 72
-        )
-
-
-def _break(text: str, letters: int) -> list[str]:
-    if len(text) <= letters:
-        return [text]
-    return [line.replace("_ ", "_") for line in wrap(text.replace("_", "_ "), letters)] or [text]
-
-
 FORMATS = ("png", "svg")
 SMALL, MEDIUM, LARGE = 9, 10, 12  # points: ticks and legends; labels and names of panels; the title
 LINE = 0.17  # inches that a line of small text takes
@@ -77,6 +45,7 @@ HANDLE = 0.75  # inches of a legend's handle and the space around it
 GREY = "0.45"
 CORNERS = 60  # of an edge of a band, about
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
+MOST_NAMED = 8  # lines that are named at their ends
 
 
 @dataclass(frozen=True)
@@ -88,6 +57,33 @@ class Drawing:
     figure: Figure
     alt: str
     caption: str
+
+
+def fitted(name: str, inches: float, size: float, lines: int = 1, weight: str = "normal") -> str:
+    """Return a legible name in about so many lines, broken at spaces and underscores where there are any.
+
+    No line is wider than so many inches at this size in points; the middle of a longer name is left out.
+    """
+    letters = max(FEWEST, int(72 * inches / (LETTER * size)))
+    while True:
+        broken = _break(legible(name, lines * letters), letters)
+        if letters <= FEWEST or all(width(line, size, weight) <= inches for line in broken):
+            return "\n".join(broken)
+        letters -= 1
+
+
+def width(text: str, size: float, weight: str = "normal") -> float:
+    """Return the width of a line of text in inches, at a size in points."""
+    font = FontProperties(size=size, weight=weight)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        return float(text_to_path.get_text_width_height_descent(text, font, False)[0]) / 72
+
+
+def _break(text: str, letters: int) -> list[str]:
+    if len(text) <= letters:
+        return [text]
+    return [line.replace("_ ", "_") for line in wrap(text.replace("_", "_ "), letters)] or [text]
 
 
 def curve_grid(n: int, title: str, width: float = WIDE) -> tuple[Figure, list[Any]]:
@@ -121,7 +117,7 @@ def write_title(figure: Figure, title: str) -> None:
 
 
 def name_room(figure: Figure, wide: float = NAME) -> float:
-    """Return how many inches of a figure a name may take."""
+    """Return the inches of a figure that a name may take."""
     return wide if figure.get_figwidth() >= WIDE else SHORT_NAME
 
 
@@ -157,23 +153,17 @@ def label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str)
 
     It comes after what is drawn, as that decides the scale.
     """
+    scales = {"log": " (log scale)"}
+    (short_below, _, _), (short_beside, _, _) = below.partition(" against "), beside.partition(" against ")
     for axes in every[-every[0].get_gridspec().ncols :]:
-        room, scale = min(5.0, figure.get_figwidth() - 1.5), _scale_of(axes.get_xscale())
-        text = below + scale if width(below + scale, MEDIUM) <= room else _briefly(below) + scale
+        room, scale = min(5.0, figure.get_figwidth() - 1.5), scales.get(axes.get_xscale(), "")
+        text = below + scale if width(below + scale, MEDIUM) <= room else short_below + scale
         axes.set_xlabel(fitted(text, room, MEDIUM), fontsize=MEDIUM)
-    scale = _scale_of(every[0].get_yscale())
+    scale = scales.get(every[0].get_yscale(), "")
     if len(every) == 1 and figure.get_figwidth() >= WIDE:
         every[0].set_ylabel(beside + scale, fontsize=MEDIUM)
     elif beside:
-        figure.supylabel(_briefly(beside) + scale, fontsize=MEDIUM)  # a grid may be low
-
-
-def _briefly(label: str) -> str:
-    return label.split(" against ", maxsplit=1)[0]
-
-
-def _scale_of(scale: str) -> str:
-    return " (log scale)" if scale == "log" else ""
+        figure.supylabel(short_beside + scale, fontsize=MEDIUM)  # a grid may be low
 
 
 def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
@@ -198,6 +188,12 @@ def scale_axis(axis: Any, values: Floats, *, log: bool) -> None:
     minor = FuncFormatter(lambda x, _: _short(x, 0) if _leading_digit(x) in steps else "")
     axis.set_minor_formatter(minor if spread < (1.5 if narrow else 2) else NullFormatter())
     axis.axes.tick_params(which="minor", labelsize=SMALL)
+
+
+def scale_linear(axes: Any) -> None:
+    """Make both axes of what is drawn linear."""
+    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=False)
+    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=False)
 
 
 def tick_at(axis: Any, values: Floats) -> None:
@@ -235,7 +231,6 @@ def legend(figure: Figure, entries: Sequence[tuple[Any, str]], *, below: bool) -
 
 
 def _beside(text: str) -> str:
-    """Break a legend's text into lines that leave room for the axes."""
     name, *more = text.split("\n")
     return "\n".join([fitted(name, BESIDE, SMALL, lines=2), *more])
 
@@ -243,6 +238,49 @@ def _beside(text: str) -> str:
 def line_handle(look: Look) -> Line2D:
     """Return what a legend shows for a learner."""
     return Line2D([], [], **look.line())
+
+
+def can_be_named(axes: Any, panel: Panel, texts: Mapping[str, str]) -> bool:
+    """Return whether there is room to the right of the axes for the names of all lines."""
+    return len(panel.learners) <= MOST_NAMED and _tallest(panel, texts) * len(panel.learners) <= _room(axes)
+
+
+def name_lines(axes: Any, panel: Panel, looks: Mapping[str, Look], texts: Mapping[str, str]) -> None:
+    """Write name, end and text of each line to the right of the axes, near its end."""
+    ends = {learner: curve(panel.frame, learner)[1][:, -1].mean() for learner in panel.learners}
+    gap = _tallest(panel, texts) / _room(axes)
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = apart([float(np.clip(to_axes.transform((1, end))[1], 0, 1)) for end in ends.values()], gap)
+    if max(heights) > 1:
+        heights = [-height for height in apart([-min(height, 1.0) for height in heights], gap)]
+    room = name_room(axes.figure, BESIDE - 0.5)
+    for (learner, end), height in zip(ends.items(), heights, strict=True):
+        axes.plot(1.025, height, transform=axes.transAxes, clip_on=False, linestyle="", **looks[learner].points())
+        name = with_text(f"{fitted(learner, room, SMALL)}: {number(end)}", texts.get(learner, ""))
+        beside = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        axes.annotate(name, (1.025, height), (9, 0), linespacing=1.15, **beside)
+
+
+def with_text(name: str, text: str) -> str:
+    """Return a name with the lines of a text below it, where there are any."""
+    return f"{name}\n{text}" if text else name
+
+
+def apart(places: Sequence[float], gap: float) -> list[float]:
+    """Return places near the wanted ones, in order and ``gap`` apart: labels that are too close are moved upwards."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    found = list(places)
+    for below, above in pairwise(order):
+        found[above] = max(found[above], found[below] + gap)
+    return found
+
+
+def _room(axes: Any) -> float:  # inches that the axes are high, about, without title and labels
+    return float(axes.figure.get_figheight() / axes.get_gridspec().nrows - 1.0)
+
+
+def _tallest(panel: Panel, texts: Mapping[str, str]) -> float:  # inches of height of a name with its text
+    return LINE * (1.4 + max(len(texts.get(learner, "").splitlines()) for learner in panel.learners))
 
 
 def finish(figure: Figure) -> Figure:
@@ -297,20 +335,7 @@ def _rounded(places: re.Match[bytes]) -> bytes:
     return _DIGITS.sub(lambda number: b"%.2f" % float(number[0]), places[0])
 
 
-def apart(places: Sequence[float], gap: float) -> list[float]:
-    """Return places for labels near the wanted ones, in the same order and at least ``gap`` from each other.
-
-    Labels that are too close are moved upwards, from the lowest on.
-    """
-    order = sorted(range(len(places)), key=lambda i: places[i])
-    found = list(places)
-    for below, above in pairwise(order):
-        found[above] = max(found[above], found[below] + gap)
-    return found
-
-
-def _short(x: float, _position: int) -> str:
-    """Return a number as an axis writes it: 20 000, 250, 0.05."""
+def _short(x: float, _position: int) -> str:  # as an axis has it: 20 000, 250, 0.05
     text = f"{x:,.0f}".replace(",", THIN) if abs(x) >= 1000 else np.format_float_positional(x, 6, trim="-")
     return text.replace("-", "\u2212")
 

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from milpcb.core.contrast import ink
 from milpcb.core.decimals import THIN, number
+from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import (
     SMALL,
     Drawing,
@@ -24,11 +25,18 @@ from milpcb.experiments.results.figures.drawing import (
     width,
     write_title,
 )
-from milpcb.experiments.results.figures.meaning import comparators, randoms
-from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, guarantee, longest, regrets
-from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, finals_of, sentences
-from milpcb.experiments.results.figures.words import verdict as best_words
-from milpcb.experiments.results.slopes import ROUNDING
+from milpcb.experiments.results.figures.results import (
+    NARROW,
+    WIDE,
+    Panel,
+    Results,
+    comparators,
+    finals_of,
+    longest,
+    randoms,
+    regrets,
+)
+from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, sentences, verdict
 
 COLUMNS = {WIDE: (4, 8), NARROW: (3, 3)}  # the width is cut into so many columns: at least, at most
 ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
@@ -72,10 +80,10 @@ def overview(results: Results) -> list[Drawing]:
     figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
     above = any(square.above for table in tables for square in table.values())
     legend(figure, _entries(above=above), below=True)
-    heading = "Regret beside that of choosing at random"
-    return [
-        Drawing("overview", heading, finish(figure), _finding(results, order, tables), _caption(results, above=above))
-    ]
+    shares = [f"{name} {share_text(_mean_share(name, tables))}" for name in order[:5]]
+    means = f"Mean share of the regret of choosing at random: {', '.join(shares)}." if shares else ""
+    alt, caption = sentences(verdict(results), means), _caption(results, above=above)
+    return [Drawing("overview", "Regret beside that of choosing at random", finish(figure), alt, caption)]
 
 
 def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
@@ -85,23 +93,19 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
     after the most rounds.
     """
     random = next(name for name in apart if name in panel.learners)
-    last = Panel(panel.name, longest(panel.frame))
-    finals = finals_of(last)
-    most = max(final.horizon for final in finals.values())
-    rivals = [final for label, final in finals.items() if label not in apart and final.horizon == most]
-    compared = sorted(rivals, key=lambda final: final.regret)
+    ends = finals_of(Panel(panel.name, longest(panel.frame)))
+    most = max(final.horizon for final in ends.values())
+    rivals = [final for label, final in ends.items() if label not in apart and final.horizon == most]
+    best = min(rivals, key=lambda final: final.regret, default=None)
     found = {}
-    for learner, final in finals.items():
+    for learner, final in ends.items():
         beside = regrets(panel.frame.filter(pl.col("horizon") == final.horizon), random)
         paid = float(beside.mean()) if len(beside) else np.nan
-        near = final in compared[1:]
-        found[learner] = Square(
-            final.regret,
-            final.regret / paid if paid > ROUNDING else np.nan,
-            final.regret > guarantee(last.frame, learner) + ROUNDING,
-            bool(compared) and final == compared[0],
-            near and len(final.by_seed) > 1 and not distinguished(compared[0], final),
-        )
+        share = final.regret / paid if paid > ROUNDING else np.nan
+        above = final.regret > final.guarantee + ROUNDING
+        is_rival = len(final.columns["seed"]) > 1 and any(final is rival for rival in rivals)
+        near = is_rival and best is not None and final is not best and not distinguished(best, final)
+        found[learner] = Square(final.regret, share, above, final is best, near)
     return found
 
 
@@ -168,13 +172,6 @@ def _entries(*, above: bool) -> list[tuple[Any, str]]:
     ]
     frame = Patch(facecolor="white", edgecolor=ABOVE, linewidth=2)
     return [*shades, (frame, "above its guarantee")] if above else shades
-
-
-def _finding(results: Results, order: list[str], tables: Sequence[Table]) -> str:
-    """Return who has the least, and the mean share of the first learners."""
-    shares = [f"{name} {share_text(_mean_share(name, tables))}" for name in order[:5]]
-    means = f"Mean share of the regret of choosing at random: {', '.join(shares)}." if shares else ""
-    return sentences(best_words(results), means)
 
 
 def _caption(results: Results, *, above: bool) -> str:

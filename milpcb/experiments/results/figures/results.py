@@ -1,4 +1,8 @@
-"""The data of the figures: curves by panel, learners at their longest horizons, matrices over seeds."""
+"""The data of the figures: curves by panel, final rows by learner, and what the config means for them.
+
+Reports and figures import no class of a study, so the registered names that matter are listed; a test compares the
+list of learners with the classes.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +18,24 @@ import polars as pl
 
 from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
-from milpcb.experiments.results.curves import load
-from milpcb.experiments.results.figures.looks import Look, looks
-from milpcb.experiments.results.figures.meaning import displayed, entries, registered, without_void
+from milpcb.experiments.results.columns import confident_in
+from milpcb.experiments.results.curves import load, mean_interval
+from milpcb.experiments.results.figures.looks import DISPLAYED, Look, looks
 from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.schemas import Settings, checked
-from milpcb.experiments.results.slopes import mean_interval
+from milpcb.experiments.study.cells import NO_ORACLE
 from milpcb.types import Floats
 
-AXES = ("environment", "policies", "oracle")
 SECTIONS = {"environment": "environment", "policies": "policies", "learner": "learners"}  # by the column of the label
 WIDE, NARROW = 9.0, 4.8  # inches of a figure, and of one for half a page or a phone
 MANY_SEEDS = 5  # from so many on, an interval of the mean is more informative than the range
+COMPARATORS, INFORMED = ("best_in_hindsight",), ("hedge",)  # they know all costs beforehand, or see all of a round
+# Learners whose guarantee is for independent rounds of one law, and environments that are such.
+FOR_ONE_LAW = {
+    *("epoch_greedy", "epsilon_greedy", "explore_then_commit", "ilovetoconbandits"),
+    *("policy_elimination", "randomized_ucb"),
+}
+OF_ONE_LAW = {"planted", "parity", "heavy_noise", "supervised"}
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,10 @@ def _panels(frame: pl.DataFrame) -> Iterator[Panel]:
 
 
 def read_results(directory: Path) -> Results:
-    """Read curves and config of a run directory; raises RunError where it holds none."""
+    """Read curves and config of a run directory; raises RunError where it holds none.
+
+    Bare registered names become words, BISTRO+ for bistro_plus, and guarantees that do not apply are left out.
+    """
     frame = load(directory)
     try:
         settings: dict[str, Any] = dict(checked(Settings, tomllib.loads(contents(directory / CONFIG).decode())))
@@ -122,10 +135,12 @@ def read_results(directory: Path) -> Results:
 
 
 def in_words(results: Results) -> Results:
-    """Return the results with words in place of bare registered names: BISTRO+ for bistro_plus."""
+    """Return the results with words in place of bare registered names, where no other label is called so."""
     frame, settings = results.frame, dict(results.settings)
     for column, section in SECTIONS.items():
-        words = displayed(settings, section)
+        names = registered(settings, section)
+        bare = {label: DISPLAYED.get(label, label.replace("_", " ")) for label, name in names.items() if label == name}
+        words = {label: shown for label, shown in bare.items() if shown not in names}
         frame = frame.with_columns(pl.col(column).replace(words))
         tables = entries(settings, section)
         settings[section] = [{**table, "label": words.get(table["label"], table["label"])} for table in tables]
@@ -142,7 +157,7 @@ def joined(parts: Sequence[Results]) -> Results | None:
                 return None
         settings[section] = list(tables.values())
     frame = pl.concat([part.frame for part in parts], how="diagonal")
-    once = ["learner", *AXES, "seed", "horizon", "round"]
+    once = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
     if frame.select(once).is_duplicated().any() or not settings["learners"]:
         return None
     return Results(in_order(frame, settings), parts[0].title, {**parts[0].settings, **settings})
@@ -152,22 +167,20 @@ def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Return the rows in the order in which the config lists environments, policy classes and learners."""
     places = []
     for column, section in SECTIONS.items():
-        labels = [entry["label"] for entry in entries(settings, section)]
-        order = {label: place for place, label in enumerate(labels)}
+        order = {entry["label"]: place for place, entry in enumerate(entries(settings, section))}
         places.append(pl.col(column).replace_strict(order, default=len(order), return_dtype=pl.Int64))
     return frame.sort(places, maintain_order=True)
 
 
 def longest(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of each learner at the longest horizon that it has in its environment."""
-    return frame.filter(pl.col("horizon") == pl.col("horizon").max().over("learner", *AXES))
+    return frame.filter(
+        pl.col("horizon") == pl.col("horizon").max().over("learner", "environment", "policies", "oracle")
+    )
 
 
 def curve(frame: pl.DataFrame, learner: str, column: str = "regret") -> tuple[Floats, Floats]:
-    """Return rounds (n,) and regret (seeds, n) of one learner at one horizon, at the rounds that all its seeds have.
-
-    Another column of numbers may be asked for in place of regret.
-    """
+    """Return rounds (n,) and a column (seeds, n) of one learner at one horizon, at rounds that all its seeds have."""
     own = frame.filter(pl.col("learner") == learner)
     shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
     rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
@@ -194,6 +207,125 @@ def guarantee(frame: pl.DataFrame, learner: str) -> float:
     return float(guarantees.max())  # type: ignore[arg-type]  # a number: rows are never empty
 
 
-def most_rounds(frame: pl.DataFrame) -> float:
-    """Return the number of rounds of the rows: costs are at most 1, so no regret is above it."""
-    return float(frame["round"].max())  # type: ignore[arg-type]  # a number: rows are never empty
+def most_rounds(frame: pl.DataFrame, learner: str) -> int:
+    """Return the number of rounds that a learner played: costs are at most 1, so no regret of it is above that."""
+    rounds = frame.filter(pl.col("learner") == learner)["round"]
+    return int(rounds.max())  # type: ignore[arg-type]  # a number: rows are never empty
+
+
+@dataclass(frozen=True)
+class Final:
+    """The last rows of one learner in a panel, of runs that differ in their seed only: columns (seeds,) of numbers."""
+
+    learner: str
+    panel: str
+    columns: Mapping[str, Floats]
+
+    def mean(self, column: str) -> float:
+        """Return the mean of a column; NaN where a value of it is unknown, or there is no such column."""
+        return float(self.columns[column].mean()) if column in self.columns else np.nan
+
+    @property
+    def horizon(self) -> int:
+        """The number of rounds."""
+        return int(self.columns["round"].max())
+
+    @property
+    def regret(self) -> float:
+        """The mean regret."""
+        return self.mean("regret")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The ends of the spread of regret."""
+        low, high = spread(self.columns["regret"][:, None])
+        return float(low[0]), float(high[0])
+
+    @property
+    def sure(self) -> float:
+        """The mean of the certificates with confidence; NaN where there are none."""
+        return self.mean(confident_in(self.columns) or "")
+
+    @property
+    def guarantee(self) -> float:
+        """The largest guarantee, inf without one."""
+        return float(self.columns["guarantee"].max())
+
+    @property
+    def share(self) -> float:
+        """The regret as a share of the guarantee; NaN without a guarantee, or where the guarantee is 0."""
+        return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
+
+    def half_width(self, column: str = "regret") -> float:
+        """Return half the 95 % interval of the mean of a column; NaN for one seed."""
+        return float(mean_interval(self.columns[column][:, None])[1][0])
+
+
+def final_of(rows: pl.DataFrame, panel: str = "") -> Final:
+    """Return the last rows of runs that differ in their seed only, by seed."""
+    rows = rows.sort("seed")
+    numbers = [name for name, kind in rows.schema.items() if kind != pl.String]
+    columns = {name: np.asarray(rows[name].to_numpy(), dtype=np.float64) for name in numbers}
+    return Final(rows["learner"][0], panel, columns)
+
+
+def finals_of(panel: Panel) -> dict[str, Final]:
+    """Return the final rows of every learner of a panel, by label."""
+    return {
+        learner: final_of(panel.frame.filter(pl.col("learner") == learner), panel.name) for learner in panel.learners
+    }
+
+
+def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
+    """Return the tables of a section, one or several, each with its label."""
+    written = settings.get(section, [])
+    tables = written if isinstance(written, list) else [written]
+    return [{**table, "label": table.get("label", table.get("name", ""))} for table in tables]
+
+
+def registered(settings: Mapping[str, Any], section: str) -> dict[str, str]:
+    """Return the registered name of each label of a section; empty where the config is not known."""
+    return {table["label"]: str(table.get("name", table["label"])) for table in entries(settings, section)}
+
+
+def void(settings: Mapping[str, Any]) -> pl.Expr:
+    """Return the rows whose guarantee does not apply: it assumes i.i.d. costs, and the environment's are not."""
+    learners = [label for label, name in registered(settings, "learners").items() if name in FOR_ONE_LAW]
+    worlds = [
+        table["label"]
+        for table in entries(settings, "environment")
+        if table.get("name") not in OF_ONE_LAW or table.get("permute_every")
+    ]
+    return pl.col("learner").is_in(learners) & pl.col("environment").is_in(worlds)
+
+
+def without_void(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
+    """Return the rows with an infinite guarantee, which is none, where it does not apply."""
+    return frame.with_columns(guarantee=pl.when(void(settings)).then(float("inf")).otherwise("guarantee"))
+
+
+def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    """Return the learners that need not keep the side constraints of the study: those that ask no oracle."""
+    if not settings.get("constraints"):
+        return []
+    rows = frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(comparators(settings)))
+    return rows["learner"].unique(maintain_order=True).to_list()
+
+
+def comparators(settings: Mapping[str, Any], *, informed: bool = False) -> list[str]:
+    """Return the labels of learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
+    names = COMPARATORS + INFORMED * informed
+    return [*names, *(label for label, name in registered(settings, "learners").items() if name in names)]
+
+
+def randoms(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
+    """Return the labels of the learners that choose at random, whatever they see."""
+    names = registered(settings, "learners")
+    return [label for label in frame["learner"].unique(maintain_order=True) if names.get(label, label) == "uniform"]
+
+
+def against_what(settings: Mapping[str, Any]) -> str:
+    """Return the policy that regret is against: the best in hindsight, of those that keep the constraints."""
+    n = len(settings.get("constraints", []))
+    keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
+    return f"the best policy {keeping}"

@@ -26,18 +26,25 @@ from milpcb.experiments.results.figures.drawing import (
     width,
 )
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.meaning import against_what, void_words
-from milpcb.experiments.results.figures.results import MANY_SEEDS, Panel, Results, longest, regrets
-from milpcb.experiments.results.figures.words import (
+from milpcb.experiments.results.figures.results import (
+    MANY_SEEDS,
     Final,
+    Panel,
+    Results,
+    against_what,
+    finals_of,
+    longest,
+    regrets,
+)
+from milpcb.experiments.results.figures.words import (
     against_guarantees,
     at_their_longest,
     band,
-    finals_of,
     legible,
     percent,
     sentences,
     verdict,
+    void_words,
 )
 from milpcb.types import Floats
 
@@ -56,30 +63,29 @@ Panels = list[tuple[Panel, pl.DataFrame]]  # each with the means of its learners
 def finals(results: Results) -> list[Drawing]:
     """Draw the regret at T by learner, the least mean at the top, on one scale for all panels."""
     panels = results.panels(longest(results.finals))
-    order = by_place(results, panels)
+    order = _by_place(results, panels)
     figure, every = row_grid(order, len(panels), results.title, results.width)
     tables = [finals_of(panel) for panel in panels]
-    low, high = _range(tables)
+    rows = [row for table in tables for row in table.values()]
+    low, high = _range(rows)
     for axes, panel, table in zip(every, panels, tables, strict=True):
         _draw_rows(axes, table, results.looks, order, high)
         axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
         scale_axis(axes.xaxis, np.array([low, high]), log=False)
         name_panel(axes, panel.name, _write_numbers(axes, table, order))
     label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
-    legend(figure, _end_entries(results, tables, high), below=True)
+    legend(figure, _end_entries(results, rows, high), below=True)
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
-    above = any(_promise(row) == ABOVE for table in tables for row in table.values())
-    guarantees = sentences(
-        VOID if above else "", against_guarantees(results), void_words(results.frame, results.settings)
-    )
+    above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
+    guarantees = sentences(above, against_guarantees(results), void_words(results.frame, results.settings))
     caption = sentences(numbers, guarantees, band(results), order_words, at_their_longest(results))
     few = len(panels) * len(order) <= SPOKEN
     ends = [_in_words(panel, table, order) for panel, table in zip(panels, tables, strict=True) if few]
     return [Drawing("finals", "Regret at the end", finish(figure), sentences(verdict(results), *ends), caption)]
 
 
-def by_place(results: Results, panels: list[Panel]) -> list[str]:
+def _by_place(results: Results, panels: list[Panel]) -> list[str]:
     """Return the learners by their mean place over the panels, the same order for all panels."""
     found: dict[str, list[int]] = {learner: [] for learner in results.looks}
     for panel in panels:
@@ -89,12 +95,11 @@ def by_place(results: Results, panels: list[Panel]) -> list[str]:
     return sorted(found, key=lambda learner: np.mean(found[learner]))
 
 
-def _range(tables: Sequence[Mapping[str, Final]]) -> tuple[float, float]:
+def _range(rows: Sequence[Final]) -> tuple[float, float]:
     """Return the ends of the axis of all panels: 0, all regrets, and the certificates that are near."""
-    every = [row for table in tables for row in table.values()]
-    high = max(0.0, *(row.high for row in every))
-    near = [mark for row in every for mark in (row.certificate, row.sure) if mark <= FAR * high]
-    low = min(0.0, *(row.low for row in every), *near)
+    high = max(0.0, *(row.ends[1] for row in rows))
+    near = [mark for row in rows for mark in (row.mean("certificate"), row.sure) if mark <= FAR * high]
+    low = min(0.0, *(row.ends[0] for row in rows), *near)
     return low, max(high, *near, low + 1.0)
 
 
@@ -108,10 +113,10 @@ def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look],
     axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0.5)
     for learner, row in table.items():
         place, look = order.index(learner), looks[learner]
-        if row.high > row.low:
-            axes.plot([row.low, row.high], [place, place], color=look.colour, linewidth=2.2)
+        if row.ends[1] > row.ends[0]:
+            axes.plot(row.ends, [place, place], color=look.colour, linewidth=2.2)
         axes.plot(row.regret, place, **look.points())
-        for mark, style in ((row.certificate, TICK), (row.sure, DIAMOND)):
+        for mark, style in ((row.mean("certificate"), TICK), (row.sure, DIAMOND)):
             if mark <= high:
                 axes.plot(mark, place, color=look.colour, **style, zorder=1.5)
 
@@ -119,8 +124,11 @@ def _draw_rows(axes: Any, table: Mapping[str, Final], looks: Mapping[str, Look],
 def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> float:
     """Write regret and guarantee in two columns to the right of the axes; return how many inches they take."""
     right = 0.0
-    for column, (heading, colour) in enumerate((("regret", "black"), ("guarantee", GREY))):
-        texts = {name: (number(row.regret), _promise(row))[column] for name, row in table.items()}
+    for heading, colour, text_of in (
+        ("regret", "black", lambda row: number(row.regret)),
+        ("guarantee", GREY, _promise),
+    ):
+        texts = {name: text_of(row) for name, row in table.items()}
         if not any(texts.values()):
             continue
         right += max(width(text, SMALL) for text in (heading, *texts.values())) + GAP
@@ -132,17 +140,17 @@ def _write_numbers(axes: Any, table: Mapping[str, Final], order: list[str]) -> f
     return right
 
 
-def _end_entries(results: Results, tables: Sequence[Mapping[str, Final]], high: float) -> list[tuple[Any, str]]:
-    every = [row for table in tables for row in table.values()]
-    entries: list[tuple[Any, str]] = [(Line2D([], [], linestyle="", color=GREY, marker="o", markersize=6), "mean")]
-    if any(row.high > row.low for row in every):
+def _end_entries(results: Results, rows: Sequence[Final], high: float) -> list[tuple[Any, str]]:
+    marks: dict[str, Any] = {"linestyle": "", "color": GREY}
+    entries: list[tuple[Any, str]] = [(Line2D([], [], **marks, marker="o", markersize=6), "mean")]
+    if any(row.ends[1] > row.ends[0] for row in rows):
         reach = "range of the seeds" if results.seeds < MANY_SEEDS else f"95{THIN}% interval of the mean"
         entries.append((Line2D([], [], color=GREY, linewidth=2.2), reach))
-    if any(row.certificate <= high for row in every):
-        entries.append((Line2D([], [], linestyle="", color=GREY, **TICK), "certificate"))
-    if any(row.sure <= high for row in every):
+    if any(row.mean("certificate") <= high for row in rows):
+        entries.append((Line2D([], [], **marks, **TICK), "certificate"))
+    if any(row.sure <= high for row in rows):
         sure = percent_of(str(confident_in(results.frame.columns)))
-        entries.append((Line2D([], [], linestyle="", color=GREY, **DIAMOND), f"{sure}{THIN}% certificate"))
+        entries.append((Line2D([], [], **marks, **DIAMOND), f"{sure}{THIN}% certificate"))
     return entries
 
 
@@ -157,15 +165,13 @@ def times(results: Results) -> list[Drawing]:
     every = pl.concat([frame for _, frame in panels]).sort("whole")
     limits = (0, 1.03 * every["high"].to_numpy().max())
     figure = _rows(results, panels, _draw_time, every["whole"].to_numpy(), limits, "microseconds per round", log=False)
-    legend(
-        figure,
-        [
-            (Patch(facecolor=GREY), "in the oracle"),
-            (Patch(facecolor=GREY, alpha=REST), "the rest"),
-            *([(Line2D([], [], color=SPREAD), "from the fastest seed to the slowest")] if results.seeds > 1 else []),
-        ],
-        below=True,
-    )
+    entries: list[tuple[Any, str]] = [
+        (Patch(facecolor=GREY), "in the oracle"),
+        (Patch(facecolor=GREY, alpha=REST), "the rest"),
+    ]
+    if results.seeds > 1:
+        entries.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
+    legend(figure, entries, below=True)
     slow, fast = every.row(-1, named=True), every.row(0, named=True)
     share = f", {percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
     most = f"The slowest is {legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
@@ -177,7 +183,7 @@ def times(results: Results) -> list[Drawing]:
 
 def queries(results: Results) -> list[Drawing]:
     """Draw the queries and the rule changes of whole runs on a logarithmic scale; only where a rule is in force."""
-    panels = [(panel, in_all(panel.frame)) for panel in results.panels(longest(results.finals))]
+    panels = [(panel, _in_all(panel.frame)) for panel in results.panels(longest(results.finals))]
     every = pl.concat([frame for _, frame in panels])
     ruled = every.filter(pl.col("changes").is_finite()).sort("changes")
     if ruled.is_empty():
@@ -205,8 +211,7 @@ def per_round(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("learner", maintain_order=True).agg(**columns).sort("whole")
 
 
-def in_all(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return learner, whole, changes: mean queries and rule changes of whole runs; changes are NaN without a rule."""
+def _in_all(frame: pl.DataFrame) -> pl.DataFrame:
     columns = {"whole": pl.col("oracle_calls").mean(), "changes": pl.col("rule_changes").mean()}
     return frame.group_by("learner", maintain_order=True).agg(**columns)
 

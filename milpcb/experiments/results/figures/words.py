@@ -1,14 +1,14 @@
-"""Captions of figures: names and numbers as people write them, and sentences on what the numbers mean."""
+"""Captions of figures and reports: names and numbers as people write them, and fixed sentences on their meaning."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from milpcb.constraints.by_names import called
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped, listed
 from milpcb.experiments.results.columns import (
@@ -19,18 +19,18 @@ from milpcb.experiments.results.columns import (
     turns_in,
     turns_meaning,
 )
-from milpcb.experiments.results.figures.meaning import against_what, comparators, unconstrained, void_words
+from milpcb.experiments.results.curves import mean_interval
 from milpcb.experiments.results.figures.results import (
     MANY_SEEDS,
-    Panel,
+    Final,
     Results,
-    guarantee,
+    against_what,
+    comparators,
+    finals_of,
     longest,
-    most_rounds,
-    regrets,
-    spread,
+    unconstrained,
+    void,
 )
-from milpcb.experiments.results.slopes import mean_interval
 
 FEW_PANELS = 4  # so many are named in a sentence
 FREE = "\u2020"  # marks learners that need not keep the side constraints
@@ -41,31 +41,6 @@ CERTIFICATES = (
     "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: "
     "the mean of the certificates bounds mean regret, and one run's regret may lie above its own certificate."
 )
-
-
-@dataclass(frozen=True)
-class Final:
-    """The mean final regret of a learner in a panel after ``horizon`` rounds, and the regret of each seed.
-
-    ``low`` and ``high`` are the ends of its spread; ``certificate`` is the mean of its certificates, ``sure`` that of
-    those with confidence (NaN where there are none), and ``guarantee`` its guarantee, inf without one.
-    """
-
-    learner: str
-    panel: str
-    horizon: int
-    regret: float
-    low: float
-    high: float
-    certificate: float
-    sure: float
-    guarantee: float
-    by_seed: Mapping[int, float]
-
-    @property
-    def share(self) -> float:
-        """The regret as a share of the guarantee; NaN without a guarantee, or where the guarantee is 0."""
-        return self.regret / self.guarantee if 0 < self.guarantee < np.inf else np.nan
 
 
 def legible(name: str, most: int = 60) -> str:
@@ -86,99 +61,8 @@ def count(n: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share as whole per cents, but never 0 of something."""
+    """Return a share as integer per cents, but never 0 of something."""
     return f"{100 * share:.0f}{THIN}%" if share >= 0.005 else f"less than 1{THIN}%"
-
-
-def verdict(results: Results) -> str:
-    """Return a sentence on who has the least regret after the most rounds.
-
-    Learners that know the costs beforehand, those that need not keep the side constraints, and those that are left out
-    at the longest horizon are not compared.
-    """
-    ends = _compared(results)
-    horizon = max(final.horizon for final in ends)
-    found = [final for final in ends if final.horizon == horizon]
-    panels = list(dict.fromkeys(result.panel for result in found))
-    by_panel = [sorted((r for r in found if r.panel == panel), key=lambda r: r.regret) for panel in panels]
-    return _winner(results, horizon, by_panel)
-
-
-def against_guarantees(results: Results) -> str:
-    """Return a sentence on how the mean regrets compare with the guarantees."""
-    found = _compared(results)
-    bounded = [result for result in found if np.isfinite(result.share)]
-    if not bounded:
-        return "No learner here has a guarantee."
-    nearest = max(bounded, key=lambda r: r.share)
-    where = f" in {nearest.panel}" if len({result.panel for result in found}) > 1 and nearest.panel else ""
-    numbers = f"{nearest.learner}{where} with {number(nearest.regret)} of {number(nearest.guarantee)}"
-    above = sum(result.regret > result.guarantee for result in bounded)
-    if above:
-        lie = "lies above its guarantee" if above == 1 else "lie above their guarantees"
-        return f"{count(above, 'mean regret')} {lie}; the farthest is {numbers}."
-    return f"Every mean regret is below its guarantee; the nearest to it is {numbers}."
-
-
-def glossary(results: Results) -> Iterator[tuple[str, str]]:
-    """Yield terms and what they mean, in the order in which they are read."""
-    finals, settings = results.finals, results.settings
-    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
-    if turns := turns_in(finals.columns):
-        yield turns_heading(turns), turns_meaning(turns)
-    if results.seeds > 1:
-        yield (
-            "\u00b1",
-            f"Half the 95{THIN}% interval of the mean over the seeds; of a certificate, two standard errors.",
-        )
-    if np.isfinite(finals["certificate"].to_numpy()).any():
-        yield "certificate", CERTIFICATES
-    confident = confident_in(finals.columns)
-    if confident is not None:
-        yield f"{percent_of(confident)}{THIN}% certificate", confident_meaning(confident)
-    void = void_words(results.frame, settings)
-    if np.isfinite(finals["guarantee"].to_numpy()).any() or void:
-        yield "guarantee", f"A bound on mean regret that was known before the start. {void}".rstrip()
-    if np.isfinite(finals["bound"].to_numpy()).any():
-        yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
-    yield (
-        "mean cost",
-        "Per round: the error rate, where costs are 0 or 1. The best cost is the best policy's in hindsight.",
-    )
-    if unconstrained(results.frame, settings):
-        yield FREE, "Need not keep the side constraints, as it asks no oracle."
-
-
-def _compared(results: Results) -> list[Final]:
-    """Return the means of the learners that may be compared; of all where there are no others."""
-    out = {legible(name) for name in (*comparators(results.settings), *unconstrained(results.frame, results.settings))}
-    panels = results.panels(longest(results.finals))
-    found = [final for panel in panels for final in finals_of(panel).values()]
-    return [final for final in found if final.learner not in out] or found
-
-
-def distinguished(best: Final, other: Final) -> bool:
-    """Return whether the 95 % interval of the paired difference over the seeds excludes 0; not so with one seed."""
-    seeds = best.by_seed.keys() & other.by_seed.keys()
-    differences = np.array([[other.by_seed[seed] - best.by_seed[seed]] for seed in sorted(seeds)])
-    if len(differences) < 2:
-        return False
-    mean, half = mean_interval(differences)
-    return bool(abs(mean[0]) > half[0])
-
-
-def band(results: Results) -> str:
-    """Return a sentence on what lines and bands of the curves are."""
-    if results.seeds == 1:
-        return "One seed."
-    if results.seeds < MANY_SEEDS:
-        return f"Means over {results.seeds} seeds; bands and bars reach from the least to the largest."
-    return f"Means over {results.seeds} seeds; bands and bars are 95{THIN}% intervals of the mean."
-
-
-def at_their_longest(results: Results) -> str:
-    """Return a sentence on which horizons are shown; empty for a study of one horizon."""
-    return "Every learner is shown at its longest horizon." if len(results.horizons) > 1 else ""
 
 
 def sentences(*parts: str) -> str:
@@ -186,77 +70,169 @@ def sentences(*parts: str) -> str:
     return " ".join(part for part in parts if part)
 
 
-def finals_of(panel: Panel) -> dict[str, Final]:
-    """Return the mean final regret and more of every learner of a panel of final rows, by label."""
-    found = {}
-    for learner in panel.learners:
-        own = panel.frame.filter(pl.col("learner") == learner)
-        values = regrets(own, learner)
-        low, high = (float(end[0]) for end in spread(values[:, None]))
-        certificate, sure = (
-            float(own[column].cast(pl.Float64).to_numpy().mean()) if column else np.nan
-            for column in ("certificate", confident_in(own.columns))
-        )
-        by_seed = dict(zip(own["seed"].to_list(), own["regret"].to_list(), strict=True))
-        where, rounds, promised = legible(panel.name), int(most_rounds(own)), guarantee(own, learner)
-        shown = (float(values.mean()), low, high, certificate, sure, promised)
-        found[learner] = Final(legible(learner), where, rounds, *shown, by_seed)
-    return found
+def verdict(results: Results) -> str:
+    """Return a sentence on who has the lowest regret in each panel after the most rounds.
 
-
-def _winner(results: Results, horizon: int, by_panel: Sequence[Sequence[Final]]) -> str:
-    """Return who has the least regret of each panel, sorted by regret, where it is significant over the seeds."""
+    Learners that know the costs beforehand, those that need not keep the side constraints, and those that are left out
+    at the longest horizon are not compared.
+    """
+    ends = _compared(results)
+    horizon = max(final.horizon for final in ends)
+    by_panel: dict[str, list[Final]] = {}
+    for final in ends:
+        if final.horizon == horizon:
+            by_panel.setdefault(final.panel, []).append(final)
+    ranked = [sorted(panel, key=lambda final: final.regret) for panel in by_panel.values()]
     rounds = f"After {with_separators(horizon)} rounds"
-    if len(by_panel) == 1:
-        return _only_winner(rounds, by_panel[0])
+    if len(ranked) == 1:
+        return _of_one_panel(rounds, ranked[0])
     if results.seeds < 2:
-        return f"{rounds}: one seed, so no spread is known, and who has the least regret may be chance."
-    if max(map(len, by_panel)) == 1:
-        return f"{rounds} {listed([f'{of.learner} has {number(of.regret)} in {of.panel}' for (of,) in by_panel])}."
-    if len(by_panel) <= FEW_PANELS:
-        return f"{rounds} {'; '.join(_by_winner(by_panel))} {PAIRED}."
-    clear = [panel[0].learner for panel in by_panel if len(panel) > 1 and not _rivals(panel)]
-    if not clear:
-        return (
-            f"{rounds} the least regret is not significantly lower than the next in any of {len(by_panel)} panels "
-            f"{PAIRED}."
-        )
-    wins = Counter(clear)
-    (first, most), *others = wins.most_common()
-    shares = ", ".join([f"{first} has the least regret in {most}", *(f"{learner} in {n}" for learner, n in others)])
-    rest = len(by_panel) - len(clear)
-    unclear = f"; in {rest} the least is not significantly lower than the next" if rest else ""
-    return f"{rounds}, of {len(by_panel)} panels, {shares}{unclear} {PAIRED}."
+        return f"{rounds}: one seed, so no spread is known, and the lowest regret may be chance."
+    if max(map(len, ranked)) == 1:
+        ends_of = [f"{legible(of.learner)} has {number(of.regret)} in {legible(of.panel)}" for (of,) in ranked]
+        return f"{rounds} {listed(ends_of)}."
+    return f"{rounds} {'; '.join(_lowest(ranked))} {PAIRED}."
 
 
-def _by_winner(by_panel: Sequence[Sequence[Final]]) -> Iterator[str]:
-    """Yield for each learner where it has the least regret, then where that is not significant, and against whom."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for panel in by_panel:
-        places.setdefault((panel[0].learner, _few(_rivals(panel))), []).append(panel[0].panel)
+def _lowest(ranked: Sequence[Sequence[Final]]) -> Iterator[str]:
+    """Yield for each learner where it has the lowest regret, then where that is not significant, and against whom."""
+    few, places = len(ranked) <= FEW_PANELS, dict[tuple[str, str], list[str]]()
+    for best, *others in ranked:
+        rivals = _rivals([best, *others])
+        doubt = rivals if few or not rivals else "the next"
+        places.setdefault((legible(best.learner), doubt), []).append(legible(best.panel))
     for (learner, rivals), panels in sorted(places.items(), key=lambda place: place[0][1] != ""):
-        doubt = f", not significantly less than {rivals}" if rivals else ""
-        yield f"{learner} has the least regret in {listed(panels)}{doubt}"
+        where = listed(panels) if few else f"{len(panels)} of {len(ranked)} panels"
+        yield f"{learner} has the lowest regret in {where}{_doubt(rivals)}"
 
 
-def _only_winner(rounds: str, panel: Sequence[Final]) -> str:
+def _of_one_panel(rounds: str, panel: Sequence[Final]) -> str:
     best, most = panel[0], panel[-1]
-    part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 else ""
+    name, part = legible(best.learner), ""
+    if best.share > 0:
+        part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}"
     if len(panel) == 1:
-        return f"{rounds} {best.learner} has a regret of {number(best.regret)}{part}."
-    rivals = _rivals(panel)
-    if len(best.by_seed) < 2:
-        doubt = " One seed: no spread is known."
-    else:
-        doubt = f" {best.learner} is not significantly below {_few(rivals)} {PAIRED}." if rivals else ""
-    least = f"{rounds} {best.learner} has the least regret, {number(best.regret)}{part}"
-    return f"{least}; {most.learner} has the most, {number(most.regret)}.{doubt}"
+        return f"{rounds} {name} has a regret of {number(best.regret)}{part}."
+    several = len(best.columns["seed"]) > 1
+    rivals = _rivals(panel) if several else ""
+    doubt = sentences(_doubt(rivals), PAIRED if rivals else "")
+    lowest = f"{rounds} {name} has the lowest regret, {number(best.regret)}{part}{doubt}"
+    highest = f"{legible(most.learner)} has the highest, {number(most.regret)}."
+    return sentences(f"{lowest}; {highest}", "" if several else "One seed: no spread is known.")
 
 
-def _rivals(panel: Sequence[Final]) -> list[str]:
+def _doubt(rivals: str) -> str:
+    return f", not significantly lower than {rivals}" if rivals else ""
+
+
+def _rivals(panel: Sequence[Final]) -> str:
     """Return the learners whose mean is not significantly above that of the first, the least."""
-    return [other.learner for other in panel[1:] if not distinguished(panel[0], other)]
-
-
-def _few(names: Sequence[str]) -> str:
+    names = [legible(other.learner) for other in panel[1:] if not distinguished(panel[0], other)]
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} others"
+
+
+def distinguished(best: Final, other: Final) -> bool:
+    """Return whether the 95 % interval of the paired difference over the seeds excludes 0; not so with one seed."""
+    _, mine, theirs = np.intersect1d(best.columns["seed"], other.columns["seed"], return_indices=True)
+    if len(mine) < 2:
+        return False
+    mean, half = mean_interval((other.columns["regret"][theirs] - best.columns["regret"][mine])[:, None])
+    return bool(abs(mean[0]) > half[0])
+
+
+def against_guarantees(results: Results) -> str:
+    """Return a sentence on how the mean regrets compare with the guarantees."""
+    found = _compared(results)
+    bounded = [final for final in found if np.isfinite(final.share)]
+    if not bounded:
+        return "No learner here has a guarantee."
+    nearest = max(bounded, key=lambda final: final.share)
+    where = f" in {legible(nearest.panel)}" if len({final.panel for final in found}) > 1 and nearest.panel else ""
+    numbers = f"{legible(nearest.learner)}{where} with {number(nearest.regret)} of {number(nearest.guarantee)}"
+    above = sum(final.regret > final.guarantee for final in bounded)
+    if above:
+        lie = "lies above its guarantee" if above == 1 else "lie above their guarantees"
+        return f"{count(above, 'mean regret')} {lie}; the farthest is {numbers}."
+    return f"Every mean regret is below its guarantee; the nearest to it is {numbers}."
+
+
+def _compared(results: Results) -> list[Final]:
+    out = {*comparators(results.settings), *unconstrained(results.frame, results.settings)}
+    panels = results.panels(longest(results.finals))
+    found = [final for panel in panels for final in finals_of(panel).values()]
+    return [final for final in found if final.learner not in out] or found
+
+
+def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
+    """Return a sentence on the guarantees that are omitted, as they do not apply; "" where there are none."""
+    rows = frame.filter(void(settings))
+    if rows.is_empty():
+        return ""
+    learners = rows["learner"].unique(maintain_order=True).to_list()
+    several = frame["environment"].n_unique() > 1
+    where = f" in {listed(rows['environment'].unique(maintain_order=True).to_list())}" if several else " here"
+    return f"The guarantees of {listed(learners)} assume i.i.d. costs; they do not apply{where} and are omitted."
+
+
+def glossary(results: Results) -> Iterator[tuple[str, str]]:
+    """Yield terms and their meaning, in the order in which they are read."""
+    finals, settings = results.finals, results.settings
+    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
+    if turns := turns_in(finals.columns):
+        yield turns_heading(turns), turns_meaning(turns)
+    if results.seeds > 1:
+        interval = f"Half the 95{THIN}% interval of the mean over the seeds"
+        yield "\u00b1", f"{interval}; of a certificate, two standard errors."
+    if np.isfinite(finals["certificate"].to_numpy()).any():
+        yield "certificate", CERTIFICATES
+    confident = confident_in(finals.columns)
+    if confident is not None:
+        yield f"{percent_of(confident)}{THIN}% certificate", confident_meaning(confident)
+    omitted = void_words(results.frame, settings)
+    if np.isfinite(finals["guarantee"].to_numpy()).any() or omitted:
+        yield "guarantee", sentences("A bound on mean regret that was known before the start.", omitted)
+    if np.isfinite(finals["bound"].to_numpy()).any():
+        yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
+    best = "The best cost is the best policy's in hindsight."
+    yield "mean cost", f"Per round: the error rate, where costs are 0 or 1. {best}"
+    if unconstrained(results.frame, settings):
+        yield FREE, "Need not keep the side constraints, as it asks no oracle."
+
+
+def band(results: Results) -> str:
+    """Return a sentence on what lines and bands of the curves are."""
+    if results.seeds == 1:
+        return "One seed."
+    reach = (
+        "reach from the least to the largest" if results.seeds < MANY_SEEDS else f"are 95{THIN}% intervals of the mean"
+    )
+    return f"Means over {results.seeds} seeds; bands and bars {reach}."
+
+
+def at_their_longest(results: Results) -> str:
+    """Return a sentence on which horizons are shown; empty for a study of one horizon."""
+    return "Every learner is shown at its longest horizon." if len(results.horizons) > 1 else ""
+
+
+def constraint_words(settings: Mapping[str, Any]) -> str:
+    """Return what the side constraints of the study ask of a policy, in words; "" where there are none."""
+    return listed([_rule(table) for table in settings.get("constraints", [])])
+
+
+def _rule(table: Mapping[str, Any]) -> str:
+    options = {key: value for key, value in table.items() if key not in {"name", "label"}}
+    name, action, weighted = str(table.get("name")), called(options.get("action")), "weighted " * ("weights" in options)
+    if name == "share_at_most":
+        return f"{action} on at most {100 * options['share']:g}{THIN}% of the {weighted}contexts"
+    if name == "mean_at_most":
+        return f"a second cost of at most {options['bound']:g} on {weighted}average"
+    if name == "parity":
+        group = options["group"]
+        of = "" if isinstance(group, list) else f" of {group if isinstance(group, str) else f'column {group}'}"
+        return f"rates of {action} that differ by at most {options['delta']:g} between the groups{of}"
+    if name in {"never", "always"}:
+        rows = options.get("rows", ())
+        n = sum(rows) if rows and isinstance(rows[0], bool) else len(rows)
+        where = f"on {n} of the contexts" if rows else f"where {options['where']}"
+        return f"{name} {action} {where}"
+    return f"{name} ({', '.join(f'{key} = {value}' for key, value in options.items())})"

@@ -8,11 +8,11 @@ import pytest
 from matplotlib.colors import to_hex
 
 from milpcb.core.contrast import ink
-from milpcb.experiments.results.figures.costs import BEST
 from milpcb.experiments.results.figures.drawing import GREY, render
-from milpcb.experiments.results.figures.horizons import GUIDE
 from milpcb.experiments.results.figures.looks import COLOURS, PLACES, looks
 from milpcb.experiments.results.figures.overview import SHADES
+from milpcb.experiments.results.figures.rounds import BEST
+from milpcb.experiments.results.figures.scaling import GUIDE
 from milpcb.experiments.results.report import adaptive
 from milpcb.plugins import registry
 from policies.drawing import LEAF_COLOURS

@@ -9,9 +9,9 @@ import polars as pl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from milpcb.core.decimals import number
-from milpcb.experiments.results.figures.horizons import horizons
-from milpcb.experiments.results.figures.regret import regret
 from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.rounds import regret
+from milpcb.experiments.results.figures.scaling import horizons
 
 THREE = ["bistro_plus", "exp4", "uniform"]
 

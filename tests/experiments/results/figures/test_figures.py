@@ -18,12 +18,11 @@ from milpcb.core.decimals import number
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures import results as results_module
-from milpcb.experiments.results.figures.against import against_key, varied
 from milpcb.experiments.results.figures.drawing import GREY, render
-from milpcb.experiments.results.figures.horizons import local_slopes, theorem
 from milpcb.experiments.results.figures.looks import PLACES, looks
 from milpcb.experiments.results.figures.results import Results, in_order
 from milpcb.experiments.results.figures.rows import per_round
+from milpcb.experiments.results.figures.scaling import against_key, local_slopes, theorem, varied
 from milpcb.plugins import registry
 
 T_4 = 2.776445105  # the 97.5 % point of Student's t with 4 degrees of freedom
@@ -101,8 +100,8 @@ def test_the_caption_says_what_the_numbers_say(make_frame):
     )
     drawing = one(Results(frame, "t"), "finals")
     caption = f"{drawing.alt} {drawing.caption}".replace("\u202f", " ")
-    assert "After 100 000 rounds bistro_plus has the least regret, 12 022, 31 % of its guarantee 38 617" in caption
-    assert "uniform has the most, 20 013" in caption
+    assert "After 100 000 rounds bistro_plus has the lowest regret, 12 022, 31 % of its guarantee 38 617" in caption
+    assert "uniform has the highest, 20 013" in caption
     assert "Every mean regret is below its guarantee" in caption
     above = frame.with_columns(guarantee=pl.when(own).then(12000.0).otherwise(np.inf))
     assert "1 mean regret lies above its guarantee" in one(Results(above, "t"), "finals").caption
@@ -428,7 +427,7 @@ def test_a_study_of_one_learner_and_one_seed_is_told_without_comparison(make_fra
     drawing = one(Results(make_frame(["uniform"], seeds=[3]), "t"), "finals")
     caption = f"{drawing.alt} {drawing.caption}"
     assert "uniform has a regret of" in caption
-    assert "least" not in caption
+    assert "lowest" not in caption
     assert "No learner here has a guarantee." in caption
     assert "One seed." in caption
 
@@ -447,7 +446,7 @@ def test_the_comparator_itself_is_drawn_and_is_no_winner(make_frame):
         render(drawings[name].figure, ["svg"])
     assert drawings["finals"].figure.axes[0].get_xscale() == "linear"
     assert drawings["regret_loglog"].figure.axes[0].get_ylim()[0] > 0.01
-    assert "uniform has the least regret" in drawings["regret"].alt
+    assert "uniform has the lowest regret" in drawings["regret"].alt
     assert "1 of 3 curves have no slope" in drawings["horizons"].caption
     assert drawings["horizons"].figure.axes[0].get_ylim()[0] > 0.01
     assert drawings["finals"].figure.axes[0].get_yticklabels()[0].get_text() == "best_in_hindsight"

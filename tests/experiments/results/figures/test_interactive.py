@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from milpcb.cli import cli
 from milpcb.errors import ExtraMissingError, InputError
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.interactive import interactive_page
+from milpcb.experiments.results.figures.forms import interactive_page
 from milpcb.experiments.results.figures.results import Results, curve
 
 HOSTILE = '<b onclick="x">$a'

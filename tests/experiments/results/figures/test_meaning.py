@@ -10,9 +10,8 @@ import pytest
 
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.looks import COLOURS, looks
-from milpcb.experiments.results.figures.meaning import FOR_ONE_LAW, OF_ONE_LAW, constraint_words, without_void
-from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.words import against_guarantees, glossary, verdict
+from milpcb.experiments.results.figures.results import FOR_ONE_LAW, OF_ONE_LAW, Results, without_void
+from milpcb.experiments.results.figures.words import against_guarantees, constraint_words, glossary, verdict
 from milpcb.experiments.results.report import report_page
 from milpcb.experiments.results.report_table import report_table
 from milpcb.plugins import registry
@@ -52,10 +51,10 @@ def test_one_seed_is_no_comparison_over_seeds(make_frame):
 def test_a_panel_is_won_only_where_paired_differences_exclude_zero(make_frame):
     """The least mean wins where all seeds agree on the difference, not where their spread hides it."""
     clear = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [20, 61, 99]})  # differences 10, 11, 9
-    assert "exp4 has the least regret" in verdict(Results(clear, "t"))
+    assert "exp4 has the lowest regret" in verdict(Results(clear, "t"))
     assert "significantly" not in verdict(Results(clear, "t"))
     hidden = frame_of(make_frame, {"exp4": [10, 50, 90], "uniform": [60, 20, 99]})  # differences 50, -30, 9
-    assert "is not significantly below uniform" in verdict(Results(hidden, "t"))
+    assert ", not significantly lower than uniform (" in verdict(Results(hidden, "t"))
 
 
 def test_a_learner_that_is_left_out_at_the_longest_horizon_is_no_winner(make_frame):
@@ -64,7 +63,7 @@ def test_a_learner_that_is_left_out_at_the_longest_horizon_is_no_winner(make_fra
     short = make_frame(["uniform", "bistro_plus"], ["planted", "switching"], horizons=[100])
     frame = pl.concat([frame, short.filter(pl.col("learner") == "bistro_plus").with_columns(regret=0.5)])
     words = verdict(Results(frame, "t"))
-    assert words.startswith("After 1\u202f000 rounds exp4 has the least regret in planted and switching")
+    assert words.startswith("After 1\u202f000 rounds exp4 has the lowest regret in planted and switching")
     assert "bistro_plus" not in words
     alone = frame.filter(pl.col("learner") == "bistro_plus", pl.col("environment") == "planted")
     assert verdict(Results(alone, "t")).startswith("After 100 rounds bistro_plus has a regret of 0.50")
@@ -79,11 +78,12 @@ def test_panels_are_counted_as_won_only_where_they_are(make_frame):
         environment=pl.lit("switching")
     )
     words = verdict(Results(pl.concat([decided, open_one]), "t"))
-    assert "exp4 has the least regret in planted; uniform has the least regret in switching" in words
-    assert "switching, not significantly less than exp4" in words
+    assert "exp4 has the lowest regret in planted; uniform has the lowest regret in switching" in words
+    assert "switching, not significantly lower than exp4" in words
     many = [decided.with_columns(environment=pl.lit(f"world {i}")) for i in range(4)]
     counted = verdict(Results(pl.concat([*many, open_one]), "t"))
-    assert "of 5 panels, exp4 has the least regret in 4; in 1 the least is not significantly lower" in counted
+    assert "exp4 has the lowest regret in 4 of 5 panels; uniform has the lowest regret in 1 of 5 panels" in counted
+    assert "1 of 5 panels, not significantly lower than the next" in counted
 
 
 def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
@@ -107,8 +107,8 @@ def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
 def test_a_learner_that_need_not_keep_the_constraints_is_no_winner(make_frame):
     """Uniform play has less regret here, but it is not bound by the budget."""
     frame = frame_of(make_frame, {"exp4": [20, 61, 99], "ftpl": [30, 72, 110], "uniform": [1, 2, 3]})
-    assert "exp4 has the least regret" in verdict(Results(frame, "t", BUDGET))
-    assert "uniform has the least regret" in verdict(Results(frame, "t"))
+    assert "exp4 has the lowest regret" in verdict(Results(frame, "t", BUDGET))
+    assert "uniform has the lowest regret" in verdict(Results(frame, "t"))
 
 
 @pytest.mark.parametrize("name", sorted(registry.BUILTIN["constraint"]))

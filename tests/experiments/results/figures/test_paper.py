@@ -12,7 +12,7 @@ from matplotlib.text import Text
 import milpcb
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.drawing import render
-from milpcb.experiments.results.figures.paper import PaperForm, draw_for, only
+from milpcb.experiments.results.figures.forms import PaperForm, draw_for, only
 from milpcb.experiments.results.figures.results import Results
 from policies import DecisionTrees
 

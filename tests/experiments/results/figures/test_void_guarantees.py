@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
-from milpcb.experiments.results.figures.regret import _figure, _of_plays, regret
 from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.rounds import of_plays, regret, regret_figure
 from milpcb.experiments.results.figures.rows import finals
 
 ROUNDS = (50, 100)
@@ -49,7 +49,7 @@ def texts(figure: Figure) -> str:
 @pytest.mark.parametrize(("guarantee", "drawn"), [(91.0, True), (99.0, True), (100.0, False), (130.0, False)])
 def test_a_guarantee_of_t_or_more_is_void(guarantee: float, drawn: bool) -> None:
     """After 100 rounds no regret is above 100: from there on a guarantee is named as void in place of a line."""
-    figure = _figure(_of_plays(curves(guarantee), {}), loglog=False)
+    figure = regret_figure(of_plays(curves(guarantee), {}), loglog=False)
     assert dotted(figure) == [guarantee] * drawn
     assert ("void, above T" in texts(figure)) != drawn
     assert ("guarantee at T" in texts(figure)) == drawn
@@ -57,7 +57,7 @@ def test_a_guarantee_of_t_or_more_is_void(guarantee: float, drawn: bool) -> None
 
 def test_an_infinite_guarantee_is_not_drawn() -> None:
     """Where there is none, there is neither a line nor a number."""
-    figure = _figure(_of_plays(curves(np.inf), {}), loglog=False)
+    figure = regret_figure(of_plays(curves(np.inf), {}), loglog=False)
     assert dotted(figure) == []
     assert "guarantee" not in texts(figure)
 

@@ -1,24 +1,35 @@
-"""A figure as a page of Plotly's: values under the pointer, a click on a name hides it, zoom; it needs no network.
+"""Figures in another form: as a page to click on, and for a paper.
 
-What is drawn is read off the figure, so that every figure can be looked at in this way and none is drawn twice.
+A page is Plotly's: values under the pointer, a click on a name hides it, zoom; it needs no network. Its marks are read
+off the figure, so that every figure can be looked at in this way and none is drawn twice. A figure for a paper is as
+wide as a column, with letters of a given size that stay text, and no title.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
+from itertools import chain
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.collections import Collection, LineCollection
 from matplotlib.colors import to_hex, to_rgba
-from matplotlib.patches import Rectangle
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Rectangle
 
 from milpcb.core.decimals import THIN
 from milpcb.core.extras import needs
 from milpcb.core.surroundings import plain
-from milpcb.experiments.results.figures.drawing import Drawing
+from milpcb.errors import UnknownNameError
+from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures.drawing import SMALL, Drawing, texts_of
 from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.figures.words import sentences
 
 FEW = 20  # points of a line, each of which has its mark
@@ -32,6 +43,7 @@ SYMBOLS = {
 OPTIONS = {"displaylogo": False, "responsive": True}
 FONT = "sans-serif"
 Trace = dict[str, Any]
+WIDTH, LETTERS = 3.4, 8.0  # inches of a column of most journals, points
 
 
 @plain()
@@ -41,7 +53,7 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
     A mark is a learner's by its colour; learners of one colour share a name. Raises ExtraMissingError without Plotly.
     """
     with needs("interactive", "a figure to click on"):
-        from plotly.graph_objects import Figure
+        from plotly.graph_objects import Figure as Page
         from plotly.io import to_html
     drawing.figure.canvas.draw()  # it places the axes
     title = drawing.figure.get_suptitle() or drawing.heading
@@ -58,10 +70,10 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
     for number, axes in enumerate(panels, 1):
         ends = axes.get_position().extents
         domain = (np.clip((ends[:2] - low) / (high - low), 0, 1), np.clip((ends[2:] - low) / (high - low), 0, 1))
-        layout |= _axes(drawing, axes, number, domain)
+        layout |= _axes_of(drawing, axes, number, domain)
         layout["annotations"] += _headings(axes, domain)
         traces += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _traces(axes, names)]
-    page: str = to_html(Figure(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
+    page: str = to_html(Page(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
     words = sentences("" if drawing.alt in drawing.caption else drawing.alt, drawing.caption)
     head = f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title></head>'
     page = page.replace("</head>", head, 1).replace("<html>", '<!doctype html>\n<html lang="en">', 1)
@@ -76,7 +88,7 @@ def _names(looks: Mapping[str, Look]) -> dict[str, str]:
     return {colour: ", ".join(names) for colour, names in found.items()}
 
 
-def _axes(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) -> dict[str, Any]:
+def _axes_of(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) -> dict[str, Any]:
     shared = drawing.figure.get_supylabel() if domain[0][0] < 0.01 else ""
     found = {}
     for place, (letter, own, label) in enumerate(
@@ -98,12 +110,7 @@ def _axes(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) -> 
 
 
 def _is_number(text: str) -> bool:
-    plain_text = text.translate({0x2212: "-", 0x202F: None, 0x2009: None, ord("%"): None}).replace(" ", "")
-    try:
-        float(plain_text)
-    except ValueError:
-        return False
-    return True
+    return re.fullmatch(r"[-\u2212]?\d[\d \u202f\u2009]*(\.\d+)?%?", text) is not None
 
 
 def _headings(axes: Any, domain: tuple[Any, Any]) -> Iterator[dict[str, Any]]:
@@ -115,8 +122,9 @@ def _headings(axes: Any, domain: tuple[Any, Any]) -> Iterator[dict[str, Any]]:
 def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:
     """Yield bands and bars, then lines and marks, those of a learner under its name."""
     for artist in axes.collections:
-        if not isinstance(artist, LineCollection):
-            yield from _areas(axes, artist, names)
+        colours = artist.get_facecolor()
+        if not isinstance(artist, LineCollection) and len(colours) and artist.get_transform() == axes.transData:
+            yield from (_area(path.vertices, colours[0], names) | {"hoverinfo": "skip"} for path in artist.get_paths())
     for patch in axes.patches:
         if isinstance(patch, Rectangle) and patch.get_fill():
             yield _bar(axes, patch, names)
@@ -137,14 +145,6 @@ def _line(axes: Any, line: Any, names: Mapping[str, str]) -> Trace:
         "line": {"color": colour, "width": line.get_linewidth() * PIXELS / 72, "dash": dash},
         "marker": {"color": colour, "size": 9, "symbol": SYMBOLS.get(marker, "line-ns-open")},
     }  # fmt: skip
-
-
-def _areas(axes: Any, artist: Collection, names: Mapping[str, str]) -> Iterator[Trace]:
-    colours = artist.get_facecolor()
-    if not len(colours) or artist.get_transform() != axes.transData:
-        return
-    for path in artist.get_paths():
-        yield _area(path.vertices, colours[0], names) | {"hoverinfo": "skip"}
 
 
 def _bar(axes: Any, patch: Any, names: Mapping[str, str]) -> Trace:
@@ -176,3 +176,62 @@ def _with_legend(traces: list[Trace]) -> list[Trace]:
             if "legendgroup" in trace and ("fill" in trace) == (wanted == "fill"):
                 first.setdefault(trace["legendgroup"], place)
     return [{**trace, "showlegend": place in first.values()} for place, trace in enumerate(traces)]
+
+
+@dataclass(frozen=True)
+class PaperForm:
+    """The form of figures for print: width in inches, size of the smallest letters in points, labels of the axes.
+
+    A label that is None stays as it is drawn.
+    """
+
+    width: float = WIDTH
+    letters: float = LETTERS
+    xlabel: str | None = None
+    ylabel: str | None = None
+
+
+def only(results: Results, learners: Sequence[str]) -> Results:
+    """Return the results of these learners alone, all where none is named; raises UnknownNameError."""
+    known = results.frame["learner"].unique(maintain_order=True).to_list()
+    for name in learners:
+        if name not in known:
+            raise UnknownNameError("learner of the study", name, known)
+    return replace(results, frame=results.frame.filter(pl.col("learner").is_in(learners))) if learners else results
+
+
+def draw_for(paper: PaperForm, results: Results, names: Sequence[str]) -> Iterator[Drawing]:
+    """Yield the figures of these names as the paper wants them, as ``draw`` does; the heading begins the caption."""
+    scale = paper.letters / SMALL
+    for drawing in draw(replace(results, title="", width=paper.width / scale), names):
+        for title in drawing.figure.texts:
+            if title.get_text() == drawing.figure.get_suptitle():
+                title.set(visible=False, in_layout=False)
+        _label_axes(drawing.figure, paper)
+        _scale(drawing.figure, scale)
+        yield replace(drawing, caption=sentences(f"{drawing.heading}.", drawing.caption))
+
+
+def _label_axes(figure: Figure, paper: PaperForm) -> None:
+    for axes in figure.axes:
+        if paper.xlabel is not None and axes.get_xlabel():
+            axes.set_xlabel(paper.xlabel)
+        if paper.ylabel is not None and axes.get_ylabel():
+            axes.set_ylabel(paper.ylabel)
+    if paper.ylabel is not None and figure.get_supylabel():
+        figure.supylabel(paper.ylabel, fontsize=SMALL)
+
+
+def _scale(figure: Figure, factor: float) -> None:
+    for text in texts_of(figure):
+        text.set_fontsize(float(text.get_fontsize()) * factor)
+    for axes in figure.axes:
+        axes.tick_params(which="both", labelsize=SMALL * factor)
+    for artist in chain.from_iterable(axes.get_children() for axes in figure.axes):
+        if isinstance(artist, (Line2D, Patch)):
+            artist.set_linewidth(artist.get_linewidth() * factor)
+        if isinstance(artist, Line2D):
+            artist.set_markersize(artist.get_markersize() * factor)
+        if isinstance(artist, Collection):
+            artist.set_linewidth([float(width) * factor for width in artist.get_linewidth()])
+    figure.set_size_inches(*(float(inches) * factor for inches in figure.get_size_inches()))

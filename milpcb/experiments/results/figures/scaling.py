@@ -1,0 +1,293 @@
+"""Figures of final regret against a number: the horizon T, or one that the config varies (K, depth, L, ...).
+
+Against the horizon they show local slopes of the means, and those of the guarantees. Against another number regret is
+a share of the regret of uniform play, where the study has that: 100 % is to choose at random.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.lines import Line2D
+
+from milpcb.core.decimals import THIN, number
+from milpcb.errors import InputError
+from milpcb.experiments.results.curves import ROUNDING, Slope, fit_slope
+from milpcb.experiments.results.figures.drawing import (
+    GREY,
+    LEAST,
+    Drawing,
+    can_be_named,
+    curve_grid,
+    finish,
+    label_outside,
+    legend,
+    line_handle,
+    name_lines,
+    name_panel,
+    scale_axis,
+    tick_at,
+    wants_log,
+    with_text,
+)
+from milpcb.experiments.results.figures.looks import looks
+from milpcb.experiments.results.figures.results import (
+    WIDE,
+    Panel,
+    Results,
+    entries,
+    guarantee,
+    longest,
+    randoms,
+    registered,
+    regrets,
+    spread,
+)
+from milpcb.experiments.results.figures.words import band, legible, sentences, with_separators
+from milpcb.types import Floats
+
+GUIDE: dict[str, Any] = {"color": "0.55", "linewidth": 0.9}
+DOTS: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (1, 2))}
+RANDOM: dict[str, Any] = {"color": "0.55", "linewidth": 1.2, "zorder": 0.5}
+HIGH = 4.0  # a guarantee so many times above all regrets is not drawn
+SPOKEN = 8  # so many slopes are written into the alternative text
+SHARE, REGRET = f"regret, {THIN}% of that of choosing at random", "regret at the horizon"
+KEYS = {  # the names of numbers that are often varied
+    "n_actions": "number of actions K",
+    "n_contexts": "number of contexts",
+    "n_features": "number of features",
+    "depth": "depth of the trees",
+}
+COLUMNS = {"environment": "environment", "policies": "policies", "learners": "learner"}  # section: column of its label
+
+
+def horizons(results: Results) -> list[Drawing]:
+    """Draw regret against T with local slopes; nothing for a study of one horizon."""
+    if len(results.horizons) < 2:
+        return []
+    panels = results.panels(results.finals)
+    figure, every = curve_grid(len(panels), results.title, results.width)
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_horizons(axes, panel, results)
+        name_panel(axes, panel.name)
+    label_outside(figure, every, "horizon T", "regret after T rounds")
+    texts = {name: _slopes_text(panels[0], name) for name in results.looks} if len(panels) == 1 else {}
+    marks: list[tuple[Any, str]] = [(Line2D([], [], **GUIDE), "slope of the guarantee")]
+    marks.append((Line2D([], [], color=GREY, **DOTS), "guarantee"))
+    if len(panels) == 1 and results.width >= WIDE and can_be_named(every[0], panels[0], texts):
+        name_lines(every[0], Panel(panels[0].name, longest(panels[0].frame)), results.looks, texts)
+        legend(figure, marks, below=True)
+    else:
+        named = [(line_handle(look), with_text(name, texts.get(name, ""))) for name, look in results.looks.items()]
+        legend(figure, [*named, *marks], below=len(panels) > 1)
+    finding = _slopes_found(panels)
+    caption = sentences(
+        finding,
+        "On logarithmic axes regret of order T^p is a line of slope p; slopes are of means, between neighbouring T.",
+        "A thin grey line through a learner's last point has the slope of its guarantee.",
+        "Dotted are guarantees below T.",
+        band(results),
+    )
+    return [Drawing("horizons", "Regret against the horizon", finish(figure), finding, caption)]
+
+
+def fits(panel: Panel) -> dict[str, Slope]:
+    """Return the fitted slope of every learner of a panel of final rows."""
+    return {learner: fit_slope(_by_horizon(panel.frame, learner)) for learner in panel.learners}
+
+
+def local_slopes(panel: Panel, learner: str) -> list[float]:
+    """Return the slopes of log mean regret between neighbouring horizons; NaN where a mean is not positive."""
+    return _slopes({horizon: float(values.mean()) for horizon, values in _by_horizon(panel.frame, learner).items()})
+
+
+def theorem(panel: Panel, learner: str) -> float:
+    """Return the exponent of T in a learner's guarantee, from the longest two horizons; NaN without a guarantee."""
+    own = panel.frame.filter(pl.col("learner") == learner)
+    found = {T: guarantee(own.filter(pl.col("horizon") == T), learner) for T in own["horizon"].unique().sort()}
+    return (_slopes(found) or [np.nan])[-1]
+
+
+def against(results: Results) -> list[Drawing]:
+    """Draw one figure for every number that the study varies."""
+    return [against_key(results, key) for key in varied(results.settings)]
+
+
+def against_key(results: Results, key: str) -> Drawing:
+    """Draw regret against a dotted key such as ``environment.n_actions``; raises InputError where nothing varies it."""
+    section, _, name = key.partition(".")
+    lines = _lines(results.settings, section, name) if section in COLUMNS else []
+    if not lines:
+        known = ", ".join(varied(results.settings)) or "no number"
+        raise InputError(f"the config does not vary '{key}' with everything else equal; it varies {known}")
+    frame, random = _shares(_placed(results, section, lines), randoms(results.frame, results.settings))
+    panels = _by_number(results, frame)
+    figure, every = curve_grid(len(panels), results.title, results.width)
+    look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
+    log = not random and all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
+    for axes, panel in zip(every, panels, strict=True):
+        _draw_numbers(axes, panel, look, log=log)
+        if random:
+            values = frame["regret"].to_numpy()
+            axes.axhline(100.0, **RANDOM)
+            axes.set_ylim(min(0.0, values.min()), 1.05 * max(100.0, values.max()))
+        name_panel(axes, panel.name)
+    label_outside(figure, every, KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET)
+    guide: list[tuple[Any, str]] = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
+    legend(figure, [*((line_handle(own), learner) for learner, own in look.items()), *guide], below=len(panels) > 1)
+    finding = _ends_found(panels, in_percent=random)
+    caption = sentences(finding, f"Only {key} differs along a line.", band(results))
+    heading = f"Regret against {KEYS.get(name, key)}"
+    return Drawing(f"against_{key.replace('.', '_')}", heading, finish(figure), finding, caption)
+
+
+def varied(settings: Mapping[str, Any]) -> list[str]:
+    """Return the dotted keys whose number differs between entries of a section that are equal in everything else."""
+    found = []
+    for section in COLUMNS:
+        names = dict.fromkeys(name for entry in entries(settings, section) for name in entry)
+        found += [f"{section}.{name}" for name in names if _lines(settings, section, name)]
+    return found
+
+
+def _by_horizon(frame: pl.DataFrame, learner: str) -> dict[int, Floats]:
+    own = frame.filter(pl.col("learner") == learner)
+    every = own["horizon"].unique().sort()
+    return {horizon: regrets(own.filter(pl.col("horizon") == horizon), learner) for horizon in every}
+
+
+def _slopes(means: Mapping[int, float]) -> list[float]:
+    return [
+        float(np.log(above / below) / np.log(later / sooner))
+        if min(above, below) >= LEAST and np.isfinite(above + below)
+        else np.nan
+        for (sooner, below), (later, above) in pairwise(sorted(means.items()))
+    ]
+
+
+def _slopes_text(panel: Panel, learner: str) -> str:
+    found, promised = local_slopes(panel, learner), theorem(panel, learner)
+    if not found:
+        return ""
+    slopes = ", ".join(f"{slope:.2f}" if np.isfinite(slope) else "none" for slope in found)
+    return f"slopes {slopes}" + (f"\nguarantee {promised:.2f}" if np.isfinite(promised) else "")
+
+
+def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
+    for learner in panel.learners:
+        look, runs = results.looks[learner], _by_horizon(panel.frame, learner)
+        shown = {horizon: values for horizon, values in runs.items() if values.mean() >= LEAST}
+        for horizon, values in shown.items():
+            low, high = (float(end[0]) for end in spread(values[:, None]))
+            axes.plot([horizon, horizon], [max(low, LEAST), high], color=look.colour, linewidth=1.4)
+        means, slope = [float(values.mean()) for values in shown.values()], theorem(panel, learner)
+        axes.plot(list(shown), means, **look.line(), linewidth=1.2)
+        if len(shown) > 1 and np.isfinite(slope):
+            ends = np.array([min(shown), max(shown)], float)
+            axes.plot(ends, means[-1] * (ends / ends[-1]) ** slope, zorder=0.5, **GUIDE)
+    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=True)
+    tick_at(axes.xaxis, np.array(results.horizons, float))
+    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=True)
+    highest = HIGH * float(panel.frame["regret"].to_numpy().max())
+    for learner in panel.learners:  # guarantees below T and near the regrets
+        own = panel.frame.filter(pl.col("learner") == learner)
+        own = own.group_by("horizon").agg(pl.col("guarantee").max()).sort("horizon")  # as guarantee does
+        kept = own.filter((pl.col("guarantee") < pl.col("horizon")) & (pl.col("guarantee") <= highest))
+        axes.plot(kept["horizon"], kept["guarantee"], color=results.looks[learner].colour, **DOTS)
+
+
+def _slopes_found(panels: list[Panel]) -> str:
+    last = [
+        (legible(learner), f" in {legible(panel.name)}" if len(panels) > 1 else "", local_slopes(panel, learner)[-1:])
+        for panel in panels
+        for learner in panel.learners
+    ]
+    words = [f"{name}{where} {slope[0]:.2f}" for name, where, slope in last if slope and np.isfinite(slope[0])]
+    missing = len(last) - len(words)
+    lacking = f"{missing} of {len(last)} curves have no slope; the table gives the reasons." if missing else ""
+    known = f"Slopes between the longest two horizons: {', '.join(words[:SPOKEN])}." if words else ""
+    return sentences(known, lacking)
+
+
+def _lines(settings: Mapping[str, Any], section: str, name: str) -> list[dict[str, float]]:
+    """Return the lines of a figure: for each, the number of every label on it."""
+    groups: dict[str, dict[str, float]] = {}
+    for entry in entries(settings, section):
+        value = entry.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            rest = {key: entry[key] for key in entry if key not in {name, "label"}}
+            groups.setdefault(json.dumps(rest, sort_keys=True, default=str), {})[entry["label"]] = float(value)
+    return [group for group in groups.values() if len(set(group.values())) > 1]
+
+
+def _placed(results: Results, section: str, lines: list[dict[str, float]]) -> pl.DataFrame:
+    column = COLUMNS[section]
+    values = {label: value for line in lines for label, value in line.items()}
+    names = dict(_line_names(registered(results.settings, section), lines))
+    rows = results.finals.filter(pl.col(column).is_in(list(values)))
+    x = pl.col(column).replace_strict(values, return_dtype=pl.Float64).alias("x")
+    return rows.with_columns(x).with_columns(pl.col(column).replace_strict(names, return_dtype=pl.String))
+
+
+def _line_names(names: Mapping[str, str], lines: list[dict[str, float]]) -> Iterator[tuple[str, str]]:
+    of_lines = [names[next(iter(line))] for line in lines]
+    for i, (line, name) in enumerate(zip(lines, of_lines, strict=True)):
+        for own in line:
+            yield own, f"{name} ({i + 1})" if of_lines.count(name) > 1 else name
+
+
+def _shares(frame: pl.DataFrame, random: list[str]) -> tuple[pl.DataFrame, bool]:
+    """Return final rows with regret in per cents of that of uniform play beside it, where all rows have that."""
+    beside, is_random = ["environment", "policies", "horizon", "x"], pl.col("learner").is_in(random)
+    own = frame.filter(is_random).group_by(beside).agg(random=pl.col("regret").mean())
+    joined = frame.join(own, on=beside, how="left", maintain_order="left")
+    if joined.filter(~is_random).is_empty() or not (joined["random"].fill_null(0.0) > ROUNDING).all():
+        return frame, False
+    shares = joined.with_columns(regret=100 * pl.col("regret") / pl.col("random")).drop("random")
+    return shares.filter(~is_random), True
+
+
+def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
+    """Return a panel for each horizon, where there are two, else for the longest alone."""
+    if len(results.horizons) != 2:
+        return results.panels(longest(frame))
+    return [
+        Panel(", ".join(filter(None, [panel.name, f"T = {with_separators(horizon)}"])), panel.frame)
+        for horizon in results.horizons
+        for panel in results.panels(frame.filter(pl.col("horizon") == horizon))
+    ]
+
+
+def _means(panel: Panel, learner: str) -> pl.DataFrame:
+    own = panel.frame.filter(pl.col("learner") == learner)
+    return own.group_by("x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
+
+
+def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) -> None:
+    for learner in panel.learners:
+        for (x,), own in panel.frame.filter(pl.col("learner") == learner).group_by("x", maintain_order=True):
+            low, high = (end[0] for end in spread(own["regret"].to_numpy()[:, None]))
+            axes.plot([x, x], [low, high], color=look[learner].colour, linewidth=4, alpha=0.4)
+        means = _means(panel, learner)
+        axes.plot(means["x"], means["regret"], **look[learner].line(), linewidth=1.4)
+    values = panel.frame["x"].to_numpy()
+    scale_axis(axes.xaxis, values, log=wants_log(values, 4.0))
+    tick_at(axes.xaxis, values)
+    scale_axis(axes.yaxis, panel.frame["regret"].to_numpy(), log=log)
+
+
+def _ends_found(panels: list[Panel], *, in_percent: bool) -> str:
+    found = []
+    for panel, learner in [(each, learner) for each in panels[:2] for learner in each.learners]:
+        means, ends = _means(panel, learner), []
+        for row in (means.row(0, named=True), means.row(-1, named=True)):
+            value = f"{number(row['regret'], 2.0)}{THIN}%" if in_percent else number(row["regret"])
+            ends.append(f"{value} at {row['x']:g}")
+        where = f"{legible(panel.name)}: " * (len(panels) > 1)
+        found.append(f"{where}{legible(learner)} from {' to '.join(ends)}")
+    return f"Regret: {'; '.join(found)}."
