@@ -1,7 +1,35 @@
-"""How much of a large log is resampled: the rows that noise is drawn on, and the number of draws.
+"""Bounds on values and gains that hold for all policies of a class at once, by searching again on resampled rows.
 
-The noise of all policies is a process whose covariances are means over rows. A sample of m of n rows estimates them as
-well as anything that is done with 1 000 draws; its noise is sqrt(n / m) times as large, which is divided out. Side
+With scores Gamma_j turned so that larger is better, weights u_j of sum 1 and a lottery p over actions (see reference),
+the gain of a policy pi over p is v(pi) = sum_j u_j d_j(pi), where d_j(a) = Gamma_j(a) - Gamma_j . p. Its variance is at
+most about V(pi) = sum_j u_j^2 d_j(pi)^2. If a resample has row j c_j times, then N(pi) = sum_j u_j (c_j - 1) d_j(pi),
+with the multipliers c_j - 1 centred, imitates the noise of v, and sum_j c_j u_j^2 d_j(pi)^2 that of V. All of them are
+totals of costs by row and action: the greatest value A of N - lambda V over *all* policies is one exact query, and that
+of -N - lambda V, B, another. If q is the 1 - alpha quantile of max(A, r B) over the draws, then with probability
+1 - alpha, for every policy pi of the class at once, whichever of them is then chosen, and why,
+
+    v(pi) - lambda V(pi) - q  <=  true gain of pi over p  <=  v(pi) + lambda V(pi) + q / r.
+
+The penalty lambda V studentises: without it policies that differ from p in most of the rows, whose gains are noisiest,
+make the bounds wide for all others. By c sqrt(V) <= c (s + V / s) / 2, with equality where V = s^2, lambda = c / (2 s)
+stands for c standard errors near s; c and s do not depend on the choice, and any value of them is valid. So is any r;
+r < 1 moves the upper end out, so that the lower one, which decides, has nearly all of the error. Where A or B are below
+0 they count as 0.
+
+Which lottery is the best in truth is not known. The gain over the best is the least of those over any p, and so is its
+lower end: it is wrong only if the one for the lottery that is best in truth is. The same goes for p-values, of which
+the greatest is taken. The gain over any p, also over the one that looks best, is an upper end if it holds for all p, so
+there B is the greatest over all p, and q the largest of the quantiles. Where lotteries are too many for that (500
+actions are 500 constants) one process is drawn around a single p, and to the noise of pi over p that of p over the
+lottery whose noise is worst is added: N(pi) - N(p') = (N(pi) - N(p)) + (N(p) - N(p')) for every p' at once.
+
+The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
+their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
+added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
+with and without it, is at least the maximum of N + min(0, v / sqrt(log n)) - lambda V, which is what is wanted.
+
+Rows that belong together are drawn together. Where rows are many, the noise is drawn on a sample of m of them and
+multiplied by sqrt(m / n): the covariances of all policies are means over rows, which m rows show as well. Side
 constraints on the sample are widened by four standard errors of a sampled total, so that no policy that keeps them on
 all rows is lost: the maximum is over a larger class, which makes bounds a little wide, never too narrow.
 """

@@ -1,4 +1,19 @@
-"""Worth of a policy: values with intervals, of a policy fixed beforehand and of a procedure that learns one."""
+"""Worth of a policy: values with intervals, of a policy fixed beforehand and of a procedure that learns one.
+
+*Adaptive intervals* are for one policy that was fixed by earlier rows, or none, of a log that a learner made.
+
+Where a learner made the log, the probability of what a policy plays follows from what was seen before. Then scores are
+still right on average, but their spread changes by chance, and the usual interval of their mean holds too seldom. So
+the scores are made a martingale of nearly constant spread, to which the central limit theorem applies (Hadad,
+Hirshberg, Zhan, Wager & Athey 2021; Bibaut, Chambaz, Dimakopoulou, Kallus & van der Laan 2021):
+
+    Gamma_t(k) = m_t(k) + 1[a_t = k] / q_t(k) (y_t - m_t(k)),    m_t(k) the mean outcome of k in *earlier* rows,
+
+with the weights h_t = 1 / sqrt(v_t), v_t what 1 / q(what the policy plays) was in earlier rows, lately. So h_t is a
+function of earlier rows, but one of the policy, too: it is no factor of a row, and has no part in a search. Of the
+squares that add up to the standard error the rare large ones are missing in short logs; so it is at least what the mean
+square of y - m, where the policy was followed, makes with the known q, of which none counts as less than 1 / sqrt(n).
+"""
 
 from __future__ import annotations
 

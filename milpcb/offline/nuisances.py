@@ -1,4 +1,8 @@
-"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to."""
+"""The two models behind scores, of outcomes and of propensities, cross-fitted: none predicts a row it was fitted to.
+
+For a log that does not fit memory models are fitted to a sample of its rows: every row has a fold, which follows from
+its number in the log, and is predicted by the models that were fitted to rows of the sample in the other folds.
+"""
 
 from __future__ import annotations
 
