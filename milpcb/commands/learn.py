@@ -67,7 +67,7 @@ NOTED = 1e9  # bytes
 @click.option(
     "--what-if",
     multiple=True,
-    metavar="WISH",
+    metavar="RESTRICTION",
     help="What a change of the rule would cost, as in 'without age'; repeatable.",
 )
 @click.option(
@@ -159,7 +159,7 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         estimator.thresholds = THIN
     asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
     asked |= {"sensitive": given["sensitive"], "labels": _labels(given["labels"], source)}
-    asked |= {"limits": limits, "wishes": given["what_if"], "front": given["front"], "near": given["near"]}
+    asked |= {"limits": limits, "restrictions": given["what_if"], "front": given["front"], "near": given["near"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     return find(source, estimator, questions, partial(step, err))
 
@@ -236,7 +236,7 @@ def _print(found: Findings) -> None:
     out.print(_table(worth_table(found)))
     guaranteed, prices, near, front, *_ = page.evidence(found)
     sentences = [words.gain(found), *guaranteed.words]
-    tables = [*(prices.tables if found.questions.wishes else ()), *front.tables]
+    tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
     sentences += near.words[:3] if found.questions.near is not None else []
     if found.asked:
         tables.append(page.asked_table(found))

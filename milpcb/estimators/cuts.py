@@ -13,7 +13,7 @@ from milpcb.core.text import escaped
 from milpcb.data.columns import Column, Number, Reached, Values
 from milpcb.errors import InputError, UnknownNameError, shown
 from milpcb.estimators.totals import Rows, exact_sums
-from milpcb.offline.arguing.monotone import Joint
+from milpcb.offline.restrictions.monotone import Joint
 from milpcb.types import Floats
 
 

@@ -18,9 +18,9 @@ from milpcb.estimators.inputs import Features, checked, read_features, read_targ
 from milpcb.estimators.safety import best_under, check_table_free, guards_of, spread, summed, without_counts
 from milpcb.estimators.totals import Rows, total_of
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
-from milpcb.offline.arguing.question import Question
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
+from milpcb.offline.restrictions.question import Question
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Answer, Floats
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.offline.arguing.monotone import ActionOrder
+from milpcb.offline.restrictions.monotone import ActionOrder
 from milpcb.types import Answer, Floats, Ints
 
 _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose products are exact

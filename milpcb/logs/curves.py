@@ -22,8 +22,8 @@ from milpcb.experiments.results.report import picture
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
 from milpcb.logs.source import ScoredRows
 from milpcb.offline import IntervalEstimate, Scores, best_reference
-from milpcb.offline.arguing import Question, supported
 from milpcb.offline.cross_fitting import held_out
+from milpcb.offline.restrictions import Question, supported
 from milpcb.rng import child
 
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))

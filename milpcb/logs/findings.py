@@ -15,8 +15,8 @@ from milpcb.logs.sections import Unit
 from milpcb.logs.source import ScoredRows, Source
 from milpcb.logs.what_if import AsGood
 from milpcb.offline import Claim, Evaluation, Inference, IntervalEstimate, NoWorseThan, Reference, Stability, State
-from milpcb.offline.arguing import Price
 from milpcb.offline.compressed import CompressedLog
+from milpcb.offline.restrictions import Price
 from milpcb.types import Ints
 
 _BY_RULE = {True: State.TARGET, False: State.EARLY}
@@ -36,7 +36,7 @@ class Asked:
     holdout: float = 0.0  # share (0..1) of the rows that are kept aside, and that nothing is learnt from
     seed: int = 0  # of everything that is drawn
     limits: tuple[Limit, ...] = ()  # on other outcomes, which the rule keeps with the confidence ``level``
-    wishes: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.what_if
+    restrictions: tuple[str, ...] = ()  # strings whose prices are asked for, see milpcb.logs.what_if
     front: str = ""  # a second outcome, and which way is better; "" for none
     # how much less a rule may look worth to do as well as the best; None: it goes by the band
     near: float | None = None

@@ -15,7 +15,7 @@ from milpcb.logs.limits import FEWEST, Kept, guaranteed, what_is_kept
 from milpcb.logs.origin import as_logged
 from milpcb.logs.sections import Unit
 from milpcb.logs.source import ScoredRows, Source
-from milpcb.logs.what_if import Wisher, as_good, what_if
+from milpcb.logs.what_if import Reader, as_good, what_if
 from milpcb.offline import (
     NoWorseThan,
     Reference,
@@ -27,7 +27,7 @@ from milpcb.offline import (
     kept_aside,
     stability,
 )
-from milpcb.offline.arguing import Question, gain_band
+from milpcb.offline.restrictions import Question, gain_band
 from milpcb.types import Ints
 
 WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
@@ -102,8 +102,8 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
 def _by_estimates(estimator: Any, questions: Asked) -> bool:
     """Return whether the rule is the best one of its class by the estimates; raises InputError if it has to be."""
     own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.wishes or questions.front or questions.near is not None):
-        asked = "--what-if is" if questions.wishes else "--front is" if questions.front else "--near is"
+    if own_way and (questions.restrictions or questions.front or questions.near is not None):
+        asked = "--what-if is" if questions.restrictions else "--front is" if questions.front else "--near is"
         raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
     return not own_way
 
@@ -114,16 +114,16 @@ def _otherwise(
     """Return the prices, the rules that do as well, and the front: all of a rule by the estimates alone."""
     if not _by_estimates(rows.estimator, questions):
         return {}
-    wisher = Wisher(rows.estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
+    reader = Reader(rows.estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
     with step("how sure prices are") as tick:
         options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
         options |= {"seed": questions.seed, "progress": tick}
         band = gain_band(question, rows.scores, reference, **options) if questions.draws else None
     with step("what it would cost to have it otherwise") as tick:
-        found: dict[str, Any] = {"prices": what_if(wisher, rows.scores, band, questions.wishes, tick)}
+        found: dict[str, Any] = {"prices": what_if(reader, rows.scores, band, questions.restrictions, tick)}
     with step("the rules that do as well"):
         policy = rows.estimator.policy_
-        found["near"] = as_good(wisher, policy, rows.scores, band, found["prices"], questions.near)
+        found["near"] = as_good(reader, policy, rows.scores, band, found["prices"], questions.near)
     if questions.front:
         with step("the front of two outcomes") as tick:
             found["front"] = front(questions.front, rows, question, tick)

@@ -1,4 +1,4 @@
-"""The wishes of ``milpcb learn --what-if``, and their prices: what it would cost to have the rule otherwise.
+"""Restrictions of ``milpcb learn --what-if`` and their prices, and the Rashomon set: the rules that do as well.
 
 without COLUMN              no rule reads it
 COLUMN first                the first question of a tree is about it
@@ -32,7 +32,8 @@ from milpcb.estimators.cuts import joints_of
 from milpcb.logs.curves import in_words, of_numbers
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
 from milpcb.offline import Scores
-from milpcb.offline.arguing import (
+from milpcb.offline.band import Progress
+from milpcb.offline.restrictions import (
     First,
     GainBand,
     InOrder,
@@ -45,7 +46,6 @@ from milpcb.offline.arguing import (
     keep,
     prices,
 )
-from milpcb.offline.band import Progress
 from milpcb.oracles.near_best import NearBest, far_apart
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
@@ -55,7 +55,6 @@ FORMS = (
     "ACTION where CONDITION, keep COLUMN, keep COLUMN where CONDITION, alike COLUMN within SHARE"
 )
 SHORT = {"leaves": "max_leaves", "rules": "max_rules", "cuts": "max_cuts", "weight": "max_weight"}
-Wishes = list[Any]
 
 
 def columns_read(policy: Any) -> list[str]:
@@ -65,8 +64,8 @@ def columns_read(policy: Any) -> list[str]:
     return list(dict.fromkeys(policy.names.columns[place].name for place in places))
 
 
-class Wisher:
-    """Makes wishes of strings, for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
+class Reader:
+    """Reads restrictions from strings, for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
 
     ``table`` has all columns of the log in the same rows, ``weight`` (n,) how much each counts.
     """
@@ -87,8 +86,8 @@ class Wisher:
             (r"(\w+) (\d+)", self._option),
         ]
 
-    def wish(self, text: str) -> Any:
-        """Return the wish that a string describes; raises InputError, UnknownNameError."""
+    def restriction(self, text: str) -> Any:
+        """Return the restriction that a string describes; raises InputError, UnknownNameError."""
         for form, make in self._forms:
             found = re.fullmatch(form, text.strip())
             if found:
@@ -99,10 +98,10 @@ class Wisher:
         """Return the names of the columns that the rule reads."""
         return columns_read(self._estimator.policy_)
 
-    def usual(self) -> Wishes:
+    def usual(self) -> list[Any]:
         """Return what people ask first: without each column that the rule reads, and with one depth or leaf less."""
         policy: Any = self._estimator.policy_
-        found: Wishes = [self.wish(f"without {name}") for name in self.columns()]
+        found: list[Any] = [self.restriction(f"without {name}") for name in self.columns()]
         policies: Any = self.question.policies
         if not hasattr(policies, "max_leaves") or not hasattr(policies, "depth"):
             return found
@@ -172,29 +171,29 @@ class Wisher:
 
 
 def what_if(
-    wisher: Wisher, scores: Scores, band: GainBand | None, texts: Sequence[str], progress: Progress | None = None
+    reader: Reader, scores: Scores, band: GainBand | None, texts: Sequence[str], progress: Progress | None = None
 ) -> tuple[Price, ...]:
-    """Return the price per row of each wish, and of what people ask first; with intervals by a band.
+    """Return the price per row of each restriction, and of what people ask first; with intervals by a band.
 
     Where there is no band, prices have no intervals, and only those of ``texts`` are found. ``progress(done, total)``
     is called after each price with an interval.
     """
-    asked = [wisher.wish(text) for text in texts]
+    asked = [reader.restriction(text) for text in texts]
     if band is None:
-        return tuple(prices(wisher.question, scores.costs / scores.weight.sum(), asked)) if texts else ()
-    names = {wish.name for wish in asked}
-    wishes = [*asked, *(wish for wish in wisher.usual() if wish.name not in names)]
-    return tuple(banded_prices(wisher.question, scores, band, wishes, progress))
+        return tuple(prices(reader.question, scores.costs / scores.weight.sum(), asked)) if texts else ()
+    names = {restriction.name for restriction in asked}
+    restrictions = [*asked, *(restriction for restriction in reader.usual() if restriction.name not in names)]
+    return tuple(banded_prices(reader.question, scores, band, restrictions, progress))
 
 
 def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str) -> PageSection:
-    """Return the table of prices: of each wish the price, and its interval."""
+    """Return the table of prices: of each restriction the price, and its interval."""
     heading = "What it would cost to have it otherwise"
     if not found:
         return PageSection(heading, missing=missing)
     how = (
-        "A price is how much less the best rule gives, in the rows that it was learnt from, if this wish alone is "
-        f"granted. The intervals ({percent(level)}) hold for all of them at once."
+        "A price is how much less the best rule gives, in the rows that it was learnt from, if this restriction alone "
+        f"is imposed. The intervals ({percent(level)}) hold for all of them at once."
     )
     headings = ("what if", f"price, {unit.words}", f"{percent(level)} interval")
     lines = []
@@ -236,17 +235,17 @@ class AsGood:
 
 
 def as_good(
-    wisher: Wisher, printed: Any, scores: Scores, band: GainBand | None, found: Sequence[Price], slack: float | None
+    reader: Reader, printed: Any, scores: Scores, band: GainBand | None, found: Sequence[Price], slack: float | None
 ) -> AsGood | None:
     """Return the rules within a ``slack`` per row, or else within the ``band``; None where there is neither.
 
     ``printed`` is the rule that looks best, with the names of columns and actions, ``found`` are the prices by the
     band.
     """
-    costs, question = scores.costs / scores.weight.sum(), wisher.question
+    costs, question = scores.costs / scores.weight.sum(), reader.question
     if slack is not None:
         near = question.oracle.near_best(costs, slack)
-        without = prices(question, costs, [wisher.wish(f"without {name}") for name in wisher.columns()])
+        without = prices(question, costs, [reader.restriction(f"without {name}") for name in reader.columns()])
         dear = {price.name for price in without if price.price > slack}
     elif band is not None:
         near = question.oracle.near_best(band.floors[1], band.slack)
@@ -262,7 +261,7 @@ def as_good(
         near.exact if counted else False,
         int((near.played(rows).sum(axis=1) > 1).sum()),
         len(rows),
-        tuple(name for name in wisher.columns() if f"without {name}" in dear),
+        tuple(name for name in reader.columns() if f"without {name}" in dear),
         tuple(_beside(near, printed, scores, question.rows, rows)) if counted else (),
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 
 import milpcb
 from milpcb.constraints import parity
-from milpcb.offline.arguing import First, Monotone, Option, Question, Under, Without, keep, prices
+from milpcb.offline.restrictions import First, Monotone, Option, Question, Under, Without, keep, prices
 from milpcb.policies import DecisionTrees
 
 rng = np.random.default_rng(0)
@@ -32,11 +32,11 @@ print(f"total cost {best.value:.1f}")
 best.policy
 
 # %%
-# Prices: how much more the cheapest rule costs that grants a wish, a person on average. Wishes that cost next to
-# nothing may be granted; the others tell what the rule lives on.
+# Prices: how much more the cheapest rule costs that keeps a restriction, a person on average. Restrictions that cost
+# next to nothing may be imposed; the others tell what the rule lives on.
 
 last_year = np.where(age <= 45, 0, 1)
-wishes = [
+restrictions = [
     Without((0,), "without age"),
     Without((1,), "without membership"),
     Without((2,), "without visits"),
@@ -47,5 +47,5 @@ wishes = [
     keep(last_year, member == 1, 2, "members as last year"),
     Under(parity(1, member, 0.02), "alike rates for members and others"),
 ]
-for price in prices(Question(trees, people), costs, wishes):
+for price in prices(Question(trees, people), costs, restrictions):
     print(f"{price.name:40s} {price.price / n:.4f}")

@@ -33,7 +33,7 @@ PACKAGES = {
     "policies": ("Policy classes and rules", ("policies",)),
     "learners": ("Learners", ("milpcb.learners",)),
     "estimators": ("Estimators in the manner of scikit-learn", ("milpcb.estimators",)),
-    "offline": ("Learning from logs", ("milpcb.offline", "milpcb.offline.arguing")),
+    "offline": ("Learning from logs", ("milpcb.offline", "milpcb.offline.restrictions")),
     "protocols": ("Interfaces: a policy class, a solver, an environment of your own", ("milpcb.protocols",)),
     "errors": ("Errors", ("milpcb.errors",)),
 }

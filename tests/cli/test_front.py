@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.commands.learn import learn
-from milpcb.offline.arguing import Question, pareto, supported
+from milpcb.offline.restrictions import Question, pareto, supported
 from policies import DecisionTrees
 
 RUN = ("--action", "message", "--reward", "bought", "--randomised", "--thresholds", "3", "--resamples", "0")

@@ -13,15 +13,15 @@ from click.testing import CliRunner
 from milpcb.commands.learn import learn
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import LoggedPolicyTree, share_at_most
-from milpcb.logs.what_if import Wisher
+from milpcb.logs.what_if import Reader
 
 RUN = ("--action", "message", "--reward", "bought", "--randomised", "--thresholds", "3", "--resamples", "0")
 
 
-def wisher_of(tree, rows):
-    """Return what makes wishes for a tree that was fitted to ``rows``."""
+def reader_of(tree, rows):
+    """Return the reader of restrictions for a tree that was fitted to ``rows``."""
     old = pl.Series("last_year", ["call"] * 100 + ["letter"] * 100 + [None] * (len(rows) - 200), dtype=pl.String)
-    return Wisher(tree, rows, tree.problem(rows), rows.with_columns(old))
+    return Reader(tree, rows, tree.problem(rows), rows.with_columns(old))
 
 
 @pytest.fixture
@@ -54,19 +54,21 @@ def fitted(frame, **options):
 def test_prices_are_those_of_estimators_with_other_parameters(text, changes, frame):
     """What another fit would lose, in the unit of the outcome."""
     tree = fitted(frame)
-    wisher, scores = wisher_of(tree, frame.select("age", "region")), tree.scores_
+    reader, scores = reader_of(tree, frame.select("age", "region")), tree.scores_
     costs = scores.costs / scores.weight.sum()
-    price = wisher.wish(text).of(wisher.question).best(costs).value - wisher.question.best(costs).value
+    price = reader.restriction(text).of(reader.question).best(costs).value - reader.question.best(costs).value
     assert price == pytest.approx(tree.policy_value_ - fitted(frame, **changes).policy_value_, abs=1e-9)
 
 
-def test_every_form_is_a_rule_that_grants_it(frame):
-    """By what the policies of the wishes play in the rows."""
+def test_every_form_is_a_rule_that_keeps_it(frame):
+    """By what the policies of the restrictions play in the rows."""
     tree, rows = fitted(frame), frame.select("age", "region")
-    wisher, age, north = wisher_of(tree, rows), frame["age"].to_numpy(), (frame["region"] == "north").to_numpy()
+    reader, age, north = reader_of(tree, rows), frame["age"].to_numpy(), (frame["region"] == "north").to_numpy()
 
     def played(text):
-        return wisher.wish(text).of(wisher.question).best(tree.scores_.costs).policy.predict(wisher.question.rows)
+        return (
+            reader.restriction(text).of(reader.question).best(tree.scores_.costs).policy.predict(reader.question.rows)
+        )
 
     names = tree.actions_.tolist()
     assert (played("always letter where region = north")[north] == names.index("letter")).all()
@@ -82,26 +84,26 @@ def test_an_old_rule_is_kept_where_it_is_asked_for(frame):
     """The action that a column names, in the rows of a condition; a column with another name is a mistake."""
     frame = frame.sort("age")
     tree, rows = fitted(frame), frame.select("age", "region")
-    wisher, age = wisher_of(tree, rows), frame["age"].to_numpy()
+    reader, age = reader_of(tree, rows), frame["age"].to_numpy()
     young = age < age[100]
-    best = wisher.wish(f"keep last_year where age < {age[100]}").of(wisher.question).best(tree.scores_.costs)
-    assert (best.policy.predict(wisher.question.rows)[young] == tree.actions_.tolist().index("call")).all()
+    best = reader.restriction(f"keep last_year where age < {age[100]}").of(reader.question).best(tree.scores_.costs)
+    assert (best.policy.predict(reader.question.rows)[young] == tree.actions_.tolist().index("call")).all()
     with pytest.raises(InputError, match="names no action in some row"):
-        wisher.wish("keep last_year")
+        reader.restriction("keep last_year")
     with pytest.raises(UnknownNameError, match="did you mean 'last_year'"):
-        wisher.wish("keep last_yeer")
+        reader.restriction("keep last_yeer")
     with pytest.raises(UnknownNameError, match="action in 'region'"):
-        wisher.wish("keep region where age > 0")
+        reader.restriction("keep region where age > 0")
 
 
 def test_usual_wishes_are_about_what_the_rule_reads(frame):
     """Its features, one depth and one leaf less; nothing else."""
     tree = fitted(frame)
-    names = [wish.name for wish in wisher_of(tree, frame.select("age", "region")).usual()]
+    names = [restriction.name for restriction in reader_of(tree, frame.select("age", "region")).usual()]
     assert "without age" in names
     assert "depth 1" in names
     one = fitted(frame.with_columns(bought=(frame["message"] == "call").cast(int)))
-    assert wisher_of(one, frame.select("age", "region")).usual()[0].name == "depth 1"
+    assert reader_of(one, frame.select("age", "region")).usual()[0].name == "depth 1"
 
 
 def test_a_column_whose_name_is_within_other_words_is_not_read(frame):
@@ -110,7 +112,7 @@ def test_a_column_whose_name_is_within_other_words_is_not_read(frame):
     tree = LoggedPolicyTree(max_depth=1, thresholds=3, method="snips")
     tree.fit(rows, frame["message"].to_numpy(), reward=frame["bought"].to_numpy(), propensity=[0.5, 0.5])
     assert "wage <= " in str(tree.policy_)
-    assert wisher_of(tree, rows).columns() == ["wage"]
+    assert reader_of(tree, rows).columns() == ["wage"]
 
 
 def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch):
@@ -130,7 +132,7 @@ def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("wish", "fragment"),
+    ("restriction", "fragment"),
     [
         ("cheaper", "cannot read --what-if 'cheaper': write one of without COLUMN"),
         ("without agee", "did you mean 'age'?"),
@@ -142,18 +144,18 @@ def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch)
         ("depth 13", "depth must be"),
     ],
 )
-def test_mistakes_are_one_line(wish, fragment, frame, tmp_path, milpcb_):
-    """What is wrong with a wish, and how to fix it; exit code 2."""
+def test_mistakes_are_one_line(restriction, fragment, frame, tmp_path, milpcb_):
+    """What is wrong with a restriction, and how to fix it; exit code 2."""
     frame.write_csv(tmp_path / "log.csv")
-    done = milpcb_(tmp_path, "learn", "log.csv", *RUN, "--draws", "0", "--out", "found", "--what-if", wish)
+    done = milpcb_(tmp_path, "learn", "log.csv", *RUN, "--draws", "0", "--out", "found", "--what-if", restriction)
     assert done.returncode == 2, done
     assert fragment in done.stderr.strip().splitlines()[-1]
     assert not (tmp_path / "found").exists()
 
 
 def test_wishes_under_limits_keep_them(frame):
-    """The class of the fit is under its own constraints, and so is what grants a wish."""
+    """The class of the fit is under its own constraints, and so is what keeps a restriction."""
     tree = fitted(frame, constraints=[share_at_most("call", 0.2)])
-    wisher = wisher_of(tree, frame.select("age", "region"))
-    best = wisher.wish("without region").of(wisher.question).best(tree.scores_.costs)
-    assert (best.policy.predict(wisher.question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2
+    reader = reader_of(tree, frame.select("age", "region"))
+    best = reader.restriction("without region").of(reader.question).best(tree.scores_.costs)
+    assert (best.policy.predict(reader.question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2

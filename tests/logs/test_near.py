@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from milpcb.commands.learn import learn
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs import what_if as near
-from milpcb.logs.what_if import Wisher, what_if
+from milpcb.logs.what_if import Reader, what_if
 from milpcb.offline import best_reference
-from milpcb.offline.arguing import gain_band
+from milpcb.offline.restrictions import gain_band
 from milpcb.oracles import open_oracle
 
 RUN = ("log.csv", "--action", "message", "--reward", "bought", "--randomised", "--thresholds", "3", "--resamples", "0")
@@ -32,15 +32,15 @@ def log_of(n=300):
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Return a tree that was fitted to the log, what makes wishes for it, and the labels (N, n) of all trees."""
+    """Return a tree that was fitted to the log, a reader of restrictions, and the labels (N, n) of all trees."""
     frame = log_of()
     outcome = {"reward": frame["bought"].to_numpy(), "propensity": [0.5, 0.5]}
     tree = LoggedPolicyTree(max_depth=2, thresholds=3, method="snips")
     tree.fit(frame.select("age", "region"), frame["message"].to_numpy(), **outcome)
     rows = frame.select("age", "region")
-    wisher = Wisher(tree, rows, tree.problem(rows), rows)
-    every = open_oracle(wisher.question.policies, wisher.question.contexts, "enumeration").labelings
-    return tree, wisher, every
+    reader = Reader(tree, rows, tree.problem(rows), rows)
+    every = open_oracle(reader.question.policies, reader.question.contexts, "enumeration").labelings
+    return tree, reader, every
 
 
 def totals(table, labels):
@@ -50,10 +50,10 @@ def totals(table, labels):
 
 def test_rules_within_an_amount_are_those_of_the_list(fitted):
     """How many look worth so much less at most, what they all read, where they differ; the printed rule comes first."""
-    tree, wisher, every = fitted
+    tree, reader, every = fitted
     scores = tree.scores_
     worth = totals(scores.table / len(scores.table), every)
-    found = near.as_good(wisher, tree.policy_, scores, None, (), 0.2)
+    found = near.as_good(reader, tree.policy_, scores, None, (), 0.2)
     within = every[worth >= worth.max() - 0.2 - 1e-12]
     assert (found.count, found.exact) == (len(within), True)
     assert found.contested == (within != within[0]).any(axis=0).sum()
@@ -69,21 +69,21 @@ def test_rules_within_an_amount_are_those_of_the_list(fitted):
 @pytest.mark.parametrize("number", [1, 2])
 def test_where_there_are_fewer_rules_than_three_none_is_shown_twice(number, fitted):
     """One stands alone, two stand side by side."""
-    tree, wisher, every = fitted
+    tree, reader, every = fitted
     worth = np.sort(totals(tree.scores_.table / len(tree.scores_.table), np.unique(every, axis=0)))[::-1]
-    found = near.as_good(wisher, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
+    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
     assert (found.count, found.exact) == (number, True)
     assert len({rule.rules for rule in found.rules}) == len(found.rules) == number
 
 
 def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_lower_end(fitted):
     """By the band, for every rule of the class by itself."""
-    tree, wisher, every = fitted
+    tree, reader, every = fitted
     scores = tree.scores_
-    band = gain_band(wisher.question, scores, best_reference(scores), draws=40)
+    band = gain_band(reader.question, scores, best_reference(scores), draws=40)
     lower, upper = (-totals(floor, every) for floor in band.floors)
     undecided = upper + band.reach / 0.75 >= (lower - band.reach).max() - 1e-12
-    found = near.as_good(wisher, tree.policy_, scores, band, what_if(wisher, scores, band, ()), None)
+    found = near.as_good(reader, tree.policy_, scores, band, what_if(reader, scores, band, ()), None)
     assert found.slack is None
     assert (found.count, found.exact) == (undecided.sum(), True)
     assert 1 < found.count < len(every)
@@ -93,20 +93,20 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
     """What rules play is asked at some rows; where the class has no list of its own, they are not counted."""
-    tree, wisher, _ = fitted
+    tree, reader, _ = fitted
     monkeypatch.setattr(near, "MOST_ROWS", 50)
-    assert near.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
+    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
     monkeypatch.setattr(near, "MOST_UNLISTED", 1)
     listed = near.NearBest.listed
     monkeypatch.setattr(near.NearBest, "listed", property(lambda found: listed.fget(found) and False))
-    found = near.as_good(wisher, tree.policy_, tree.scores_, None, (), 0.1)
+    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1)
     assert (found.count, found.rules) == (None, ())
 
 
 def test_without_a_band_and_an_amount_nothing_is_found(fitted):
     """Neither was asked for."""
-    tree, wisher, _ = fitted
-    assert near.as_good(wisher, tree.policy_, tree.scores_, None, (), None) is None
+    tree, reader, _ = fitted
+    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), None) is None
 
 
 @pytest.fixture

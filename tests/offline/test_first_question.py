@@ -10,8 +10,8 @@ import pytest
 
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
-from milpcb.offline.arguing import First, Question, first_question
-from milpcb.offline.arguing import prices as priced
+from milpcb.offline.restrictions import First, Question, first_question
+from milpcb.offline.restrictions import prices as priced
 from policies import DecisionTrees
 from policies.trees.limits import context_counts
 from policies.trees.rule import DecisionTree, Split

@@ -21,7 +21,7 @@ from milpcb.offline import (
     scores,
     stability,
 )
-from milpcb.offline.arguing import Question, keep, pareto, price_intervals, prices
+from milpcb.offline.restrictions import Question, keep, pareto, price_intervals, prices
 from policies import DecisionTrees
 
 
@@ -101,12 +101,14 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert question.oracle.value(swapped) == question.oracle.value(frame) == question.oracle.value(frame.to_numpy())
     near = [question.oracle.near_best(table, 1.0).actions.tolist() for table in (swapped, frame)]
     assert near[0] == near[1]
-    wishes = [keep(np.ones(len(X), dtype=int), np.ones(len(X), dtype=bool), 2)]
-    assert prices(question, swapped, wishes)[0].price == prices(question, frame, wishes)[0].price > 0
+    restrictions = [keep(np.ones(len(X), dtype=int), np.ones(len(X), dtype=bool), 2)]
+    assert prices(question, swapped, restrictions)[0].price == prices(question, frame, restrictions)[0].price > 0
     assert [point.a for point in pareto(question, swapped, -frame)] == [
         point.a for point in pareto(question, frame, -swapped)
     ]
-    found = [price_intervals(question, table, best_reference(plain), wishes, draws=20)[0] for table in (plain, turned)]
+    found = [
+        price_intervals(question, table, best_reference(plain), restrictions, draws=20)[0] for table in (plain, turned)
+    ]
     assert found[0].price == pytest.approx(found[1].price)
     assert (found[0].lower, found[0].upper) == pytest.approx((found[1].lower, found[1].upper))
     free = Question(DecisionTrees(2, 1, thresholds=[[40, 60]]), X)

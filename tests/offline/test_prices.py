@@ -1,4 +1,4 @@
-"""Prices of wishes and fronts of two outcomes: side constraints, wishes that cannot be granted, and what is refused."""
+"""Prices of restrictions and fronts of two outcomes: side constraints, infinite prices, and what is refused."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
 from milpcb.offline import best_reference, read_log, scores
-from milpcb.offline.arguing import (
+from milpcb.offline.restrictions import (
     Monotone,
     Question,
     Under,
@@ -18,7 +18,7 @@ from milpcb.offline.arguing import (
     pareto,
     price_intervals,
 )
-from milpcb.offline.arguing import prices as priced
+from milpcb.offline.restrictions import prices as priced
 from policies import DecisionTrees, LinearRules, ThresholdRules
 
 
@@ -34,8 +34,8 @@ def test_side_constraints_stay(rows):
     X, costs = rows
     rule = share_at_most(1, 0.3)
     question = Question(DecisionTrees(2, depth=2), X, (rule,))
-    wish = Under((never(1, rows=[0, 1]),), "never there")
-    (price,) = priced(question, costs, [wish])
+    restriction = Under((never(1, rows=[0, 1]),), "never there")
+    (price,) = priced(question, costs, [restriction])
     played = price.best.policy.predict(X)
     assert played.sum() <= 3
     assert not played[:2].any()
@@ -43,7 +43,7 @@ def test_side_constraints_stay(rows):
     assert all(point.policy.predict(X).sum() <= 3 for point in pareto(question, costs, costs[::-1]))
 
 
-def test_a_wish_that_nobody_grants_has_an_infinite_price(rows):
+def test_a_restriction_that_nothing_keeps_has_an_infinite_price(rows):
     """Two rows that are equal cannot get two actions."""
     X, costs = rows
     X[1] = X[0]
@@ -55,9 +55,9 @@ def test_a_wish_that_nobody_grants_has_an_infinite_price(rows):
 def test_a_search_that_cannot_hold_a_wish_is_a_question_for_a_solver(rows):
     """Scoring systems ask one where their search knows no such constraint; the price is the same by kind milp."""
     X, costs = rows
-    wishes = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
+    restrictions = [alike([(0, 3), (2, 5)], 10, 2), Under(parity(1, X[:, 0] > 0, 0.5), "parity")]
     for policies in (LinearRules(2, max_weight=1), ThresholdRules(2)):
-        found = [priced(Question(policies, X, kind=kind), costs, wishes) for kind in ("search", "milp")]
+        found = [priced(Question(policies, X, kind=kind), costs, restrictions) for kind in ("search", "milp")]
         assert [price.price for price in found[0]] == pytest.approx([price.price for price in found[1]])
 
 
@@ -67,8 +67,10 @@ def test_intervals_hold_the_price():
     X, action = draw.integers(0, 2, (200, 3)).astype(float), draw.integers(0, 2, 200)
     log = read_log(X, action, reward=action * (X[:, 0] - 0.5) + draw.normal(size=200), propensity=[0.5, 0.5])
     found = scores(log, "ips")
-    wishes = [Without((0,)), keep(np.arange(200) % 2, np.ones(200, dtype=bool), 2)]
-    some, none = price_intervals(Question(DecisionTrees(2, depth=1), X), found, best_reference(found), wishes, draws=40)
+    restrictions = [Without((0,)), keep(np.arange(200) % 2, np.ones(200, dtype=bool), 2)]
+    some, none = price_intervals(
+        Question(DecisionTrees(2, depth=1), X), found, best_reference(found), restrictions, draws=40
+    )
     assert 0 <= some.lower <= some.price <= some.upper
     assert none.price == np.inf
     assert np.isnan(none.lower)

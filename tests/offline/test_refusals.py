@@ -1,4 +1,4 @@
-"""Logs, options and wishes that nothing can be learnt from: each is named in one line."""
+"""Logs, options and restrictions that nothing can be learnt from: each is named in one line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from milpcb.offline import (
     scores,
     settled,
 )
-from milpcb.offline.arguing import (
+from milpcb.offline.planning import Design, plan
+from milpcb.offline.restrictions import (
     First,
     Monotone,
     Option,
@@ -33,7 +34,6 @@ from milpcb.offline.arguing import (
     price_intervals,
     prices,
 )
-from milpcb.offline.planning import Design, plan
 from policies import DecisionTrees, FiniteClass, ThresholdRules
 from tests.refused import refused
 
@@ -154,9 +154,9 @@ OF_TRIALS: list[Case] = [
 ]
 
 
-def price(wish: Any, policies: Any = TREES) -> Any:
-    """Return the price of a wish."""
-    return prices(Question(policies, X), np.ones((N, policies.n_actions)), [wish])
+def price(restriction: Any, policies: Any = TREES) -> Any:
+    """Return the price of a restriction."""
+    return prices(Question(policies, X), np.ones((N, policies.n_actions)), [restriction])
 
 
 def ends() -> LowerEnds:
@@ -165,7 +165,7 @@ def ends() -> LowerEnds:
 
 
 def intervals(rows: int = N, **options: Any) -> Any:
-    """Return the intervals of the price of a wish."""
+    """Return the intervals of the price of a restriction."""
     known = SCORES if rows == N else SCORES.take(np.arange(rows))
     return price_intervals(Question(TREES, X), known, best_reference(SCORES), [Without((0,))], **options)
 

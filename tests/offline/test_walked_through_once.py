@@ -1,4 +1,4 @@
-"""What may be walked through once only, such as ``zip``, is read as a list is: by arguing, limits and budgets."""
+"""What may be walked through once only, such as ``zip``, is read as a list is: by restrictions, limits and budgets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.estimators import OptimalPolicyTree, budget_curve
 from milpcb.offline import LowerEnds, best_reference, read_log, scores
-from milpcb.offline.arguing import Question, Under, Without, alike, banded_prices, gain_band, prices
+from milpcb.offline.restrictions import Question, Under, Without, alike, banded_prices, gain_band, prices
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
 
@@ -41,15 +41,19 @@ def limited(costs, rules):
 def test_generators_of_wishes_constraints_and_labels_are_lists():
     """Each is read once, and whole."""
     costs = RNG.integers(0, 9, (N, 3)).astype(float)
-    wishes = [Without((0,)), Without((1,))]
-    found = prices(Question(TREES, X), costs, iter(wishes))
-    assert [price.price for price in found] == [price.price for price in prices(Question(TREES, X), costs, wishes)]
+    restrictions = [Without((0,)), Without((1,))]
+    found = prices(Question(TREES, X), costs, iter(restrictions))
+    assert [price.price for price in found] == [
+        price.price for price in prices(Question(TREES, X), costs, restrictions)
+    ]
     costs[:, 0] = -1.0
     rules = [share_at_most(0, 0.2)]
     for make in (iter, tuple):
-        wish, columns, question = Under(make(rules)), Without(make([0])), Question(TREES, X, make(rules))
-        for _ in range(2):  # a wish may be granted twice
-            assert [price.price for price in prices(Question(TREES, X), costs, [wish])] == [limited(costs, rules)]
+        restriction, columns, question = Under(make(rules)), Without(make([0])), Question(TREES, X, make(rules))
+        for _ in range(2):  # a restriction may be used twice
+            assert [price.price for price in prices(Question(TREES, X), costs, [restriction])] == [
+                limited(costs, rules)
+            ]
             least = open_oracle(TREES, X, constraints=rules).value(costs)
             alone = open_oracle(TREES, X * [0, 1], constraints=rules).value(costs)
             assert prices(question, costs, [columns])[0].price == pytest.approx(alone - least)
@@ -58,7 +62,7 @@ def test_generators_of_wishes_constraints_and_labels_are_lists():
     question, reference = Question(TREES, X), best_reference(found)
     band = gain_band(question, found, reference, draws=20)
     counts = []
-    assert len(banded_prices(question, found, band, iter(wishes), lambda *count: counts.append(count))) == 2
+    assert len(banded_prices(question, found, band, iter(restrictions), lambda *count: counts.append(count))) == 2
     assert counts == [(1, 2), (2, 2)]
     ends = LowerEnds(TREES, X, found, reference)
     labels = [np.full(N, k) for k in range(3)]

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.arguing import Question, Without, prices
+from milpcb.offline.restrictions import Question, Without, prices
 from milpcb.oracles import near_best, open_oracle
 from milpcb.oracles.growing import GrowingOracle
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, ThresholdRules

@@ -1,4 +1,4 @@
-"""Wrong calls of what learns from tables and logs: estimators, milpcb.offline, arguing, growing oracles, exports."""
+"""Wrong calls of what learns from tables and logs: estimators, offline, restrictions, growing oracles, exports."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb import LabelConstraint, estimators, offline, open_oracle
-from milpcb.offline import arguing
+from milpcb.offline import restrictions as restricting
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, from_json
 from tests.stress.misuse_values import CHOICE, FLAG, REAL, ROW, TABLE, WHOLE, Case, Wrong, wrong
@@ -181,44 +181,44 @@ def _ends(**arguments: Any) -> None:
     offline.LowerEnds(**arguments).of(**asked, level=level)
 
 
-def wishes() -> Iterator[Case]:
-    """Yield questions, wishes, prices and fronts."""
-    group = "arguing"
+def prices_and_fronts() -> Iterator[Case]:
+    """Yield questions, restrictions, prices and fronts."""
+    group = "restrictions"
     costs = RNG.integers(0, 5, (N, 2)).astype(float)
     no_costs = [
         *[value for value in TABLE if value.value is not None],
         *wrong(few=costs[:3], turned=costs.T, none=None),
     ]
     asked = {"policies": TREES, "contexts": X}
-    yield from calls(group, "Question", _priced, {**asked, "costs": costs, "wishes": [arguing.Without((0,))]}, {
+    one = {**asked, "costs": costs, "restrictions": [restricting.Without((0,))]}
+    yield from calls(group, "Question", _priced, one, {
         "policies": NO_CLASS, "contexts": [*NO_ROWS_TABLE, *wrong(few=X[:3])], "constraints": NO_RULES, "kind": CHOICE,
         "costs": no_costs,
-        "wishes": wrong(none=None, text="abc", number=3, numbers=[1], one=arguing.Without((0,)),
-            a_class=[arguing.Without]),
+        "restrictions": wrong(none=None, text="abc", number=3, numbers=[1], one=restricting.Without((0,)),
+            a_class=[restricting.Without]),
     })  # fmt: skip
     columns = wrong(none=None, text="a", empty_text="", number=0, past=(9,), negative=(-1,), half=(0.5,),
         words=("age",),
                     true=(True,), nan=(np.nan,), empty=())  # fmt: skip
     pairs = wrong(none=None, number=3, text="ab", flat=[0, 1], past=[(0, N)], negative=[(-1, 0)], halves=[(0.5, 1)],
                   three=[(0, 1, 2)], words=[("a", "b")], nan=[(np.nan, 1)])  # fmt: skip
-    yield from calls(group, "Without", _wish(arguing.Without), {"columns": (0,)}, {"columns": columns})
-    yield from calls(group, "First", _wish(arguing.First), {"columns": (0,)}, {"columns": columns})
-    yield from calls(group, "Option", _wish(arguing.Option), {"options": {"depth": 1}}, {
+    yield from calls(group, "Without", _restricted(restricting.Without), {"columns": (0,)}, {"columns": columns})
+    yield from calls(group, "First", _restricted(restricting.First), {"columns": (0,)}, {"columns": columns})
+    yield from calls(group, "Option", _restricted(restricting.Option), {"options": {"depth": 1}}, {
         "options": wrong(none=None, text="depth", number=1, unknown={"dept": 1}, bad={"depth": -1}, a_list=["depth"],
                          number_key={1: 1}),
     })  # fmt: skip
-    yield from calls(group, "Monotone", _wish(arguing.Monotone), {"columns": {0: 1}}, {
+    yield from calls(group, "Monotone", _restricted(restricting.Monotone), {"columns": {0: 1}}, {
         "columns": wrong(none=None, text="a", number=0, past={9: 1}, way={0: 2}, word={0: "more"}, a_list=[0],
                          words={"age": 1}, half={0.5: 1}, nan={0: np.nan}),
     })  # fmt: skip
-    yield from calls(group, "InOrder", _wish(arguing.InOrder), {"joints": []}, {
+    yield from calls(group, "InOrder", _restricted(restricting.InOrder), {"joints": []}, {
         "joints": wrong(none=None, text="a", number=0, numbers=[1], empty=[]),
     })  # fmt: skip
-    yield from calls(
-        group, "Under", _wish(arguing.Under), {"constraints": ()}, {"constraints": [*NO_RULES, *wrong(none=None)]}
-    )
+    no_rules = {"constraints": [*NO_RULES, *wrong(none=None)]}
+    yield from calls(group, "Under", _restricted(restricting.Under), {"constraints": ()}, no_rules)
     kept = {"labels": np.zeros(N, dtype=int), "rows": np.ones(N, dtype=bool), "n_actions": 2}
-    yield from calls(group, "keep", _wish(arguing.keep), kept, {
+    yield from calls(group, "keep", _restricted(restricting.keep), kept, {
         "labels": wrong(none=None, text="abc", number=0, few=[0, 1], past=[7] * N, halves=[0.5] * N, words=["wait"] * N,
                         ragged=[[0], [0, 1]], nan=[np.nan] * N, table=np.zeros((N, 2))),
         "rows": wrong(none=None, text="abc", number=1, few=[True], words=["a"] * N, table=np.ones((N, 2)),
@@ -226,13 +226,13 @@ def wishes() -> Iterator[Case]:
                       ragged=[[0], [0, 1]], numbers=np.arange(N)),
         "n_actions": [*WHOLE, *wrong(zero=0, one=1)],
     })  # fmt: skip
-    yield from calls(group, "alike", _wish(arguing.alike), {"pairs": [(0, 1)], "n": N, "n_actions": 2}, {
+    yield from calls(group, "alike", _restricted(restricting.alike), {"pairs": [(0, 1)], "n": N, "n_actions": 2}, {
         "pairs": pairs, "n": [*WHOLE, *wrong(zero=0, fewer=3)], "n_actions": [*WHOLE, *wrong(zero=0, one=1)],
     })  # fmt: skip
-    question = arguing.Question(TREES, X)
+    question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": costs, "costs_b": costs[:, ::-1]}
     no_question = wrong(none=None, text="q", number=3, the_class=TREES)
-    for name, call in {"pareto": arguing.pareto, "supported": arguing.supported}.items():
+    for name, call in {"pareto": restricting.pareto, "supported": restricting.supported}.items():
         yield from calls(
             group, name, call, front, {"question": no_question, "costs_a": no_costs, "costs_b": no_costs, "most": COUNT}
         )
@@ -240,25 +240,25 @@ def wishes() -> Iterator[Case]:
     of_band = {"question": no_question, "scores": NO_SCORES, "reference": NO_REFERENCE, "level": BETWEEN,
         "draws": COUNT,
                "seed": SEED}  # fmt: skip
-    yield from calls(group, "gain_band", arguing.gain_band, given, of_band)
-    priced = {**given, "wishes": [arguing.Without((0,))]}
+    yield from calls(group, "gain_band", restricting.gain_band, given, of_band)
+    priced = {**given, "restrictions": [restricting.Without((0,))]}
     yield from calls(
         group,
         "price_intervals",
-        arguing.price_intervals,
+        restricting.price_intervals,
         priced,
-        {**of_band, "wishes": wrong(none=None, text="abc", number=3, numbers=[1])},
+        {**of_band, "restrictions": wrong(none=None, text="abc", number=3, numbers=[1])},
     )
     made = {
         "question": question,
         "scores": scored(),
-        "band": arguing.gain_band(**given),
-        "wishes": [arguing.Without((0,))],
+        "band": restricting.gain_band(**given),
+        "restrictions": [restricting.Without((0,))],
     }
     yield from calls(
         group,
         "banded_prices",
-        arguing.banded_prices,
+        restricting.banded_prices,
         made,
         {
             "question": no_question,
@@ -268,15 +268,15 @@ def wishes() -> Iterator[Case]:
     )
 
 
-def _priced(costs: Any, wishes: Any, **asked: Any) -> None:
-    arguing.prices(arguing.Question(**asked), costs, wishes)
+def _priced(costs: Any, restrictions: Any, **asked: Any) -> None:
+    restricting.prices(restricting.Question(**asked), costs, restrictions)
 
 
-def _wish(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a call that makes a wish and asks for its price."""
+def _restricted(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a call for the price of a restriction."""
 
     def call(**arguments: Any) -> None:
-        arguing.prices(arguing.Question(TREES, X), np.ones((N, 2)), [make(**arguments)])
+        restricting.prices(restricting.Question(TREES, X), np.ones((N, 2)), [make(**arguments)])
 
     return call
 
@@ -457,4 +457,4 @@ def _set(
     return _fitted(name, options, **given)
 
 
-OFFLINE: list[Callable[[], Iterator[Case]]] = [logs, claims, wishes, growing, exports, settings, fits, named]
+OFFLINE: list[Callable[[], Iterator[Case]]] = [logs, claims, prices_and_fronts, growing, exports, settings, fits, named]

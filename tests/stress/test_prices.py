@@ -1,8 +1,8 @@
-"""Prices of wishes and fronts of two outcomes against lists of all policies, and how often intervals of prices hold.
+"""Prices of restrictions and fronts of two outcomes against lists of all policies, and how often intervals hold.
 
 Instances are small: up to 8 rows, 3 columns and 3 actions, whole costs, trees, thresholds, rule lists, scoring systems,
-boxes. All policies of the class are listed, those that grant a wish are picked by what they do, and the least total
-cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
+boxes. All policies of the class are listed, those that keep a restriction are picked by what they do, and the least
+total cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from milpcb.offline import best_reference, read_log, scores
-from milpcb.offline.arguing import (
+from milpcb.offline.restrictions import (
     First,
     Monotone,
     Option,
@@ -57,8 +57,8 @@ def instance(number: int) -> tuple[str, Question, Floats, Floats, np.random.Gene
     return name, Question(CLASSES[name](K), X), a, b, rng
 
 
-def wishes(name: str, question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
-    """Yield wishes, and by what a policy grants them."""
+def restrictions(name: str, question: Question, rng: np.random.Generator) -> Iterator[tuple[Any, Granted]]:
+    """Yield restrictions, and by what a policy keeps them."""
     X, K = question.rows, question.policies.n_actions
     grid = _grid(X)
     column = int(rng.integers(X.shape[1]))
@@ -131,12 +131,12 @@ def compared(number: int) -> list[str]:
     rows = np.arange(labels.shape[1])
     totals = np.array([table[rows, labels].sum(axis=1) for table in (a, b)])
     wrong = []
-    for wish, granted in wishes(name, question, rng):
-        kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if granted(policy, own)]
+    for restriction, best_or_none in restrictions(name, question, rng):
+        kept = [total for policy, own, total in zip(every, labels, totals[0], strict=True) if best_or_none(policy, own)]
         wanted = min(kept) - totals[0].min() if kept else np.inf
-        found = prices(question, a, [wish])[0]
+        found = prices(question, a, [restriction])[0]
         if not (found.price == wanted or abs(found.price - wanted) < 1e-6):
-            wrong.append(f"{number} {name} {wish.name}: {found.price} for {wanted}")
+            wrong.append(f"{number} {name} {restriction.name}: {found.price} for {wanted}")
     wanted_front = front(totals)
     found_front = [(round(point.a), round(point.b), point.supported) for point in pareto(question, a, b)]
     if found_front != wanted_front:
@@ -175,10 +175,10 @@ def intervals(number: int, n: int = 500) -> bool:
     found = scores(read_log(X, action, reward=reward, propensity=[0.5, 0.5]), "ips")
     trees = DecisionTrees(2, depth=2)
     options: dict[str, Any] = {"draws": 60, "seed": number}
-    wish = Without((0,))
-    price = price_intervals(Question(trees, X), found, best_reference(found), [wish], **options)[0]
+    restriction = Without((0,))
+    price = price_intervals(Question(trees, X), found, best_reference(found), [restriction], **options)[0]
     costs = np.column_stack([np.zeros(len(everyone)), -_effect(everyone)]) / len(everyone)
-    truth = prices(Question(trees, everyone), costs, [wish])[0].price
+    truth = prices(Question(trees, everyone), costs, [restriction])[0].price
     return price.lower <= truth + 1e-9 and truth <= price.upper + 1e-9
 
 
@@ -188,7 +188,7 @@ def _effect(X: Floats) -> Floats:
 
 @pytest.mark.cases(14)
 def test_prices_and_fronts_are_those_of_lists(numbers: range) -> None:
-    """Every wish and the whole front of each class."""
+    """Every restriction and the whole front of each class."""
     assert [wrong for number in numbers for wrong in compared(number)] == []
 
 

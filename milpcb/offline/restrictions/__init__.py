@@ -1,15 +1,15 @@
-"""Prices of wishes about a policy: to forbid a feature, to ask another question first, to treat groups alike.
+"""Restrictions of a policy and their prices: to forbid a feature, to ask another question first, to treat groups alike.
 
-The price of a wish is the least total cost of the policies that grant it, less that of the whole class. Each class of
-such policies is the class again with fewer columns, other options or a further side constraint, so a price is one exact
-query (two for every cut, for the first question of a tree), asked of the oracles that are there.
+The price of a restriction is the least total cost of the policies that keep it, less that of the whole class. Each
+class of such policies is the class again with fewer columns, other options or a further side constraint, so a price is
+one exact query (two for every cut, for the first question of a tree), asked of the oracles that are there.
 """
 
-from milpcb.offline.arguing.first_question import First
-from milpcb.offline.arguing.monotone import InOrder, Monotone
-from milpcb.offline.arguing.pareto import FrontPoint, pareto, supported
-from milpcb.offline.arguing.prices import GainBand, Price, banded_prices, gain_band, price_intervals, prices
-from milpcb.offline.arguing.question import Option, Question, Under, Wish, Without, alike, keep
+from milpcb.offline.restrictions.first_question import First
+from milpcb.offline.restrictions.monotone import InOrder, Monotone
+from milpcb.offline.restrictions.pareto import FrontPoint, pareto, supported
+from milpcb.offline.restrictions.prices import GainBand, Price, banded_prices, gain_band, price_intervals, prices
+from milpcb.offline.restrictions.question import Option, Question, Restriction, Under, Without, alike, keep
 
 __all__ = [
     "First",
@@ -20,8 +20,8 @@ __all__ = [
     "Option",
     "Price",
     "Question",
+    "Restriction",
     "Under",
-    "Wish",
     "Without",
     "alike",
     "banded_prices",

@@ -1,4 +1,4 @@
-"""The wish that a tree asks another question first."""
+"""The restriction that a tree asks another question first: by its two sides, or as a program where they depend."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from milpcb.errors import InfeasibleError, InputError
-from milpcb.offline.arguing.question import (
-    Granting,
+from milpcb.offline.cross_fitting import Best, best_of
+from milpcb.offline.restrictions.question import (
     Question,
+    Restricted,
+    best_or_none,
     check_columns,
     explicit,
-    granted,
     listed_columns,
     with_options,
 )
-from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Policy, open_class
@@ -36,7 +36,7 @@ class First:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", listed_columns(self.columns))
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the trees with such a first question."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
@@ -75,7 +75,7 @@ class _Rooted:
         found = []
         for column, cut in dividing(self.question, self.columns):
             holds = self.question.rows[:, column] <= cut
-            yes, no = (granted(_Side(self.question, here), costs[here]) for here in (holds, ~holds))
+            yes, no = (best_or_none(_Side(self.question, here), costs[here]) for here in (holds, ~holds))
             if yes is not None and no is not None:
                 title = self._title(column, cut)
                 found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))

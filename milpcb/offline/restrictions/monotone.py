@@ -1,4 +1,12 @@
-"""Monotonicity: an action never goes down as a column grows; and the places where a policy breaks it."""
+"""The best policy under an order: the action never goes down as a column grows. By branch and bound.
+
+The best policy of the class bounds the cost of those in order. Where it goes down, from action a to a lower one b, at a
+context between two neighbouring values of the ordered column, every policy in order either plays less than k in the
+first or k or more in the second, for k between b and a; and so for all values before the first or after the second.
+These are two queries of the same oracle, with forbidden actions at contexts that cost nothing otherwise. The cheapest
+open answer is looked at next, so the first one that is in order is the best, whatever the class, the oracle and the
+side constraints are.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +22,8 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import several
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
-from milpcb.offline.arguing.question import Granting, Question, check_columns, explicit
 from milpcb.offline.cross_fitting import Best
+from milpcb.offline.restrictions.question import Question, Restricted, check_columns, explicit
 from milpcb.types import Answer, Floats
 
 MOST_CELLS = 1_000_000  # of the tests of one policy
@@ -256,7 +264,7 @@ class Monotone:
     columns: Mapping[int, int]
     name: str = "monotone"
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the class under the order."""
         known = explicit(question)
         if not isinstance(self.columns, Mapping):
@@ -283,7 +291,7 @@ class InOrder:
     def __post_init__(self) -> None:
         object.__setattr__(self, "joints", several("joints", self.joints, Joint, "Joint"))
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the class under the order."""
         known = explicit(question)
         check_orderable(known.policies)

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import whole
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.arguing.question import Question, Under, check_question, granted
+from milpcb.offline.restrictions.question import Question, Under, best_or_none, check_question
 from milpcb.types import Floats
 
 
@@ -158,7 +158,7 @@ class _Front:
 
     def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:
         rule = LabelConstraint(self._tables[under], most, "the other outcome")
-        best = granted(Under((rule,)).of(self._question), costs)
+        best = best_or_none(Under((rule,)).of(self._question), costs)
         return None if best is None else self._point(best.policy, supported=False)
 
     def _point(self, policy: Any, *, supported: bool) -> FrontPoint:

@@ -1,4 +1,4 @@
-"""Prices of wishes, in a table of costs or by a log, where they have intervals."""
+"""Prices of restrictions, in a table of costs or by a log, where they have intervals."""
 
 from __future__ import annotations
 
@@ -11,11 +11,18 @@ import numpy as np
 
 from milpcb.core.checks import ROUNDING, check_confidence, instance, whole
 from milpcb.data.actions import own_names
-from milpcb.offline.arguing.question import Granting, Question, Wish, check_question, granted, listed_wishes
 from milpcb.offline.band import UPPER, Process, Progress, affordable, check_same_rows, quantile, sampled_rows
 from milpcb.offline.cross_fitting import Best
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.reference import Reference, matching
+from milpcb.offline.restrictions.question import (
+    Question,
+    Restricted,
+    Restriction,
+    best_or_none,
+    check_question,
+    listed_restrictions,
+)
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -23,12 +30,12 @@ from milpcb.types import Floats
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a wish: ``price`` is in the unit of the costs, infinite where no policy grants it.
+    """Price of a restriction: ``price`` is in the unit of the costs, infinite where no policy keeps it.
 
     Attributes
     ----------
-    name : the wish in words
-    price : the least total cost of the policies that grant it, less that of the class
+    name : the restriction in words
+    price : the least total cost of the policies that keep it, less that of the class
     best : one of these policies, and its total cost; None where there is none
     lower, upper : where the price of means in the population lies, by the band; NaN where it was not asked
 
@@ -41,45 +48,45 @@ class Price:
     upper: float = field(default=float("nan"))
 
 
-def prices(question: Question, costs: Any, wishes: Sequence[Wish]) -> list[Price]:
-    """Return the price of each wish by itself.
+def prices(question: Question, costs: Any, restrictions: Sequence[Restriction]) -> list[Price]:
+    """Return the price of each restriction by itself.
 
     Parameters
     ----------
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
-    wishes : ``Without``, ``Option``, ``Under``, ``keep``, ``alike``, ``Monotone``, ``First``
+    restrictions : ``Without``, ``Option``, ``Under``, ``keep``, ``alike``, ``Monotone``, ``First``
 
     Raises
     ------
-    InputError (a wish that the class has no price for), OracleInexact
+    InputError (a restriction that the class has no price for), OracleInexact
 
     """
     check_question(question)
-    wishes, table = listed_wishes(wishes), question.oracle.read_costs(costs)
+    restrictions, table = listed_restrictions(restrictions), question.oracle.read_costs(costs)
     least = question.best(table).value
-    return [_price(wish, wish.of(question), table, least) for wish in wishes]
+    return [_price(restriction, restriction.of(question), table, least) for restriction in restrictions]
 
 
 def price_intervals(
-    question: Question, scores: Scores, reference: Reference, wishes: Sequence[Wish], **options: Any
+    question: Question, scores: Scores, reference: Reference, restrictions: Sequence[Restriction], **options: Any
 ) -> list[Price]:
-    """Return prices by a log, in the unit of the outcome per row, with ends that hold for all wishes at once.
+    """Return prices by a log, in the unit of the outcome per row, with ends that hold for all restrictions at once.
 
-    The best policy of the class is worth in truth between the ends of the band, and so is the best of those that grant
-    a wish; the price is between their differences, and not below 0. Without policies that grant it the price is
+    The best policy of the class is worth in truth between the ends of the band, and so is the best of those that keep
+    a restriction; the price is between their differences, and not below 0. Without policies that keep it the price is
     infinite.
 
     Parameters
     ----------
     question : the class on the n rows of the log
     scores, reference : what is gained, and over what: any one is valid
-    wishes : see ``prices``
+    restrictions : see ``prices``
     options : level, draws, seed and progress, of ``gain_band``
 
     """
-    wishes = listed_wishes(wishes)  # a wrong one before the band, which takes long
-    return banded_prices(question, scores, gain_band(question, scores, reference, **options), wishes)
+    restrictions = listed_restrictions(restrictions)  # a wrong one before the band, which takes long
+    return banded_prices(question, scores, gain_band(question, scores, reference, **options), restrictions)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +107,7 @@ class GainBand:
     lower: float
     upper: float
 
-    def ends(self, asked: Granting) -> tuple[float, float]:
+    def ends(self, asked: Restricted) -> tuple[float, float]:
         """Return the greatest lower end and the greatest upper end of some policies."""
         low, high = (-asked.best(floor).value for floor in self.floors)
         return low - self.reach, high + self.reach / UPPER
@@ -162,30 +169,35 @@ def gain_band(
 
 
 def banded_prices(
-    question: Question, scores: Scores, band: GainBand, wishes: Sequence[Wish], progress: Progress | None = None
+    question: Question,
+    scores: Scores,
+    band: GainBand,
+    restrictions: Sequence[Restriction],
+    progress: Progress | None = None,
 ) -> list[Price]:
     """Return the prices of ``price_intervals``, given the band; ``progress(done, total)`` is called after each."""
     check_question(question)
     check_scores(scores)
     instance("band", band, GainBand, "a GainBand, as gain_band makes it")
-    wishes, costs = listed_wishes(wishes), scores.by(own_names(question.policies)).costs / scores.weight.sum()
+    restrictions = listed_restrictions(restrictions)
+    costs = scores.by(own_names(question.policies)).costs / scores.weight.sum()
     of_class = question.best(costs).value
     question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []
-    for wish in wishes:
-        asked = wish.of(question)
-        price = _price(wish, asked, costs, of_class)
+    for restriction in restrictions:
+        asked = restriction.of(question)
+        price = _price(restriction, asked, costs, of_class)
         if price.best is not None:
             lower, upper = band.ends(asked)
             price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
         found.append(price)
         del asked
         if progress is not None:
-            progress(len(found), len(wishes))
+            progress(len(found), len(restrictions))
     return found
 
 
-def _price(wish: Wish, asked: Granting, costs: Floats, least: float) -> Price:
-    """Return what a wish costs, of which ``asked`` are the policies; the class has the total cost ``least``."""
-    best = granted(asked, costs)
-    return Price(wish.name, np.inf if best is None else max(0.0, best.value - least), best)
+def _price(restriction: Restriction, asked: Restricted, costs: Floats, least: float) -> Price:
+    """Return what a restriction costs, of which ``asked`` are the policies; the class has the total cost ``least``."""
+    best = best_or_none(asked, costs)
+    return Price(restriction.name, np.inf if best is None else max(0.0, best.value - least), best)

@@ -1,4 +1,4 @@
-"""A policy class on given rows, and the wishes that modify it: fewer columns, other options, more constraints."""
+"""A policy class on given rows, and the restrictions that modify it: fewer columns, other options, more constraints."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from milpcb.types import Floats, Ints
 KINDS = ("search", "milp", "enumeration", "audited")
 
 
-class Granting(Protocol):
+class Restricted(Protocol):
     """Some policies of a class on n rows: of costs (n, K) it knows which is cheapest; raises InfeasibleError."""
 
     def best(self, costs: Floats) -> Best:
@@ -33,7 +33,7 @@ class Granting(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A policy class on n rows, under side constraints: what wishes are about.
+    """A policy class on n rows, under side constraints: what restrictions are about.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class Question:
         return best_of(self.oracle, costs)
 
 
-def granted(asked: Granting, costs: Floats) -> Best | None:
+def best_or_none(asked: Restricted, costs: Floats) -> Best | None:
     """Return the best of some policies; None where there are none."""
     try:
         return asked.best(costs)
@@ -115,21 +115,21 @@ def listed_columns(columns: Any) -> tuple[int, ...]:
 def check_columns(columns: Sequence[int], rows: Floats) -> None:
     """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
     for column in columns:
-        index("a column of a wish", column, rows.shape[1])
+        index("a column of a restriction", column, rows.shape[1])
     if not columns:
         raise InputError("columns must name at least one column of the contexts")
 
 
-class Wish(Protocol):
+class Restriction(Protocol):
     """Something that is asked of a policy."""
 
     @property
     def name(self) -> str:
-        """Wish in words."""
+        """Restriction in words."""
         ...
 
-    def of(self, question: Question) -> Granting:
-        """Return the policies that grant it; raises InputError where the class has no such price."""
+    def of(self, question: Question) -> Restricted:
+        """Return the policies that keep it; raises InputError where the class has no such price."""
         ...
 
 
@@ -143,7 +143,7 @@ class Without:
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", listed_columns(self.columns))
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the class without the columns."""
         check_columns(self.columns, question.rows)
         known = explicit(question)
@@ -159,7 +159,7 @@ class Option:
     options: Mapping[str, Any]
     name: str = "another option"
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the class with the option."""
         if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
             raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
@@ -176,14 +176,14 @@ class Under:
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
 
-    def of(self, question: Question) -> Granting:
+    def of(self, question: Question) -> Restricted:
         """Return the class under the constraints."""
         further: Any = self.constraints  # the question binds them to its rows
         return replace(question, constraints=(*question.constraints, *further))
 
 
 def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
-    """Return the wish that policies play ``labels`` (n,) in the ``rows`` (n,) that are True, such as an old rule's."""
+    """Return the restriction to play ``labels`` (n,), such as an old rule's, in the ``rows`` (n,) that are True."""
     whole("n_actions", n_actions, 2)
     labels, here = whole_array("labels", labels), number_array("rows", rows)
     if np.asarray(rows).dtype != bool:
@@ -196,7 +196,7 @@ def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> 
 
 
 def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = "treat pairs alike") -> Under:
-    """Return the wish that both rows of each pair get the same action; there are ``n`` rows."""
+    """Return the restriction that both rows of each pair get the same action; there are ``n`` rows."""
     pairs = [(one, other) for one, other in _checked_pairs(pairs)]
     both = [*pairs, *((other, one) for one, other in pairs)]
     return Under(tuple(ordered(both, n, n_actions, name)), name)
@@ -210,12 +210,13 @@ def _checked_pairs(pairs: Any) -> list[tuple[Any, Any]]:
     return [(one, other) for one, other in found]
 
 
-def listed_wishes(wishes: Any) -> list[Any]:
-    """Return wishes as a list; raises InputError on what is none."""
-    found = several("wishes", wishes, object, "wishes such as Without((0,))")
-    for wish in found:
-        if isinstance(wish, type) or not hasattr(wish, "of"):
-            raise InputError(f"wishes must be a list of wishes such as Without((0,)), got {shown(wish)}")
+def listed_restrictions(restrictions: Any) -> list[Any]:
+    """Return restrictions as a list; raises InputError on what is none."""
+    example = "restrictions such as Without((0,))"
+    found = several("restrictions", restrictions, object, example)
+    for restriction in found:
+        if isinstance(restriction, type) or not hasattr(restriction, "of"):
+            raise InputError(f"restrictions must be a list of {example}, got {shown(restriction)}")
     return found
 
 
