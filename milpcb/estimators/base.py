@@ -307,7 +307,6 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self.leaf_values_ = sign * sums / np.where(sizes == 0, 1.0, sizes)[:, None]
 
     def _html_repr(self) -> str:
-        """Return what notebooks show: the policy once it is fitted, before that scikit-learn's own."""
         return notebook_html(self) if hasattr(self, "policy_") else cast("str", super()._html_repr())
 
     def __sklearn_tags__(self) -> Any:

@@ -208,7 +208,6 @@ class FromBatches(PolicyEstimator):
         return -charge if maximise else charge
 
     def _check_adds_up(self) -> None:
-        """Raise InputError where what the policy class asks of the rows is more than sums by few columns."""
         choice("method", self.method, METHODS)
         choice("overlap", self.overlap, OVERLAPS)
         self._least()

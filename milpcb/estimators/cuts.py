@@ -121,7 +121,6 @@ def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Val
 
 
 def _signs(monotone: Any) -> dict[str, int]:
-    """Return 1 or -1 by column; raises InputError."""
     if monotone is None:
         return {}
     if not isinstance(monotone, Mapping) or not all(way in WAYS for way in monotone.values()):

@@ -63,7 +63,6 @@ def restored(cls: Any, document: dict[str, Any]) -> Any:
 
 
 def _actions(type: str, names: list[Any]) -> Any:  # noqa: A002 - the key of the document
-    """Return the actions' names as the array that they were; raises ValueError on a type that no names have."""
     kind = np.dtype(type).kind
     if kind not in "biufUO" or not all(isinstance(name, (bool, int, float, str)) for name in names):
         raise ValueError(f"names of actions of type {type}")

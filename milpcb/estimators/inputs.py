@@ -131,7 +131,6 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
 
 
 def _check_no_effects(labels: Sequence[Any]) -> None:
-    """Raise InputError where a column holds numbers that are not whole, so effects or costs, and no labels."""
     numbers = [label for label in labels if isinstance(label, (float, Decimal)) and label % 1]
     if numbers:
         raise InputError(

@@ -262,7 +262,6 @@ class FromLog(FromBatches):
         return seen_everywhere(search, rows.contexts, counts, expected, cells)
 
     def _guards(self) -> list[NoWorseThan]:
-        """Return the limits that hold with confidence, on the rows of the fit: those that weigh something."""
         guards = guards_of(self.constraints)
         check_table_free(guards)
         if self.scores_ is None:

@@ -177,7 +177,6 @@ class Sample:
                 self._done[name] = self._done.get(name, 0) + count
 
     def _check_schema(self, schema: dict[str, Any]) -> None:
-        """Raise InputError where a batch has other columns than the first, or columns of another type."""
         for name in (*self._columns.names, *(self._features or ())):
             if name not in schema:
                 raise UnknownNameError("column of the batches", name, schema)
@@ -266,7 +265,6 @@ class LoggedBatch:
 
 
 def _check_sizes(frame: Any) -> None:
-    """Raise InputError where a number is larger than any that policies read, as damaged files have."""
     for name in frame.columns:
         column = frame.get_column(name)
         if column.dtype.is_float() and ((column.abs() > LARGEST) & ~column.is_nan()).any():  # NaN is greater, too
@@ -294,7 +292,6 @@ def _distinct(column: Any) -> tuple[list[Any], Ints]:
 
 
 def _actions(column: Any, names: Sequence[str]) -> Ints:
-    """Return the number (n,) of what was done; raises InputError on a missing or an unknown one."""
     distinct, place = _distinct(column)
     numbers = {name: k for k, name in enumerate(names)}
     found = [None if value is None else numbers.get(action_name(value)) for value in distinct]
@@ -312,7 +309,6 @@ def _actions(column: Any, names: Sequence[str]) -> Ints:
 
 
 def _numbers(frame: Any, name: str) -> Floats:
-    """Return a column (n,) of finite numbers; raises InputError on the first row that has none."""
     column = frame.get_column(name)
     if not (column.dtype.is_numeric() or str(column.dtype) == "Boolean"):
         raise InputError(f"column '{clipped(name)}' must hold numbers, and holds {column.dtype}")

@@ -144,7 +144,6 @@ def _budget_drawing(
     supported: bool,
     ended: bool,
 ) -> Drawing:
-    """Return the held-out value of learning against the share of rows that may get the action."""
     figure, axes = panel()
     shares, values = [point.share for point in points], [point.value for point in points]
     line = {"color": COLOURS[0], "marker": "o", "markersize": 5}

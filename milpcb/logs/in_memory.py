@@ -111,7 +111,6 @@ def _by_estimates(estimator: Any, questions: Asked) -> bool:
 def _otherwise(
     rows: ScoredRows, question: Question, reference: Reference, questions: Asked, step: Step
 ) -> dict[str, Any]:
-    """Return the prices, the rules that do as well, and the front: all of a rule by the estimates alone."""
     if not _by_estimates(rows.estimator, questions):
         return {}
     reader = Reader(rows.estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)

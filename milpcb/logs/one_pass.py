@@ -130,7 +130,6 @@ def held_out_of(estimator: Any, layout: Layout, aside: CompressedLog, level: flo
 
 
 def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, claims: Claims) -> tuple[str, ...]:
-    """Return how it was found and what the claims rest on, for a statistician."""
     rows: CompressedLog = estimator.compressed_
     scores = f"Scores by {estimator.method}, with the propensities given; nothing was fitted to rows (--method dr is)."
     if estimator.method == "dr":

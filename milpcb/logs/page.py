@@ -282,7 +282,6 @@ def _of_others(found: Findings) -> Iterator[Worth]:
 
 
 def _of_aside(found: Findings) -> Iterator[Worth]:
-    """Yield the first three in the rows kept aside: the rule, what it is compared with there, what was done."""
     if found.aside is None or found.held_out is None:
         return
     seen = found.held_out
@@ -292,7 +291,6 @@ def _of_aside(found: Findings) -> Iterator[Worth]:
 
 
 def _no_rows(found: Findings, name: str) -> str:
-    """Return for how many people the log has no rows of an action; "" where it has some for all."""
     unseen = found.learnt.unseen[found.actions.index(name)]
     return f"no rows of it among {fixed(unseen, 0)} people" if unseen > 0 else ""
 

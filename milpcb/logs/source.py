@@ -164,7 +164,6 @@ def numbered(log: Log) -> Log:
 
 
 def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, ...]:
-    """Return the columns that may be features; raises InputError, UnknownNameError on those that are not there."""
     taken = (columns.action, columns.outcome, *columns.propensity, *filter(None, [columns.weight]))
     group = tuple(filter(None, [columns.group]))
     aside = {*taken, *columns.leave_out, *group}
@@ -209,7 +208,6 @@ def _first_text(values: pl.Series) -> str:
 
 
 def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:
-    """Return a column in which nothing is missing; raises InputError on the first row in which something is."""
     missing = np.flatnonzero(frame[column].is_null().to_numpy())
     if len(missing):
         such = "this row" if len(missing) == 1 else f"the {fixed(len(missing), 0)} such rows"
@@ -221,7 +219,6 @@ def _present(name: str, frame: pl.DataFrame, column: str) -> pl.Series:
 
 
 def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
-    """Return the number of the group (n,) of each row; raises InputError on a row without, and on one group only."""
     if not column:
         return None
     if frame[column].dtype.is_float():
@@ -233,7 +230,6 @@ def _groups(name: str, frame: pl.DataFrame, column: str) -> Ints | None:
 
 
 def _weight(name: str, frame: pl.DataFrame, column: str) -> Floats:
-    """Return how much each row (n,) counts; raises InputError on the first row whose weight is below 0."""
     weight = _numbers(name, frame, column)
     wrong = np.flatnonzero(weight < 0)
     if len(wrong):

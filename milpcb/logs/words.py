@@ -75,7 +75,6 @@ def _sure(found: Findings) -> str:
 
 
 def _beside(found: Findings) -> str:
-    """Return why the rows kept aside may show a gain that the verdict does not; "" where they do not."""
     if found.held_out is None or not found.shown_aside or found.state == State.TARGET:
         return ""
     aside, unit = found.held_out.gain, found.unit
@@ -87,7 +86,6 @@ def _beside(found: Findings) -> str:
 
 
 def _by_estimates(found: Findings, claims: Claims) -> str:
-    """Return what is known of the rule that looks best, and of learning such rules."""
     unit, alike, learning = found.unit, other(found), claims.learning
     p = "" if learning is None else f" ({chance(learning.p_value)})"
     if found.state == State.TARGET:
@@ -117,7 +115,6 @@ def _by_estimates(found: Findings, claims: Claims) -> str:
 
 
 def _expected(found: Findings, claims: Claims) -> str:
-    """Return what to expect of rules learnt in this way, by the folds that they were not learnt from; "" without."""
     if claims.learning is None:
         return ""
     unit, base = found.unit, found.reference.value
@@ -167,7 +164,6 @@ def advice(found: Findings) -> str:
 
 
 def _not_shown(found: Findings) -> str:
-    """Return why treating all alike cannot be recommended either; "" where it can."""
     if not found.sound:
         return (
             "So nothing is recommended here: fix the propensities, or leave them out, so that they are estimated from "

@@ -204,7 +204,6 @@ def evaluate_sums(
 
 
 def _leaf(found: CompressedLog, number: int, action: int, here: Bools, quantile: float) -> LeafValue:
-    """Return what a part of a policy is worth, the contexts ``here`` (m,)."""
     size, other, sign = found.sizes[here].sum(), found.best_action, 1.0 if found.maximise else -1.0
     own, alike = found.scores[here, action].sum(), found.scores[here, other].sum()
 

@@ -103,7 +103,6 @@ def compress(
 
 
 def _check_spread(least: float, most: float) -> None:
-    """Raise InputError where all outcomes are so far from 0 that their standard errors would be roundings."""
     if 0 < most - least < FAR * max(abs(least), abs(most)):
         raise InputError(
             f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
@@ -112,7 +111,6 @@ def _check_spread(least: float, most: float) -> None:
 
 
 def _weighted(stats: Statistics, method: str, randomised: bool) -> _Summed:
-    """Return what follows from sums by what was done, for "ips" and "snips"."""
     totals, cells, n = stats.totals, stats.cells, len(stats)
     counts = totals[:, 0]
     least = counts / n if randomised else -stats.ends[: len(totals)]
@@ -130,7 +128,6 @@ def _weighted(stats: Statistics, method: str, randomised: bool) -> _Summed:
 
 
 def _scored(stats: ScoredStatistics) -> _Summed:
-    """Return what follows from sums of scores, for "dr"."""
     K, cells, (one, other) = stats.n_actions, stats.cells[:, 0], stats.pairs
     squared = np.empty((len(cells), K, K))
     squared[:, one, other] = squared[:, other, one] = cells[:, K + 1 : -K]

@@ -161,7 +161,6 @@ def _after(progress: Progress, done: int, later: int) -> Progress:
 def _of_split(
     oracle: Oracle, contexts: object, scores: Scores, fold: Ints, reference: Reference, level: float
 ) -> Claim:
-    """Return the least favourable claim by folds (n,), its p-value by the normal law."""
     played = held_out(oracle, contexts, scores.costs, fold)
     own = scores.gains[np.arange(len(played)), played]
     if reference.candidates is None:

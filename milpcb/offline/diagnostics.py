@@ -121,7 +121,6 @@ class Diagnostics:
         return found
 
     def _by_action(self) -> Iterator[str]:
-        """Yield a sentence for each kind of trouble, whatever the number of actions that have it, worst first."""
         least, limit = self.least_propensity, RARE / len(self.actions)
         rare = self._named(least < limit, least, "least propensity {:.3g}")
         if rare:
@@ -149,7 +148,6 @@ class Diagnostics:
         return np.divide(off, error, out=np.zeros(len(off)), where=(error > 0) & (off > OFF))
 
     def _uncalibrated(self) -> list[str]:
-        """Return a warning on actions whose propensities are off by two standard errors; the worst is named."""
         errors = self._off
         wrong = [k for k in np.argsort(-errors).tolist() if errors[k] > 2]
         if not wrong:

@@ -140,7 +140,6 @@ def _is_drawn(policy: Any) -> bool:
 
 
 def _played(policy: Any, contexts: Any, actions: tuple[str, ...], n: int) -> Ints:
-    """Return what a policy plays in each of n rows; raises InputError where these are not n actions."""
     assigned = played(policy, contexts, actions)
     if len(assigned) != n:
         raise InputError(f"the policy plays {len(assigned)} actions for {n} rows; give contexts of all")
@@ -271,7 +270,6 @@ def _questions(
 
 
 def _rivals(scores: Scores, own: Floats, ranges: EntryRanges, reference: Reference) -> dict[Any, Mean]:
-    """Return the gain over every lottery that may be the best, over the reference alone where they are too many."""
     table, sign = scores.table, 1.0 if scores.maximise else -1.0
     lotteries = [reference.lottery] if reference.candidates is None else reference.candidates
     played = [reference.ways.mixed(lottery, table) for lottery in lotteries]
@@ -312,7 +310,6 @@ def adaptive_value(scores: Scores, assigned: Ints, level: float) -> IntervalEsti
 
 
 def _law(log: Log) -> Floats:
-    """Return the probabilities (n, K) that the learner drew by; raises InputError without them."""
     if log.propensity is None or log.shares or log.group is not None:
         raise InputError(
             'interval="adaptive" needs rows in the order in which they came, without group=, and the probability with '
@@ -322,7 +319,6 @@ def _law(log: Log) -> Floats:
 
 
 def _chances(law: Floats, assigned: Ints) -> Floats:
-    """Return the probability (n,) of what a policy plays; raises InputError where it had none."""
     q = law[np.arange(len(law)), assigned]
     if not (q > 0).all():
         raise InputError(

@@ -110,7 +110,6 @@ def over_best(
 
 
 def _compared(other: str, gain: IntervalEstimate) -> str:
-    """Return in words whether the policy is better than something else, as far as the interval shows."""
     if gain.lower > 0:
         return f"It is better than {other}, by {gain}."
     if gain.upper < 0:

@@ -107,7 +107,6 @@ class Inference:
         ]
 
     def _amount(self, gain: float) -> str:
-        """Return a gain with as many digits as the error of the policy's value leaves."""
         return number(gain, self.value.standard_error)
 
     def verdict(self) -> str:
@@ -268,7 +267,6 @@ def _value(scores: Scores, chosen: Ints, ends: tuple[float, float]) -> IntervalE
 def _on_rows(
     scores: Scores, policy: Policy, contexts: Any, aside: Any, reference: Reference, level: float
 ) -> Evaluation:
-    """Return what the policy is worth on the rows kept ``aside`` (n,)."""
     rows = np.flatnonzero(aside)
     here = take_rows(contexts, rows)
     played = policy if hasattr(policy, "predict_names") else [scores.actions[k] for k in policy.predict(here).tolist()]

@@ -190,7 +190,6 @@ def _outcome(name: str, values: Any) -> Floats:
 
 
 def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str, ...]]:
-    """Return the number of each action and the names; raises InputError on those missing, unseen, or one only."""
     done = entries(values)
     if given is not None:
         given = several("actions", given, object, "the names of the actions")
@@ -219,7 +218,6 @@ def _order(value: Any) -> tuple[bool, Any]:
 
 
 def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floats | None, bool]:
-    """Return propensities (n, K) or None, and whether they are the same in every row."""
     n, K = len(action), len(names)
     if values is None:
         return None, False
@@ -243,7 +241,6 @@ def _propensity(values: Any, action: Ints, names: tuple[str, ...]) -> tuple[Floa
 
 
 def _logged(logged: Floats) -> Floats:
-    """Return propensities of what was done; raises InputError on the first row where one is not in (0, 1]."""
     wrong = np.flatnonzero(~((logged > 0) & (logged <= 1)))
     if len(wrong):
         raise InputError(

@@ -180,7 +180,6 @@ def _as_numbers(features: Any) -> Floats:
 
 
 def _default_outcome(log: Log, seed: int) -> Any:
-    """Return boosted trees, or the mean where a randomised trial is too small for them to be less noisy."""
     from sklearn.dummy import DummyRegressor
     from sklearn.ensemble import HistGradientBoostingRegressor
 
@@ -204,7 +203,6 @@ def _model_seed(seed: int, name: str) -> int:
 
 @contextmanager
 def _named(role: str, model: Any) -> Iterator[None]:
-    """Turn what a model raises on data it cannot take into InputError, one line with the model's name."""
     try:
         yield
     except (AttributeError, TypeError, ValueError) as error:

@@ -331,7 +331,6 @@ def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats |
 
 
 def _worse(scores: Scores, difference: Floats, far: float) -> bool:
-    """Return whether the mean of a difference (n,) is more than ``far`` standard errors above 0."""
     mean = scores.mean(difference)
     return mean.value > far * mean.standard_error
 

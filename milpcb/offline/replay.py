@@ -83,7 +83,6 @@ class LoggedRounds:
 
 
 def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
-    """Return features as numbers (n, d) with their names; raises InputError where a number is missing."""
     if not table_names(features) and np.asarray(features).dtype.kind != "O":
         return context_array(features), ()
     names = table_names(features) or tuple(f"x{j}" for j in range(np.shape(features)[1]))
@@ -103,7 +102,6 @@ def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
 
 
 def _every_propensity(log: Log) -> Floats:
-    """Return the propensities (n, K); raises InputError where one is not known or is 0."""
     if log.propensity is None:
         raise InputError("replay needs to know how likely what was done was: give read_log the propensity")
     table = log.propensity
@@ -124,7 +122,6 @@ def _every_propensity(log: Log) -> Floats:
 
 
 def _costs(log: Log, outcome_range: tuple[float, float]) -> Floats:
-    """Return costs (n,) in [0, 1]; raises InputError on the first outcome outside the range."""
     least, most = check_range("outcome_range", outcome_range)
     outside = np.flatnonzero((log.outcome < least) | (log.outcome > most))
     if len(outside):

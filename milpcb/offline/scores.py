@@ -246,7 +246,6 @@ def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
 
 
 def _check_above_0(logged: Floats) -> None:
-    """Raise InputError where what was done in some row (n,) has no chance by the model of propensities."""
     wrong = np.flatnonzero(~(logged > 0))
     if len(wrong):
         raise InputError(

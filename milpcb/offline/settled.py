@@ -288,7 +288,6 @@ def _read(given: Any, policies: Any) -> tuple[Log, Floats, Floats]:
 
 
 def _floor(given: Any, known: Floats, *, randomised: bool) -> Floats:
-    """Return the floor (n,); raises InputError where none is known, or a propensity is below it."""
     n = len(known)
     if given is None:
         if not randomised:
@@ -312,7 +311,6 @@ def _floor(given: Any, known: Floats, *, randomised: bool) -> Floats:
 def _expected(
     given: Any, own: tuple[str, ...], names: tuple[str, ...], ends: tuple[float, float], *, maximise: bool
 ) -> Floats:
-    """Return what actions are expected to cost (n, K), cut off at 0 and 1."""
     table = number_array("expected", by_action("expected", given, own))
     if table.ndim != 2 or table.shape[1] != len(own):
         raise InputError(f"expected must have a column for each of the {len(own)} actions, got shape {table.shape}")

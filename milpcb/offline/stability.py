@@ -175,7 +175,6 @@ def _by_depth(
     constraints: Sequence[LabelConstraint],
     searched: Callable[[], None],
 ) -> tuple[DepthValue, ...]:
-    """Return what each depth is worth; ``searched`` is called after each search of the full depth."""
     if not _has_depth(policies):
         return ()
     found, deepest = [], cast("Any", policies).depth

@@ -92,8 +92,6 @@ def supported(
 
 
 class _Front:
-    """Questions of two outcomes."""
-
     def __init__(self, question: Question, a: Floats, b: Floats, most: int) -> None:
         self._question, self._tables, self._most = question, (a, b), whole("most", most, 1)
         self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in (a, b)]
@@ -150,7 +148,6 @@ class _Front:
         return abs(one.a - other.a) <= self._close[0] and abs(one.b - other.b) <= self._close[1]
 
     def _least(self, which: int, under: int, most: float, *, supported: bool = True) -> FrontPoint:
-        """Return the point of least outcome ``which`` among those whose outcome ``under`` is at most ``most``."""
         found = self._limited(under, most + self._close[under] / 2, self._tables[which])
         if found is None:
             raise OracleInexact("two queries to the oracle contradict each other; scale the costs")

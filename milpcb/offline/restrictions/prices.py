@@ -198,6 +198,5 @@ def banded_prices(
 
 
 def _price(restriction: Restriction, asked: Restricted, costs: Floats, least: float) -> Price:
-    """Return what a restriction costs, of which ``asked`` are the policies; the class has the total cost ``least``."""
     best = best_or_none(asked, costs)
     return Price(restriction.name, np.inf if best is None else max(0.0, best.value - least), best)
