@@ -218,7 +218,7 @@ class ContextReader:
 
 def _constant(context: Any) -> list[float]:
     """Return the constant feature for a context that has none; raises InputError on one that has some."""
-    if context is None or (hasattr(context, "__len__") and getattr(context, "ndim", 1) and not len(context)):
+    if context is None or (hasattr(context, "__len__") and getattr(context, "ndim", True) and not len(context)):
         return [0.0]
     raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
 

@@ -312,9 +312,11 @@ class Bandit(BanditAnswers):
 
     def _report(self, kind: Any, decisions: list[Decision], learnt: int, cost: float | None = None) -> None:
         """Hand events to the user's function; what it raises is logged, as the decisions were made all the same."""
-        for decision in decisions if self._on_event is not None else ():
+        if (on_event := self._on_event) is None:
+            return
+        for decision in decisions:
             try:
-                self._on_event(Event(kind, decision, cost, learnt))
+                on_event(Event(kind, decision, cost, learnt))
             except Exception:  # noqa: BLE001 - whatever a user's function raises
                 _log.exception("on_event failed on the %s of decision %s", kind, decision.id)
 

@@ -94,7 +94,7 @@ def sum_own(rate: float, p: int, paths: Array, totals: Array, T: Array, M: Array
     return least - np.log(mass)
 
 
-class PathSums:
+class SumsAbove:
     """The sums of weights of all trees below each path, for J tables of totals (paths, K, J)."""
 
     def __init__(self, p: int, depth: int, n_tables: int) -> None:
@@ -200,8 +200,8 @@ class TreeTerms(Terms):
         return least[::-1]
 
     @cached_property
-    def _sums(self) -> PathSums:
-        return PathSums(self.n_literals, self.depth, 1)
+    def _sums(self) -> SumsAbove:
+        return SumsAbove(self.n_literals, self.depth, 1)
 
     def _paths(self, contexts: Floats) -> Ints:
         """Return the numbers (n, p^D) of the paths that contexts may take."""
@@ -230,7 +230,7 @@ class SeveralTrees(SeveralTables):
         """Empty a table; the one after the last is a new one."""
         if table == self.totals.shape[1]:
             self.totals = np.pad(self.totals, ((0, 0), (0, 1)))
-            self._sums = PathSums(*self._sizes, table + 1)
+            self._sums = SumsAbove(*self._sizes, table + 1)
         self.totals[:, table] = 0.0
         self._rate = -1.0
 
@@ -239,15 +239,15 @@ class SeveralTrees(SeveralTables):
         place = self._place(row)
         self.totals[place[:, action]] += amount
         if self._rate >= 0:
-            self._sums.fill(self._rate, self._tables, place[:, 0] // self._n_actions)
+            self._sums.fill(self._rate, self._by_path, place[:, 0] // self._n_actions)
 
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (J, K) of each table at a row."""
         start, place = perf_counter(), self._place(row)
         if rate != self._rate:
-            self._sums.fill(rate, self._tables)
+            self._sums.fill(rate, self._by_path)
             self._rate = rate
-        sums = self._sums.own(rate, self._tables, place[:, 0] // self._n_actions)
+        sums = self._sums.own(rate, self._by_path, place[:, 0] // self._n_actions)
         weights = np.exp(sums.min(axis=0) - sums)
         weights /= weights.sum(axis=0)
         self._count(start)
@@ -264,6 +264,6 @@ class SeveralTrees(SeveralTables):
         self.totals[:] = np.array(state, dtype=float).T
 
     @property
-    def _tables(self) -> Floats:
+    def _by_path(self) -> Floats:
         """The totals (paths, K, J)."""
         return self.totals.reshape(-1, self._n_actions, self.totals.shape[1])
