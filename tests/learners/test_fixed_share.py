@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
-from policies.trees.several import SeveralTrees
 
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols.oracles import SeveralTables
 from policies import DecisionTrees, FiniteClass
+from policies.trees.terms import SeveralTrees
 from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, Followed, Hurried, judge_paths
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
