@@ -91,7 +91,7 @@ def test_parquet_says_the_same(tmp_path):
 def test_integers_that_would_be_one_number_are_refused(ending, tmp_path):
     """Identifiers of 64 bits, of which floats lose digits; those that stay apart are numbers."""
     path = tmp_path / f"t.{ending}"
-    for items in ([2**62 + 1, 2**62 + 3], [10**18, 10**18 + 10**9]):
+    for items in ([2**53 + 1, 2**53], [2**62 + 1, 2**62 + 3], [10**18, 10**18 + 10**9]):
         getattr(pl.DataFrame({"item": items, "age": [20.5, 30.0]}), f"write_{ending}")(path)
         if items[0] % 2 == 0:
             assert read_table(path)[1][:, 0].tolist() == items

@@ -105,14 +105,14 @@ def number_array(name: str, data: Any) -> Floats:
         found = np.array(array, dtype=float)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be numbers in a rectangular table: {error}") from error
-    if not np.vdot(found, found) <= MOST**2:  # one dot product is nearly always the whole check
+    if not np.vdot(found, found) < MOST**2:  # one dot product is nearly always the whole check
         _check_distinct(name, data, found)
     return found
 
 
 def _check_distinct(name: str, data: Any, numbers: Floats) -> None:
     """Raise InputError where integers of ``data``, beyond 2^53, have lost the digits in which they differ."""
-    large = np.flatnonzero(np.abs(numbers) > MOST)
+    large = np.flatnonzero(np.abs(numbers) >= MOST)
     if not len(large) or (isinstance(data, np.ndarray) and data.dtype.kind == "f"):
         return
     first: dict[float, int] = {}

@@ -216,7 +216,7 @@ def as_array(table: Any) -> Any:
         return found
     try:
         array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
-        lost = array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) > MOST).any())
+        lost = array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) >= MOST).any())
         if lost and not isinstance(table, np.ndarray):
             array = np.array(table, dtype=object)
     except ValueError as error:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milpcb.core.checks import MOST, check_file, number_array
+from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.data.actions import action_name
 from milpcb.data.columns import Value, as_number
@@ -65,14 +66,15 @@ def check_table(path: Path) -> None:
     if other := disguised(path):
         raise InputError(f"{path} {other}")
     if max(map(first.count, SEPARATORS)) >= MOST_COLUMNS:
-        raise InputError(f"{path} has more than {MOST_COLUMNS:,} columns; leave some out")
+        raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
 
 
 def _check_parquet(path: Path) -> None:
     rows, columns = parquet_rows(path)
     if rows * len(columns) > MOST_VALUES:
         raise InputError(
-            f"{path} has {rows:,} rows and {len(columns):,} columns; at most {MOST_VALUES:,} values are read"
+            f"{path} has {spaced(rows)} rows and {spaced(len(columns))} columns; at most {spaced(MOST_VALUES)} values "
+            "are read"
         )
     import polars as pl
 
@@ -170,7 +172,7 @@ def parquet_rows(path: Path) -> tuple[int, Mapping[str, Any]]:
         columns = pl.read_parquet_schema(path)
         rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
     if len(columns) > MOST_COLUMNS:
-        raise InputError(f"{path} has {len(columns):,} columns; at most {MOST_COLUMNS:,} are read")
+        raise InputError(f"{path} has {spaced(len(columns))} columns; at most {spaced(MOST_COLUMNS)} are read")
     return rows, columns
 
 
@@ -251,7 +253,7 @@ def _numbers_of(path: Path, frame: pl.DataFrame) -> Floats:
         raise InputError(f"{path} has no rows; write one row per context")
     found = frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
     for place, (name, kind) in enumerate(frame.schema.items()):
-        if kind.is_integer() and (np.abs(found[:, place]) > MOST).any():
+        if kind.is_integer() and (np.abs(found[:, place]) >= MOST).any():
             number_array(f"{path}, column '{clipped(name)}'", frame[name].to_list())  # raises where digits are lost
     return found
 

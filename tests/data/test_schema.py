@@ -330,4 +330,4 @@ def test_large_integers_that_differ_as_floats_are_numbers() -> None:
     tree = OptimalPolicyTree(max_depth=1, thresholds="all").fit(rows, [0] * 20 + [1] * 20)
     assert tree.predict(np.array(rows)).tolist() == tree.predict(rows).tolist() == [0] * 20 + [1] * 20
     with pytest.raises(InputError, match=r"contexts holds .*, integers beyond 2.53, which are one number to policies"):
-        DecisionTrees(2).on([[2**60, 0.5], [2**60 + 1, 0.5]])
+        DecisionTrees(2).on([[2**53, 0.5], [2**53 + 1, 0.5]])
