@@ -176,9 +176,7 @@ def test_marks_of_missing_values_are_missing(tmp_path: Path) -> None:
     rows = [{"age": -999, "region": "NA"}, {"age": None, "region": None}]
     assert len(set(policy.predict_names(rows))) == 1
     assert "'age': 'NA', '-999' is read as missing" in bandit.schema.lines()
-    with pytest.raises(
-        InputError, match="feature 'region' is 'n/a', which is no value that is known, or a missing one"
-    ):
+    with pytest.raises(InputError, match="feature 'region' is 'n/a', which is no known value, or a missing one"):
         bandit.act({"age": 30, "region": "n/a"})
 
 

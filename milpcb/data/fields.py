@@ -201,7 +201,9 @@ class Field:
             if other := self._spellings.get(folded(entry)):
                 raise self._unfit(entry, row, f"and is known as {shown(other)}", "write it so")
             if folded(entry) in {"", *NULLS}:
-                raise self._unfit(entry, row, "which is no value that is known, or a missing one", "give None for that")
+                raise self._unfit(
+                    entry, row, "which is no known value, or a missing one", "give None, or name it as missing"
+                )
         return entry
 
     def _code(self, entry: float, row: int | None) -> Value:

@@ -112,8 +112,8 @@ def test_what_fits_is_read(field: Field, value: Any, expected: Any) -> None:
         (TEXT, 12, "column 'x' is 12 in row 0, and its values are strings such as \"12\": turn it into the string"),
         (TEXT, True, "column 'x' is True in row 0, and its values are strings"),
         (TEXT, "12 ", "column 'x' is '12 ' in row 0, and is known as '12': write it so"),
-        (TEXT, " ", "column 'x' is ' ' in row 0, which is no value that is known, or a missing one"),
-        (TEXT, "N/A", "column 'x' is 'N/A' in row 0, which is no value that is known, or a missing one: give None"),
+        (TEXT, " ", "column 'x' is ' ' in row 0, which is no known value, or a missing one"),
+        (TEXT, "N/A", "column 'x' is 'N/A' in row 0, which is no known value, or a missing one: give None"),
         (Field("x", "category", ("Zürich",)), "ZURICH", "column 'x' is 'ZURICH' in row 0, and is known as 'Zürich'"),
         (
             CODE,
