@@ -16,7 +16,7 @@ import numpy as np
 
 from milpcb.core import gate
 from milpcb.core.checks import cost_array, several
-from milpcb.core.decimals import snapped, written
+from milpcb.core.decimals import in_32_bits, snapped
 from milpcb.core.extras import needs
 from milpcb.data.columns import Column, Value
 from milpcb.data.schema import Schema
@@ -256,13 +256,8 @@ class Rule(ABC):
         meant = snapped(table, self.cut_points() or {})
         if meant is not table and (rows := np.flatnonzero(self._leaf(meant) != parts)).size:
             feature = int(np.flatnonzero(meant[rows[0]] != table[rows[0]])[0])
-            number, cut = written(table[rows[0], feature]), written(meant[rows[0], feature])
-            warnings.warn(
-                f"column '{clipped(self.names.column(feature).name)}' is {number} in row {rows[0]}, which is the cut "
-                f"{cut} of the rule in 32 bits, and on its other side: give 64 bits, as astype(float).round(6) does",
-                LogWarning,
-                stacklevel=4,
-            )
+            what = f"column '{clipped(self.names.column(feature).name)}' in row {rows[0]}"
+            warnings.warn(in_32_bits(what, table[rows[0], feature], meant[rows[0], feature]), LogWarning, stacklevel=4)
 
     def _plain(self) -> dict[str, Any]:
         """Return the fields but the names, as plain data."""

@@ -94,7 +94,9 @@ def test_a_string_that_looks_like_a_declared_one_is_refused(asked: str) -> None:
     ):
         bandit.act({"station": asked})
     assert bandit.act({"station": "West"}).context == ("West",)
-    with pytest.raises(InputError, match=r"'N/A', which is no known value, or a missing one: give None, or name it as missing, or de"):
+    with pytest.raises(
+        InputError, match=r"'N/A', which is no known value, or a missing one: give None, or name it as missing, or de"
+    ):
         bandit.act({"station": "N/A"})
     both = Bandit(trees, seed=0, values={"station": ["Nord", asked]})
     assert both.act({"station": asked}).context == (asked,)

@@ -12,7 +12,7 @@ import numpy as np
 
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
-from milpcb.core.decimals import written
+from milpcb.core.decimals import in_32_bits
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded, in_words
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
@@ -180,12 +180,8 @@ class ContextReader:
         for name, value in zip(self.names, values, strict=False):
             cut = self._singles.get(cast("float", value))
             if cut is not None and cut in self._cuts.get(name, ()):
-                warnings.warn(
-                    f"feature '{clipped(name)}' is {written(cast('float', value))}, which is the cut {written(cut)} "
-                    "in 32 bits, and lies above it: give 64 bits",
-                    LogWarning,
-                    stacklevel=5,
-                )
+                what = f"feature '{clipped(name)}'"
+                warnings.warn(in_32_bits(what, cast("float", value), cut), LogWarning, stacklevel=5)
 
     def _named(self, values: Sequence[Value]) -> Mapping[str, Any]:
         return dict(zip(self.names or map("x{}".format, range(len(values))), values, strict=False))

@@ -65,6 +65,14 @@ def snapped(table: Floats, cuts: Mapping[int, Sequence[float] | None]) -> Floats
     return found
 
 
+def in_32_bits(what: str, number: float, cut: float) -> str:
+    """Return what is to be known of a number that is a cut in 32 bits, and on the other side of it."""
+    return (
+        f"{what} is {written(number)}, which is the cut {written(cut)} in 32 bits, and on its other side: give 64 "
+        "bits, as astype(float).round(6) does"
+    )
+
+
 def written(number: float) -> str:
     """Return the shortest decimal read back as exactly this number, without an exponent where that is readable."""
     text = repr(float(number))

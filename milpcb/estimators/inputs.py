@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,8 +16,9 @@ from milpcb.data.actions import action_name, is_missing, place, places
 from milpcb.data.columns import Values, as_numbers
 from milpcb.data.frames import as_array, check_once, is_frame, table_names
 from milpcb.data.schema import Schema
+from milpcb.data.spellings import odd_words
 from milpcb.data.tables import frame_of
-from milpcb.errors import InputError, shown
+from milpcb.errors import InputError, LogWarning, shown
 from milpcb.types import Bools, Floats
 
 
@@ -126,6 +128,8 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
             f"y holds one class only, {known.tolist()[0]!r}: there is nothing to choose; give two actions or more"
         )
     names = [action_name(action) for action in known.tolist()]
+    if actions is None and (odd := odd_words(names)):
+        warnings.warn(f"the actions are {odd}", LogWarning, stacklevel=5)
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
 

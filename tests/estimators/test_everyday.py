@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -12,6 +14,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import (
     LoggedPolicyTree,
     OptimalPolicyTree,
+    OptimalScoringRule,
     from_json,
     never,
     share_at_most,
@@ -187,3 +190,31 @@ def test_unknown_names_stay_unknown_name_errors(people):
     """Errors that are said in other words keep their kind."""
     with pytest.raises(UnknownNameError):
         OptimalPolicyTree(kind="serach").fit(people[0], people[1])
+
+
+@pytest.mark.parametrize("label", ["call ", "Call", "c\u00e1ll"])
+def test_actions_that_may_be_one_are_reported(label):
+    """By a warning of each estimator that is handed what was done; of names that differ nothing is said."""
+    X = pd.DataFrame({"age": range(40)})
+    for tree, options in ((OptimalPolicyTree(), {}), (LoggedPolicyTree(method="ips"), {"reward": [0.0, 1.0] * 20})):
+        for second in (label, "letter"):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                tree.fit(X, ["call", second] * 20, **options)
+            said = [str(each.message) for each in seen if "actions are" in str(each.message)]
+            assert [line.endswith("which are two strings to a rule: write them in one way") for line in said] == (
+                [True] * (second == label)
+            )
+
+
+@pytest.mark.parametrize("estimator", [OptimalPolicyTree, OptimalScoringRule])
+def test_a_cut_that_was_rounded_to_32_bits_is_reported_at_the_fit(estimator):
+    """A rule cannot use it: all rows are on one side, or on the other one than is meant."""
+    cut, side = (0.1, 0.3) if estimator is OptimalPolicyTree else (0.7, 0.3)  # they move up, and down
+    prices = pd.DataFrame({"price": [cut, side] * 20})
+    for frame in (prices, prices.astype(np.float32)):
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            estimator(thresholds={"price": [cut]}).fit(frame, ["a", "b"] * 20)
+        found = [each for each in seen if f"which is the cut {cut} in 32 bits" in str(each.message)]
+        assert len(found) == (frame is not prices)

@@ -119,7 +119,7 @@ def test_a_cut_that_was_rounded_to_32_bits_is_reported(way):
             for number in prices["price"].astype(np.float32):
                 bandit.act({"price": number})
         found = [str(each.message) for each in seen if each.category is LogWarning]
-        assert [line.startswith("column 'price' is 0.10000000149011612 in row 0, ") for line in found[:1]] == [
+        assert [line.startswith("column 'price' in row 0 is 0.10000000149011612, ") for line in found[:1]] == [
             True
         ] * changes
         assert [line.startswith("feature 'price' is 0.10000000149011612, ") for line in found[1:]] == [True] * changes
