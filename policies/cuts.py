@@ -1,4 +1,4 @@
-"""Cut points: where the features of contexts are divided."""
+"""Cut points, where the features of contexts are divided, and the base classes of classes that call these by names."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ import numpy as np
 from milpcb.core.checks import choice, whole
 from milpcb.core.decimals import short_between, shortest_between
 from milpcb.errors import InputError, shown
-from milpcb.protocols import Terms
+from milpcb.protocols import Opened, PolicyClass, Terms
 from milpcb.types import Floats, Ints
-from policies.named import NamedClass
 from policies.names import Names
 
 # A number of quantile cuts per feature, a cut between any two values of a feature, or the cut points of every feature.
@@ -65,6 +64,35 @@ def every_cut(contexts: Floats, thresholds: Thresholds) -> list[Floats]:
             "give one list of cut points each"
         )
     return [np.asarray(points, dtype=float) for points in thresholds]
+
+
+class NamedClass(PolicyClass):
+    """A class whose rules call features and actions by names; a data frame of contexts brings those of the features."""
+
+    feature_names: Sequence[str] | None
+    action_names: Sequence[str] | None
+
+    @property
+    def names(self) -> Names:
+        """The names that were given, checked."""
+        return Names.of(self.feature_names, self.action_names)
+
+    def on(self, contexts: Any) -> Opened:
+        """Return the class on ``contexts`` (m, d), an array or a data frame; raises InputError."""
+        names, array = self.names.on(contexts, self.n_actions)
+        opened = self._on(array, names)
+        if isinstance(opened, Opened):  # constraints are written in the names of its class
+            object.__setattr__(opened, "class_name", type(self).__name__)  # it may be a frozen dataclass
+            object.__setattr__(opened, "settings", self)
+        return opened
+
+    def read(self, contexts: Any) -> Floats:
+        """Return the columns of the named features of a data frame, all columns of an array; raises InputError."""
+        return self.names.on(contexts, self.n_actions)[1]
+
+    @abstractmethod
+    def _on(self, contexts: Floats, names: Names) -> Opened:
+        """Return the class on contexts that are checked, with the names that go with them."""
 
 
 class CuttingClass(NamedClass):

@@ -6,11 +6,10 @@ import json
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence, Set
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from html import escape
 from math import isfinite
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Self, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -23,54 +22,26 @@ from milpcb.data.schema import Schema
 from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, shown
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
-from policies.exports import Decision, cut_points, parts_of, python_source, sql_expression, tested
+from policies.documents import check_sound, plain, read, read_fields
+from policies.drawing import chain
+from policies.exports import (
+    AllOf,
+    Decision,
+    Test,
+    chain_of,
+    cut_points,
+    parts_of,
+    python_source,
+    sql_expression,
+    tested,
+)
+from policies.exports.decisions import Condition
 from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.sound import check_sound
 from policies.ways import ways_of
 
 if TYPE_CHECKING:
     import networkx as nx
-
-
-def plain(value: Any) -> Any:
-    """Return a value made of dataclasses, tuples, numbers, strings and None as dicts and lists of the last three."""
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    return [plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def read_fields(cls: Any, data: dict[str, Any], *, but: str = "") -> dict[str, Any]:
-    """Return the fields of a dataclass, except one, from what ``plain`` made of them; raises TypeError or KeyError."""
-    hints = get_type_hints(cls)
-    return {field.name: read(hints[field.name], data[field.name]) for field in fields(cls) if field.name != but}
-
-
-def read(hint: Any, value: Any) -> Any:
-    """Return the value of a declared type from what ``plain`` made of it; raises TypeError or KeyError."""
-    if get_origin(hint) in (Union, UnionType):
-        return _read_either(hint, value)
-    if is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
-        return hint(**read_fields(hint, value))
-    if get_origin(hint) is tuple and isinstance(value, list):
-        first, *rest = get_args(hint)
-        kinds = [first] * len(value) if rest == [...] else [first, *rest]
-        return tuple(read(kind, item) for kind, item in zip(kinds, value, strict=True))
-    if hint is float and type(value) is int:
-        return float(value)
-    if hint in (bool, int, float, str, NoneType) and type(value) is hint:
-        return value
-    raise TypeError(f"{str(value)[:40]!r} is no {getattr(hint, '__name__', hint)}")
-
-
-def _read_either(hint: Any, value: Any) -> Any:
-    """Return the value as the first of several types that it fits."""
-    for kind in get_args(hint):
-        try:
-            return read(kind, value)
-        except (KeyError, TypeError, ValueError):
-            continue
-    raise TypeError(f"{str(value)[:40]!r} is none of {hint}")
 
 
 FORMAT = 3  # of the JSON
@@ -260,7 +231,6 @@ class Rule(ABC):
             warnings.warn(in_32_bits(what, table[rows[0], feature], meant[rows[0], feature]), LogWarning, stacklevel=4)
 
     def _plain(self) -> dict[str, Any]:
-        """Return the fields but the names, as plain data."""
         return {name: entry for name, entry in plain(self).items() if name != "names"}
 
     @classmethod
@@ -282,10 +252,44 @@ class Rule(ABC):
         return f"<{type(self).__name__}>\n{self}"
 
     def _repr_html_(self) -> str:
-        """Return rules and, where matplotlib is installed, a drawing, for notebooks."""
         from policies.drawing import svg
 
         return f"<pre>{escape(str(self))}</pre>{svg(self.graph())}"
+
+
+class ChainRule(Rule):
+    """Play the action of the first test that holds, and the last action where none does."""
+
+    @property
+    @abstractmethod
+    def _conditions(self) -> Sequence[Condition]:
+        """The tests; there is one action more."""
+
+    @property
+    def _tests(self) -> list[str]:
+        return [_in_words(condition, self.names) for condition in self._conditions]
+
+    def decision(self) -> Decision:
+        """Return the chain of tests."""
+        return chain_of(self._conditions, self.leaf_actions)
+
+    def __str__(self) -> str:
+        *plays, last = (f"play {self.names.action(action)}" for action in self.leaf_actions)
+        if not plays:
+            return last
+        rules = (f"if {test}:\n    {play}\n" for test, play in zip(self._tests, plays, strict=True))
+        return "el".join(rules) + f"else:\n    {last}"
+
+    def graph(self, leaves: Sequence[LeafSummary] | None = None) -> nx.DiGraph:
+        """Return the chain of tests; see Rule.graph."""
+        return chain(self._tests, self.leaf_actions, self.names, leaves)
+
+
+def _in_words(condition: Condition, names: Names) -> str:
+    if isinstance(condition, Test):
+        return condition.in_words(names)
+    word = " and " if isinstance(condition, AllOf) else "\nor "
+    return word.join(_in_words(part, names) for part in condition.parts)  # type: ignore[union-attr]  # no chain has sums
 
 
 def _often(counts: Any, n_contexts: int) -> Floats:
@@ -297,12 +301,10 @@ def _often(counts: Any, n_contexts: int) -> Floats:
 
 
 def _columns(costs: Any) -> range:
-    """Return the numbers of the actions that a table of costs has columns for."""
     return range(np.shape(costs)[-1] if np.ndim(costs) else 0)
 
 
 def _is_written(value: Any) -> bool:
-    """Return whether a value can be written as SQL and Python."""
     return isinstance(value, (str, bool, int)) or (isinstance(value, float) and isfinite(value))
 
 

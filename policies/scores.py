@@ -46,7 +46,6 @@ class ScoreRule(Rule):
         """Formula of the score, in lines."""
 
     def _points(self, contexts: Floats) -> Floats:
-        """Return what the weights multiply, (n, d)."""
         return contexts[:, : len(self.weights)]
 
     @property
@@ -72,7 +71,6 @@ class ScoreRule(Rule):
         return np.asarray(part[np.searchsorted(self._bounds, scores, side="right")])
 
     def _range(self, action: int) -> str:
-        """Return at which scores an action is played."""
         cuts = [written(cut) for cut in self._bounds]
         if action == 0:
             return f"score < {cuts[0]}"

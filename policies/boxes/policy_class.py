@@ -1,41 +1,165 @@
-"""The class of box rules: its settings, and what it is on given contexts."""
+"""The class of box rules: the different boxes and their totals, its settings, and the class on contexts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, permutations, product
-from math import comb, log
+from itertools import combinations, pairwise, permutations, product
+from math import comb, inf, log
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.protocols import Objective, Opened
-from milpcb.types import Floats, Ints
-from policies.boxes.geometry import Boxes, BoxList
+from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import BoxRule, Interval
-from policies.cuts import CuttingClass, Thresholds, check_thresholds, cut_points
+from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, cut_points, is_binary
 from policies.names import Names
-from policies.one_hot import OneHotEncoding
-from policies.paths.terms import PathTerms, too_many
+from policies.paths.opened import OpenedPaths
+from policies.paths.terms import PathTerms
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph
 
 
+class BoxList:
+    """Boxes between cut points; number 0 holds all contexts.
+
+    ``cuts`` are the cut points of each feature, ``binary`` marks which features only take 0 and 1. Bound 0 is minus
+    infinity, bound 1 infinity, then come all cut points; ``corners`` (4, B + 1) holds the bounds (l, u, l', u') of each
+    box, bounds 0 and 1 of features that it leaves free.
+    """
+
+    def __init__(self, cuts: list[Floats], binary: list[bool], *, pairs: bool, contexts: Floats | None = None) -> None:
+        """List the boxes of one feature, or with ``pairs`` also of two, that divide ``contexts`` (g, d) differently.
+
+        Without contexts, those that divide the space differently: all but one of two that leave out each other.
+        """
+        self.cuts, self.binary, self._pairs = cuts, binary, pairs
+        self._bounds = [(0, -inf), (0, inf), *((f, cut) for f, points in enumerate(cuts) for cut in points.tolist())]
+        sides = _sides(cuts)
+        below = None if contexts is None else self._below_bounds(contexts)
+        self.corners = np.array(
+            _every(sides, pairs=pairs) if below is None else _different(sides, below, pairs=pairs)
+        ).T
+
+    def __len__(self) -> int:
+        return int(self.corners.shape[1])
+
+    def holding(self, contexts: Floats) -> Bools:
+        """Return (n, B + 1): which boxes hold which of the ``contexts`` (n, d)."""
+        lower, upper, lower2, upper2 = np.moveaxis(self._below_bounds(contexts)[:, self.corners], 1, 0)
+        return np.asarray(upper & ~lower & upper2 & ~lower2)
+
+    def totals_of(self, contexts: Floats) -> Callable[[Floats], tuple[Floats, Floats]]:
+        """Return a function of costs (n, K) at ``contexts`` (n, d): the totals (K, B + 1) in and outside of each box.
+
+        H[s, t], the total below the bounds s and t at once, is linear in the costs, and what is inside of
+        (l, u] x (l', u'] is H[u, u'] + H[l, l'] - H[l, u'] - H[u, l']; of one feature H[u] - H[l].
+        """
+        below = np.ascontiguousarray(self._below_bounds(contexts).T, dtype=float)
+        lower, upper, lower2, upper2 = self.corners
+        added, taken, n, pairs = [upper], [lower], len(below), self._pairs
+        if pairs:
+            added, taken = [upper * n + upper2, lower * n + lower2], [lower * n + upper2, upper * n + lower2]
+
+        def add_up(costs: Floats) -> tuple[Floats, Floats]:
+            actions = np.ascontiguousarray(costs.T)
+            weighted = (actions[:, None, :] * below).reshape(-1, len(costs)) if pairs else actions
+            totals = (weighted @ below.T).reshape(len(actions), -1)
+            inside = totals.take(added[0], axis=1)
+            for more in added[1:]:
+                inside += totals.take(more, axis=1)
+            for less in taken:
+                inside -= totals.take(less, axis=1)
+            return inside, inside[:, :1] - inside
+
+        return add_up
+
+    def intervals(self, b: int) -> tuple[Interval, ...]:
+        """Return the intervals whose common part is box ``b``; none for number 0."""
+        bounds = self.corners[:, b].tolist()
+        return tuple(self._interval(*side) for side in (bounds[:2], bounds[2:]) if side != [0, 1])
+
+    def _below_bounds(self, contexts: Floats) -> Bools:
+        """Return (n, bounds): which of the ``contexts`` (n, d) are at or below which bound."""
+        feature, bound = (np.array(part) for part in zip(*self._bounds, strict=True))
+        return np.asarray(contexts[:, feature] <= bound)
+
+    def _interval(self, lower: int, upper: int) -> Interval:
+        f = self._bounds[max(lower, upper)][0]
+        low, high = (None if side < 2 else self._bounds[side][1] for side in (lower, upper))
+        return Interval(f, low, high, self.binary[f])
+
+
+class Boxes(BoxList):
+    """The different boxes on fixed contexts; ``group`` (m,) and ``contexts`` (g, d) are those of Opened."""
+
+    def __init__(self, contexts: Floats, thresholds: Thresholds, *, pairs: bool) -> None:
+        """Find the boxes on ``contexts`` (m, d), of one feature, or with ``pairs`` also of two."""
+        cuts = cut_points(contexts, thresholds)
+        distinct = Distinct.rows(
+            np.column_stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)])
+        )
+        self.group, self.contexts = distinct.group, contexts[distinct.first]
+        super().__init__(cuts, [is_binary(column) for column in contexts.T], pairs=pairs, contexts=self.contexts)
+        self.totals = self.totals_of(self.contexts)  # of costs (g, K); whole costs stay exact
+
+
+def _sides(cuts: list[Floats]) -> list[list[tuple[int, int]]]:
+    ends = np.cumsum([2, *map(len, cuts)]).tolist()
+    return [
+        [side for side in combinations((0, *range(first, stop), 1), 2) if side != (0, 1)]
+        for first, stop in pairwise(ends)
+    ]
+
+
+def _different(sides: list[list[tuple[int, int]]], below: Bools, *, pairs: bool) -> list[tuple[int, int, int, int]]:
+    """Return the boxes that divide the contexts differently, first all contexts, then one feature, then two."""
+    inside = [np.array([below[:, upper] & ~below[:, lower] for lower, upper in of]) for of in sides]
+    boxes: dict[bytes, tuple[int, int, int, int]] = {}
+
+    def keep(held: Bools, corners: list[tuple[int, int, int, int]]) -> None:
+        keys = np.packbits(held ^ held[:, :1], axis=1)  # a set and what it leaves out divide alike
+        for key, box in zip(keys, corners, strict=True):
+            boxes.setdefault(key.tobytes(), box)
+
+    keep(np.ones((1, len(below)), dtype=bool), [(0, 1, 0, 1)])
+    for f, held in enumerate(inside):
+        if sides[f]:
+            keep(held, [(*side, 0, 1) for side in sides[f]])
+    for f, f2 in combinations([f for f, of in enumerate(sides) if of], 2) if pairs else ():
+        for side, held in zip(sides[f], inside[f], strict=True):
+            keep(inside[f2] & held, [(*side, *other) for other in sides[f2]])
+    return list(boxes.values())
+
+
+def _every(sides: list[list[tuple[int, int]]], *, pairs: bool) -> list[tuple[int, int, int, int]]:
+    """Return all boxes, first the one of all contexts, then one feature, then two.
+
+    Above a cut is what below it leaves out: of these boxes of one feature the first is kept.
+    """
+    one = [(*side, 0, 1) for of in sides for side in of if side[1] != 1]
+    two = [(*side, *other) for of, of2 in combinations(sides, 2) for side in of for other in of2] if pairs else []
+    return [(0, 1, 0, 1), *one, *two]
+
+
 class BoxTerms(PathTerms):
-    """The K constants, then for every other box the actions inside and those outside.
+    """The leaf totals of box rules, (box, side, action) and one for each constant, and the rules as paths.
 
-    The leaf totals of box rules, (box, side, action) and one for each constant, and the rules as paths.
+    Policy class
+        A box is the set of contexts with lower < x[f] <= upper for one feature f, or for each of two; lower and upper
+        are cut points or infinite. Any action inside, any outside. Boxes that hold the same contexts, or the contexts
+        that the other leaves out, make the same rules and are one; the box of all contexts makes the K constants. With
+        B other boxes N = K + B K (K - 1): every rule is another labeling.
+    Paths
+        A path plays an action on all contexts, or one inside a box and then another one outside, so there are N.
+        Programs have one row, and B + 1 columns, constrained N. q cuts a feature make at most q (q + 1) / 2 boxes of
+        each feature and (q (q + 3) / 2)^2 of each pair: B = 60 for 10 features of 3 cuts, with pairs 3 705.
 
-    A path plays an action on all contexts, or one inside a box and then another one outside. So each labeling of the
-    class has exactly one derivation.
-
-    The program picks a box with both of its actions, the sum of two terms, so noise on its columns is not noise on
-    these terms.
+    The program picks a box with both of its actions, so noise on its columns is not noise on these terms.
     """
 
     def __init__(self, boxes: BoxList, n_actions: int, names: Names) -> None:
@@ -77,63 +201,21 @@ class BoxTerms(PathTerms):
         term = np.concatenate([actions, (sides + actions).ravel(), (sides + K + pairs[:, 1]).ravel()])
         return Graph(source, to, term, 1 + 2 * n_boxes, K)
 
+    @property
+    def wide_graph(self) -> Graph:
+        """A path for each box, with any action inside and any outside."""
+        from policies.paths.graph import Graph
+
+        boxes, n_boxes = np.arange(1, len(self._boxes)), len(self._boxes) - 1
+        source = np.concatenate([np.zeros(1 + n_boxes, dtype=np.int64), boxes])
+        to = np.concatenate([[n_boxes + 1], boxes, np.full(n_boxes, n_boxes + 1)])
+        leaf = np.concatenate([[0], 2 * boxes - 1, 2 * boxes])
+        return Graph(source, to, self.n_terms + leaf, 1 + 2 * n_boxes, self.n_actions)
+
     def policy(self, terms: list[int]) -> BoxRule:
         """Return the rule of two sides, or of one constant."""
         side, inside = divmod(terms[0], self.n_actions)
         return BoxRule(self._boxes.intervals((side + 1) // 2), inside, terms[-1] % self.n_actions, self._names)
-
-
-class BoxEncoding(OneHotEncoding):
-    """Box rules: one action inside an axis-parallel box over one or two features, another outside; a pick of one box.
-
-    Policy class
-        A box is the set of contexts with lower < x[f] <= upper for one feature f, or for each of two; lower and upper
-        are cut points or infinite. Any action inside, any outside. Boxes that hold the same contexts, or the contexts
-        that the other leaves out, make the same rules and are one; the box of all contexts makes the K constants. With
-        B other boxes N = K + B K (K - 1): every rule is another labeling.
-    Variables
-        x[b] in {0, 1}: box b is picked, b = 0 being all contexts. Each side takes its cheapest action.
-        Constrained encodings: w[a] in {0, 1}: constant a; v[b, n] in {0, 1}: box b with the n-th of the K (K - 1)
-        ordered pairs of different actions (inside, outside).
-    Constraints
-        sum x = 1, constrained sum w + sum v = 1: a simplex, every vertex is 0/1. An interval as a path from bin to bin
-        would have to remember the action outside: K^2 nodes a bin, more columns than intervals for the usual few cuts.
-    Cost map
-        H[s, t, a], the total of costs[., a] over the contexts below the cuts s and t at once, is linear in the costs.
-        The box (l, u] x (l', u'] has the inside total I = H[u, u'] - H[l, u'] - H[u, l'] + H[l, l'], the outside total
-        O is the rest. x[b] costs min_a I[b, a] + min_a O[b, a]; w[a] the total of costs[., a]; v[b, (a, c)] costs I[b,
-        a] + O[b, c].
-    Size
-        B + 1 columns and 1 row (constrained: N columns). q cuts a feature make at most q (q + 1) / 2 boxes of each
-        feature and (q (q + 3) / 2)^2 of each pair: B = 60 for 10 features of 3 cuts, with pairs 3 705. No big-M.
-    """
-
-    def __init__(self, boxes: Boxes, n_actions: int, names: Names, *, constrained: bool) -> None:
-        self._boxes, self._n_actions, self._names = boxes, n_actions, names
-        # The actions of the columns of a constrained encoding, after the constants.
-        self._different = list(permutations(range(n_actions), 2)) if constrained else []
-        if constrained:
-            super().__init__(w=(n_actions,), v=(len(boxes) - 1, len(self._different)))
-        else:
-            super().__init__(x=(len(boxes),))
-
-    def objective(self, costs: Floats) -> Objective:
-        """Return the cost of each box with its cheapest actions, or with each pair of actions."""
-        inside, outside = self._boxes.totals(costs)
-        if not self._different:
-            return Objective(inside.min(axis=0) + outside.min(axis=0))
-        pairs = np.array([inside[a, 1:] + outside[c, 1:] for a, c in self._different])
-        return Objective(np.concatenate([inside[:, 0], pairs.T.ravel()]))
-
-    def policy(self, number: int, costs: Floats) -> BoxRule:
-        """Return the rule of the box that is picked."""
-        if not self._different:
-            inside, outside = (int(totals[:, number].argmin()) for totals in self._boxes.totals(costs))
-            return BoxRule(self._boxes.intervals(number), inside, outside, self._names)
-        if number < self._n_actions:
-            return BoxRule((), number, number, self._names)
-        b, n = divmod(number - self._n_actions, len(self._different))
-        return BoxRule(self._boxes.intervals(b + 1), *self._different[n], self._names)
 
 
 MOST_ENTRIES = 10**9  # of boxes on contexts: beyond them memory runs out
@@ -182,36 +264,23 @@ class BoxRules(CuttingClass):
         return BoxTerms(boxes, self.n_actions, names)
 
 
-class OpenedBoxes(Opened):
+class OpenedBoxes(OpenedPaths):
     """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
 
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
-        """Take box rules with explicit cut points."""
         self._boxes = boxes = Boxes(contexts, rules.thresholds, pairs=rules.max_features == 2)
-        self._rules, self._names = rules, names
-        self.n_actions = rules.n_actions
-        self.group, self.contexts = boxes.group, boxes.contexts
-        n_rules = self.n_actions * (1 + (len(boxes) - 1) * (self.n_actions - 1))
-        self.log_size = log(n_rules)
-        self.unsupported = {"constraints": reason} if (reason := too_many(n_rules)) else {}
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
-        self.capabilities = every - self.unsupported.keys()
+        self._most, self._names = rules.max_features, names
+        size = rules.n_actions * (1 + (len(boxes) - 1) * (rules.n_actions - 1))
+        super().__init__(rules, boxes.group, boxes.contexts, log_size=log(size), n_derivations=size)
 
-    def program(self, *, constrained: bool = False) -> BoxEncoding:
-        """Return the encoding that picks a box; an LP suffices unless side constraints are added."""
-        return BoxEncoding(self._boxes, self.n_actions, self._names, constrained=constrained)
+    @cached_property
+    def own_terms(self) -> BoxTerms:
+        """Both sides of the boxes that divide these contexts differently."""
+        return BoxTerms(self._boxes, self.n_actions, self._names)
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
         return f"the totals of all {len(self._boxes):,} boxes that hold different contexts"
-
-    def terms(self) -> BoxTerms:
-        """Return both sides of the boxes that divide these contexts differently."""
-        return self._own_terms
-
-    @cached_property
-    def _own_terms(self) -> BoxTerms:
-        return BoxTerms(self._boxes, self.n_actions, self._names)
 
     def policies(self) -> Iterator[BoxRule]:
         """List all rules by the definition: constants, then every box of one feature, then of two.
@@ -219,7 +288,7 @@ class OpenedBoxes(Opened):
         Different boxes may hold the same contexts.
         """
         yield from (BoxRule((), a, a, self._names) for a in range(self.n_actions))
-        for r in range(1, self._rules.max_features + 1):
+        for r in range(1, self._most + 1):
             for sides in combinations(self._intervals(), r):
                 for intervals, actions in product(product(*sides), permutations(range(self.n_actions), 2)):
                     yield BoxRule(intervals, *actions, self._names)
@@ -229,12 +298,7 @@ class OpenedBoxes(Opened):
         inside, outside = rng.integers(self.n_actions, size=2).tolist()
         return BoxRule(self._boxes.intervals(int(rng.integers(len(self._boxes)))), inside, outside, self._names)
 
-    def fixed(self) -> BoxRules:
-        """Return the class with these cut points, explicit from now on."""
-        return self._rules
-
     def _intervals(self) -> list[list[Interval]]:
-        """Return the intervals of each feature, without the one that is all numbers."""
         return [
             [
                 Interval(f, lower, upper, self._boxes.binary[f])

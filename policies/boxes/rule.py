@@ -8,9 +8,9 @@ from math import inf
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
-from policies.chains import ChainRule
 from policies.exports import AllOf, Test
 from policies.names import Names
+from policies.rule import ChainRule
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,6 @@ def _stated(condition: Condition, names: Names, *, holds: bool) -> dict[str, Any
 
 
 def _tested(column: Column, test: Test, *, holds: bool) -> dict[str, Any]:
-    """Return the comparison of a number, or what an indicator means for its column."""
     if isinstance(column, Number):
         stated = {"column": column.name, "sign": test.sign if holds else OPPOSITE[test.sign], "cut": test.cut}
         if column.missing is not None:

@@ -122,7 +122,6 @@ class _Writer:
         return _known(self._names.field(feature))
 
     def _holds(self, feature: int, column: Indicator, *, holds: bool) -> str:
-        """Return the condition of a column, or its opposite."""
         known, word = self._known(feature), "IN" if holds else "NOT IN"
         if isinstance(column, Reached):
             return (

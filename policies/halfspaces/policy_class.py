@@ -13,11 +13,10 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
 from milpcb.types import Floats
-from policies.cuts import Distinct
+from policies.cuts import Distinct, NamedClass
 from policies.halfspaces.fitting import rule_of, scaled
 from policies.halfspaces.rule import HalfspaceRule
 from policies.halfspaces.separator import LabelSeparator
-from policies.named import NamedClass
 from policies.names import Names
 from policies.one_hot import OneHotEncoding
 

@@ -15,7 +15,7 @@ from milpcb.core.checks import choice, whole
 from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Listing, Opened, Search, Within
 from milpcb.types import Floats, Ints
-from policies.cuts import Thresholds, check_thresholds
+from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
 from policies.linear.each_rule import each_score, feature_weights, highest, n_placements, n_vectors
 from policies.linear.fold import near_rules
@@ -26,7 +26,6 @@ from policies.linear.program_tables import TableEncoding, too_many_rows
 from policies.linear.search_branching import BRIEF, BranchingSearch, too_wide
 from policies.linear.supports import Supports
 from policies.linear.terms import TableSearch, TableTerms
-from policies.named import NamedClass
 from policies.names import Names
 
 

@@ -112,18 +112,9 @@ def _keys(contexts: Floats) -> list[bytes]:
 
 
 class ListedEncoding(OneHotEncoding):
-    """A list of labelings as a program: one column a labeling, the reference for every other encoding.
+    """A list of labelings as a program, the reference for every other encoding: x[n] is 1 if labeling n is chosen.
 
-    Policy class
-        N labelings of g distinct contexts; labeling n plays labels[n, j] on context j.
-    Variables
-        x[n] in {0, 1}: labeling n is chosen.
-    Constraints
-        sum_n x[n] = 1, a simplex: every vertex is 0/1.
-    Cost map
-        x[n] costs sum_j costs[j, labels[n, j]]. One map serves with and without side constraints.
-    Size
-        N columns and 1 row; no big-M.
+    It costs sum_j costs[j, labels[n, j]]: linear, with side constraints too.
     """
 
     def __init__(self, listed: ListedSearch) -> None:

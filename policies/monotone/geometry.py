@@ -86,7 +86,6 @@ def axes_of(contexts: Floats, directions: Sequence[int] | None, thresholds: Thre
 
 
 def _below(points: Floats) -> Bools:
-    """Return (g, g): whether point i is at most point j in every coordinate, and another point."""
     below = ~np.eye(len(points), dtype=bool)
     for column in points.T:
         below &= column[:, None] <= column

@@ -15,10 +15,9 @@ from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Listing, Objective, Opened, Search, Within
 from milpcb.types import Floats, Ints
-from policies.cuts import Thresholds, check_thresholds
+from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.monotone.geometry import Order, axes_of
 from policies.monotone.rule import MonotoneRule
-from policies.named import NamedClass
 from policies.names import Names
 from policies.paths.terms import PathTerms
 
@@ -29,12 +28,9 @@ MOST_CELLS = 5 * 10**6  # least actions that are held to make a graph
 
 
 class MonotoneTerms(PathTerms):
-    """The labels of the contexts that the class was opened on: leaves are the contexts.
+    """Monotone rules as paths, where their diagram is small: the labels of contexts, none before one below it.
 
-    Monotone rules as paths, where their diagram is small: contexts one after the other, none before one below it.
-
-    What is left is the same for all beginnings that leave the same least actions to the contexts to come: these are one
-    node. On a grid of few columns nodes are few; where they are too many there are no terms.
+    Beginnings that leave the same least actions to the contexts to come are one node.
     """
 
     def __init__(self, order: Order, n_actions: int, graph: Graph) -> None:
@@ -99,13 +95,10 @@ class MonotoneEncoding(Encoding):
     Constraints
         (1)  y[i, k] <= y[j, k]        for each pair i, j such that j covers i: i below j and no context between them
         (2)  y[j, k + 1] <= y[j, k]    k = 1..K-2
-        Each row has one 1 and one -1, so the matrix is the transpose of a directed incidence matrix, totally
-        unimodular: every vertex is 0/1. Rows of pairs that are not covers follow from (1).
+        The matrix is the transpose of a directed incidence matrix, totally unimodular: every vertex is 0/1. Rows of
+        pairs that are not covers follow from (1).
     Cost map
-        y[j, k] costs costs[j, k] - costs[j, k - 1], and sum_j costs[j, 0] is added. One map serves with and without
-        side constraints.
-    Size
-        g (K - 1) columns, (K - 1) rows a cover and g (K - 2) rows (2); no big-M.
+        y[j, k] costs costs[j, k] - costs[j, k - 1], and sum_j costs[j, 0] is added: linear, with side constraints too.
     """
 
     def __init__(self, order: Order, n_actions: int) -> None:

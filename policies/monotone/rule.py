@@ -9,9 +9,9 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.chains import ChainRule
 from policies.exports import AllOf, AnyOf, Test
 from policies.names import Names
+from policies.rule import ChainRule
 
 Point = tuple[float, ...]
 

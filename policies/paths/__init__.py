@@ -1,4 +1,1 @@
-"""Classes whose derivations are the paths of a graph: one mechanism for all of their questions.
-
-Read graph, kernels, walks, terms, lanes.
-"""
+"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, terms, opened, lanes."""

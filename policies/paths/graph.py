@@ -8,11 +8,23 @@ in place of K, and then one term that costs nothing.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.types import Floats, Ints
-from policies.paths.kernels import Array, Edges, PathSums, down, least_path
+
+Array = npt.NDArray[Any]
+
+
+class Edges(NamedTuple):
+    """The edges of node v, first[v] to first[v + 1] - 1: each leads to a later node ``to`` and has one ``term``."""
+
+    first: Array
+    to: Array
+    term: Array
+    source: Array
 
 
 class Graph:
@@ -50,21 +62,9 @@ class Graph:
             )
         return cost
 
-    def sums(self, cost: Floats, *, soft: bool = False) -> PathSums:
-        """Return what the paths from each node to the sink sum up to: from the root, of all paths."""
-        found = self.room(soft=soft)
-        down(self.edges, cost, soft, found)
-        return found
-
-    def room(self, *, soft: bool = False) -> PathSums:
-        """Return arrays for what paths sum up to."""
-        return PathSums(np.empty(self.n_inner + 1), np.empty(self.n_inner + 1 if soft else 0))
-
-    def least_path(self, cost: Floats, low: Floats, totals: Floats) -> list[int]:
-        """Return the terms, leaves with an action, of the first path that costs low[0] at ``totals``."""
-        path = np.empty(self.n_inner, dtype=np.int64)
-        used = self.edges.term[path[: least_path(self.edges, cost, low, path)]].tolist()
-        return [self._cheapest(t, totals) for t in used if t < self.nothing]
+    def terms_of(self, path: Ints, totals: Floats) -> list[int]:
+        """Return the terms, leaves with an action, of the edges of a path, given the ``totals`` of the terms."""
+        return [self._cheapest(t, totals) for t in self.edges.term[path].tolist() if t < self.nothing]
 
     def _cheapest(self, term: int, totals: Floats) -> int:
         if term < self.n_terms:
@@ -94,11 +94,6 @@ class Graph:
         term = self.edges.term.astype(np.int64)[edge]
         term = np.where(self._wide[edge], (term - self.n_terms) * self.n_actions + nth, term)
         return Graph(self.edges.source[edge], self.edges.to[edge], term, self.n_leaves, self.n_actions)
-
-    @cached_property
-    def depth(self) -> int:
-        """The most edges of a path."""
-        return int(-self.sums(np.full(self.nothing + 1, -1.0)).low[0])
 
     @cached_property
     def nodes(self) -> Array:

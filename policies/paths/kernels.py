@@ -6,28 +6,18 @@ A graph has inner nodes 0..n-1, of which 0 is the root, and the sink n. Where ``
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from milpcb.core.kernels import compiled, lower
-
-Array = npt.NDArray[Any]
+from milpcb.types import Floats, Ints
+from policies.paths.graph import Array, Edges, Graph
 
 NO_NAN = {"nnan", "nsz"}
 NEGLIGIBLE = 60.0  # exp(-60), a million times over, is below the rounding of 1
 LIST, LEAST, SUM = 0, 1, 2  # what a walk is for
 STEPS = 2**24  # edges that a walk tries before it comes up for air: a tenth of a second
-
-
-class Edges(NamedTuple):
-    """The edges of node v, first[v] to first[v + 1] - 1: each leads to a later node ``to`` and has one ``term``."""
-
-    first: Array
-    to: Array
-    term: Array
-    source: Array
 
 
 class PathSums(NamedTuple):
@@ -265,3 +255,26 @@ def _arrive(mode: int, a: int, d: int, trail: Trail, within: Array, found: Found
     for k in range(found.paths.shape[1]):
         found.paths[i, k] = trail.edge[k] - 1 if k <= d else -1
     return True
+
+
+def room(graph: Graph, *, soft: bool = False) -> PathSums:
+    """Return arrays for what paths sum up to."""
+    return PathSums(np.empty(graph.n_inner + 1), np.empty(graph.n_inner + 1 if soft else 0))
+
+
+def path_sums(graph: Graph, cost: Floats, *, soft: bool = False) -> PathSums:
+    """Return what the paths from each node to the sink sum up to: from the root, of all paths."""
+    found = room(graph, soft=soft)
+    down(graph.edges, cost, soft, found)
+    return found
+
+
+def least_edges(graph: Graph, cost: Floats) -> tuple[float, Ints]:
+    """Return the least cost of a path, and the edges of the first path that attains it."""
+    path, low = np.empty(graph.n_inner, dtype=np.int64), path_sums(graph, cost).low
+    return float(low[0]), path[: least_path(graph.edges, cost, low, path)]
+
+
+def longest(graph: Graph) -> int:
+    """Return the most edges of a path."""
+    return int(-path_sums(graph, np.full(graph.nothing + 1, -1.0)).low[0])

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.core.kernels import compiled, lower
+from policies.paths.graph import Array, Edges
 from policies.paths.kernels import (
     LEAST,
     LIST,
@@ -14,8 +15,6 @@ from policies.paths.kernels import (
     NO_NAN,
     SUM,
     Ahead,
-    Array,
-    Edges,
     Found,
     PathRows,
     PathSums,

@@ -33,6 +33,16 @@ class PathTerms(Terms):
     def graph(self) -> Graph:
         """The paths; the same object each time."""
 
+    @property
+    def wide_graph(self) -> Graph:
+        """A graph with the same least totals, perhaps with more paths of one policy, and more edges of any action."""
+        return self.graph
+
+    @property
+    def walked(self) -> PathTerms:
+        """The terms for walks and programs: of the same totals, perhaps with fewer edges on each path."""
+        return self
+
     @abstractmethod
     def policy(self, terms: list[int]) -> Policy:
         """Return the policy of a path, given the terms of the graph, leaves with an action, in their order."""
@@ -51,7 +61,6 @@ class PathTerms(Terms):
 
     @cached_property
     def _each_action(self) -> Ints:
-        """The actions of the terms of a place, one after the other."""
         return np.tile(np.arange(self.n_actions), self.n_touched)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
@@ -60,14 +69,17 @@ class PathTerms(Terms):
 
     def value(self, totals: Floats) -> float:
         """Return the least total."""
-        return float(self.graph.sums(self.graph.costs(self.leaf_totals(totals))).low[0])
+        from policies.paths.kernels import path_sums
+
+        return float(path_sums(self.graph, self.graph.costs(self.leaf_totals(totals))).low[0])
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
         """Return the least total and a policy that attains it, by the first edges of equal ones."""
-        graph, totals = self.graph, self.leaf_totals(totals)
-        cost = graph.costs(totals)
-        low = graph.sums(cost).low
-        return float(low[0]), self.policy(graph.least_path(cost, low, totals))
+        from policies.paths.kernels import least_edges
+
+        totals = self.leaf_totals(totals)
+        least, path = least_edges(self.graph, self.graph.costs(totals))
+        return least, self.policy(self.graph.terms_of(path, totals))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total by the action at ``place``."""
@@ -85,31 +97,31 @@ class PathTerms(Terms):
         """Return the policies asked for at ``contexts`` (n, d); see Terms.near."""
         from policies.paths.walks import Walker  # the compiler takes its time: only for those who ask for it
 
-        add_up = self.adder(contexts)
+        add_up, terms = self.adder(contexts), self.walked
 
         def lifted(costs: Floats) -> Floats:
-            return self.leaf_totals(add_up(costs)).copy()
+            return terms.leaf_totals(add_up(costs)).copy()
 
-        walker = Walker(self.graph, [row.mapped(lifted) for row in asked.rows])
+        walker = Walker(terms.graph, [row.mapped(lifted) for row in asked.rows])
         own = marks([lifted(table) for table in key_tables(*asked.costs.shape)])
         found = walker.within(lifted(asked.costs), asked.least, asked.bound, own)
         if found is None:
             return None
-        return Listing(found.totals, lambda i: self.listed(found.terms[i]), found.complete)
+        return Listing(found.totals, lambda i: terms.listed(found.terms[i]), found.complete)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
         """Return the terms with a recursion over the derivations alone that keep ``rows``."""
-        return KeptPaths(self, rows)
+        return KeptPaths(self.walked, rows)
 
     def listed(self, terms: Ints) -> Policy:
         """Return the policy of a path, of which some terms are nothing."""
         return self.policy([int(term) for term in terms[terms < self.graph.nothing]])
 
     def _by_action(self, totals: Floats, places: Sequence[Ints], *, soft: bool) -> Floats:
-        from policies.paths.kernels import through, up
+        from policies.paths.kernels import path_sums, room, through, up
 
         graph, cost = self.graph, self.graph.costs(totals, soft=soft)
-        below, above = graph.sums(cost, soft=soft), graph.room(soft=soft)
+        below, above = path_sums(graph, cost, soft=soft), room(graph, soft=soft)
         up(graph.edges, cost, soft, above)
         answers = np.empty((len(places), self.n_actions))
         for place, into in zip(places, answers, strict=True):

@@ -17,13 +17,25 @@ from milpcb.core.long_search import LongSearch
 from milpcb.core.marks import Marks, first_of_each
 from milpcb.protocols import SideConstraint
 from milpcb.types import Bools, Floats, Ints
-from policies.paths.graph import Graph
-from policies.paths.kernels import LEAST, LIST, SUM, Ahead, Array, Found, PathRows, PathSums, Trail, down, walk
+from policies.paths.graph import Array, Graph
+from policies.paths.kernels import (
+    LEAST,
+    LIST,
+    SUM,
+    Ahead,
+    Found,
+    PathRows,
+    PathSums,
+    Trail,
+    down,
+    longest,
+    path_sums,
+    walk,
+)
 
 FAR = 400.0  # exponents that are added up below the largest one
 MOST_WAYS = 500  # to begin, that are looked at for a first bound
-SMALL, LARGE = 2_000, 100_000  # edges from which on a first bound pays, and a multiplier
-ROUNDS = 4  # of the search for it
+SMALL = 2_000  # edges from which on a first bound pays
 FIRST_LISTED = 2**14  # paths that there is room for at first
 MOST_LISTED = 2 * 10**6  # paths: half a second
 MOST_LABELS = 10**8  # of these paths
@@ -55,8 +67,7 @@ class Walker:
 
     def __init__(self, graph: Graph, rows: Sequence[SideConstraint] = ()) -> None:
         check_rows(len(rows), graph.nothing + 2 * graph.n_inner)
-        self._graph, self._plain = graph, graph.plain
-        self._given = [(row.weights, row.lower, row.upper) for row in rows]
+        self._graph, self._plain, self._depth = graph, graph.plain, longest(graph)
         self._ends = np.empty((2, len(rows), graph.n_inner + 1))
         weights = np.empty((len(rows), graph.nothing + 1))
         nothing = np.empty(0)
@@ -73,11 +84,11 @@ class Walker:
         """Return the least total by the action of a path in ``acts``, of all paths where it is None.
 
         And the edges of the path that attains each. Bounds rise until a path of each action is within them: the first
-        is one that an eighth of the ways to begin are within, were there no rows, or what a multiplier gives.
+        is one that an eighth of the ways to begin are within, were there no rows.
         """
         graph, cost = self._graph, self._graph.costs(totals)
         found = self._room(1 if acts is None else graph.n_actions)
-        least, low, n_edges = found.totals, graph.sums(cost).low, len(self._plain.edges.to)
+        least, low, n_edges = found.totals, path_sums(graph, cost).low, len(self._plain.edges.to)
         least[:] = np.inf
         if low[0] == np.inf:
             return least, found.paths
@@ -86,14 +97,9 @@ class Walker:
             first = slice(0, graph.edges.first[1], 1 + graph.edges.first[1] // MOST_WAYS)
             ways = np.sort(cost[graph.edges.term[first]] + low[graph.edges.to[first]])
             bound, base, widest = ways[len(ways) // 8], ways[0], ways[-1]
-        ends, rows, extra = self._ends, self._rows, None
-        if n_edges > LARGE and self._given:
-            bound, base, extra = self._multiplier(totals, bound, base)
         while True:
-            if extra is not None:
-                ends, rows = self._with(extra, bound)
             within = np.where(least < np.inf, least, bound)
-            self._walk(cost, ends, rows, PathSums(low, low[:0]), acts, within, LEAST, found)
+            self._walk(cost, PathSums(low, low[:0]), acts, within, LEAST, found)
             missing = least == np.inf
             if acts is not None:
                 if bound == np.inf:
@@ -107,24 +113,24 @@ class Walker:
     def log_sums(self, totals: Floats, acts: Acts) -> Floats:
         """Return (K,): log of the summed exp(-total) of the paths by the action in ``acts`` of one of their terms."""
         graph, cost = self._graph, self._graph.costs(totals, soft=True)
-        sums = graph.sums(cost, soft=True)
+        sums = path_sums(graph, cost, soft=True)
         least, found = sums.low[0], self._room(graph.n_actions)
         logs = np.full(graph.n_actions, -np.inf)
         if least == np.inf:
             return logs
         found.totals[:] = 0.0
         within = np.full(graph.n_actions, least + FAR)
-        self._walk(cost, self._ends, self._rows, sums, acts, within, SUM, found)
+        self._walk(cost, sums, acts, within, SUM, found)
         near = found.totals >= np.exp(-FAR / 2)
         logs[near] = np.log(found.totals[near]) - least
         if not (near | acts.never).all():
             lowest, _ = self.least(totals, acts)
-            low = graph.sums(graph.costs(totals)).low
+            low = path_sums(graph, graph.costs(totals)).low
             for a in np.flatnonzero(~near & (lowest < np.inf)):
                 found.totals[:] = 0.0
                 within = np.where(np.arange(graph.n_actions) == a, FAR, -np.inf)
                 bare = PathSums(low, low[:0])
-                self._walk(cost, self._ends, self._rows, bare, acts, within, SUM, found, begin=-lowest[a])
+                self._walk(cost, bare, acts, within, SUM, found, begin=-lowest[a])
                 logs[a] = np.log(found.totals[a]) - lowest[a]
         return logs
 
@@ -135,7 +141,7 @@ class Walker:
         are. None where too many break a row before one is found that keeps all.
         """
         cost = self._graph.costs(totals)
-        sums = PathSums(self._graph.sums(cost).low, np.empty(0))
+        sums = PathSums(path_sums(self._graph, cost).low, np.empty(0))
         keys = np.zeros(len(cost), dtype=np.uint64)
         keys[: len(marks)] = marks
         found, complete = self._list(cost, sums, bound, keys)
@@ -157,12 +163,10 @@ class Walker:
 
     def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Marks) -> tuple[Found, bool]:
         """Return the paths within a bound, and whether these are all."""
-        most, size = min(MOST_LISTED, MOST_LABELS // max(1, self._graph.depth)), FIRST_LISTED
+        most, size = min(MOST_LISTED, MOST_LABELS // max(1, self._depth)), FIRST_LISTED
         while True:
             found = self._room(min(size, most))
-            done = self._walk(
-                cost, self._ends, self._rows, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS
-            )
+            done = self._walk(cost, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS)
             n, room = int(found.number[0]), len(found.totals)
             if n <= room or room == most or not done:
                 kept = slice(min(n, room))
@@ -172,8 +176,6 @@ class Walker:
     def _walk(
         self,
         cost: Floats,
-        ends: Floats,
-        rows: PathRows,
         sums: PathSums,
         acts: Acts | None,
         within: Floats,
@@ -185,7 +187,7 @@ class Walker:
         turns: int | None = None,
     ) -> bool:
         """Walk through the paths; return whether all that there are, not ended after so many ``turns``."""
-        plain, depth = self._plain, self._graph.depth + 1
+        plain, depth = self._plain, self._depth + 1
         factor = sums.mass
         if len(sums.mass):
             gap = cost[plain.edges.term] + sums.low[plain.edges.to]
@@ -200,77 +202,22 @@ class Walker:
             np.zeros(depth),
             np.ones(depth),
             np.zeros(depth, dtype=np.uint64),
-            np.zeros((len(rows.weights), depth)),
+            np.zeros((len(self._rows.weights), depth)),
             np.zeros(1, dtype=np.int64),
         )
         trail.total[0], trail.action[0] = begin, 0 if acts is None else -1
-        ahead = Ahead(self._graph.nodes, sums.low, ends, sums.mass, factor)
+        ahead = Ahead(self._graph.nodes, sums.low, self._ends, sums.mass, factor)
         actions = np.zeros(0, dtype=np.int32) if acts is None else acts.actions
         marks = self._no_keys if keys is None else keys
-        walk(plain.edges, cost, ahead, rows, actions, within, mode, marks, trail, found)
+        walk(plain.edges, cost, ahead, self._rows, actions, within, mode, marks, trail, found)
         if trail.depth[0] >= 0:
             with LongSearch(WORDS) as watched:
                 while trail.depth[0] >= 0 and turns != 1:
                     watched.look()
                     turns = None if turns is None else turns - 1
-                    walk(plain.edges, cost, ahead, rows, actions, within, mode, marks, trail, found)
+                    walk(plain.edges, cost, ahead, self._rows, actions, within, mode, marks, trail, found)
         return bool(trail.depth[0] < 0)
 
     def _room(self, size: int) -> Found:
-        paths = np.empty((size, self._graph.depth), dtype=np.int32)
+        paths = np.empty((size, self._depth), dtype=np.int32)
         return Found(np.empty(size), np.empty(size, dtype=np.uint64), paths, np.zeros(1, dtype=np.int64))
-
-    def _multiplier(self, totals: Floats, bound: float, base: float) -> tuple[float, float, _Extra | None]:
-        """Return a first bound, what paths that keep the rows cost at the least, and a row that follows from a bound.
-
-        A path of cost at most b and weight at most u has cost + m * weight at most b + m * u, for any m >= 0. Where the
-        best path of all breaks a row, m is found between it and the lightest path (LARAC: Juettner et al., Infocom
-        2001).
-        """
-        _, heavy = self._path(totals)
-        sums = [weights[heavy].sum() for weights, *_ in self._given]
-        broken = [max(s - upper, lower - s) for s, (_, lower, upper) in zip(sums, self._given, strict=True)]
-        r = int(np.argmax(broken))
-        weights, lower, upper = self._given[r]
-        sign, limit = (1.0, upper) if sums[r] > upper else (-1.0, -lower)
-        weights = sign * weights
-        _, light = self._path(weights)
-        if broken[r] <= 0.0 or weights[light].sum() > limit:
-            return bound, base, None
-        multiplier = 0.0
-        low = np.empty(0)
-        for _ in range(ROUNDS):
-            (c0, w0), (c1, w1) = ((totals[path].sum(), weights[path].sum()) for path in (heavy, light))
-            multiplier = max(0.0, (c1 - c0) / (w0 - w1))
-            low, terms = self._path(totals + multiplier * weights)
-            if low[0] >= c0 + multiplier * w0 - 1e-9 * abs(c0):
-                break
-            heavy, light = (heavy, terms) if weights[terms].sum() <= limit else (terms, light)
-        if all(lower <= own[light].sum() <= upper for own, lower, upper in self._given):
-            known = float(totals[light].sum())
-            bound = known + 1e-9 * (abs(known) + abs(base))
-        mixed = self._graph.costs(totals + multiplier * weights)
-        return bound, low[0] - multiplier * limit, _Extra(mixed, low, multiplier * limit)
-
-    def _with(self, extra: _Extra, bound: float) -> tuple[Floats, PathRows]:
-        """Return what is left to weigh, and the rows, with the one that follows from a bound."""
-        if bound == np.inf:
-            return self._ends, self._rows
-        most = bound + extra.offset + 1e-9 * (abs(bound) + abs(extra.offset))
-        ends = np.stack([extra.low, np.full(len(extra.low), np.inf)])[:, None]
-        rows = PathRows(np.vstack([extra.cost, self._rows.weights]), np.vstack([[-np.inf, most], self._rows.bounds]))
-        return np.concatenate([ends, self._ends], axis=1), rows
-
-    def _path(self, totals: Floats) -> tuple[Floats, list[int]]:
-        """Return what is left to pay from each node on, and the terms of a path of least total."""
-        cost = self._graph.costs(totals)
-        low = self._graph.sums(cost).low
-        return low, self._graph.least_path(cost, low, totals)
-
-
-class _Extra(NamedTuple):
-    """A row that follows from a bound on cost: costs of terms, what is left of them from each node, and the offset."""
-
-    cost: Floats
-    low: Floats
-    offset: float

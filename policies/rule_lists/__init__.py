@@ -1,4 +1,4 @@
-"""Rule lists: if, else if, ..., else. Read rule, geometry, policy_class."""
+"""Rule lists: if, else if, ..., else. Read rule, policy_class."""
 
 from policies.rule_lists.policy_class import RuleLists
 from policies.rule_lists.rule import Clause, RuleList

@@ -1,44 +1,143 @@
-"""The class of rule lists: its settings, and what it is on given contexts."""
+"""The class of rule lists: the sets of contexts that lists lead through, its settings, and the class on contexts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import permutations, product
+from itertools import combinations, compress, permutations, product
 from math import comb, log, perm
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
-from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import InvertibleEncoding, Objective, Opened, TermSearch
+from milpcb.protocols import Opened, TermSearch
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
-from policies.paths.terms import PathTerms, too_many
-from policies.rule_lists.geometry import Cells, HeldCells, clauses
+from policies.paths.opened import OpenedPaths, PathEncoding
+from policies.paths.terms import PathTerms
 from policies.rule_lists.rule import Clause, RuleList
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph
 
 
+class Cells:
+    """The cells of lists of at most ``max_rules`` rules over p literals, and how one leads to the next.
+
+    A cell of level l = 0..depth has the number ``combination * 2**l + outcomes``: its combination is the rank of its
+    literals among all sets of l literals, its outcomes are the binary digits of the number, first literal first.
+    For l < depth and every way (s, cell, i) to go on, ``on[l]`` (S, n_l, p - l) is the cell that goes on, ``fired[l]``
+    the one that ends; S = 2, at the last level 1. ``literal[l]`` (n_l, p - l) is the literal tested.
+    """
+
+    def __init__(self, p: int, max_rules: int) -> None:
+        self.depth = min(max_rules, p)
+        self.chosen = [np.array(list(combinations(range(p), k)), dtype=np.int64) for k in range(self.depth + 1)]
+        self.sizes = [len(chosen) << level for level, chosen in enumerate(self.chosen)]
+        steps = [_steps(p, chosen) for chosen in self.chosen[:-1]]
+        self.literal = [literal for literal, _ in steps]
+        self.on = [into for _, into in steps]
+        self.fired = [into[::-1] for _, into in steps]
+        if self.depth:
+            self.on[-1], self.fired[-1] = self.on[-1][:1], self.fired[-1][:1]
+
+    def own(self, outcomes: Bools) -> list[Ints]:
+        """Return for each level the cells (..., combinations) of contexts with ``outcomes`` (..., p) of literals."""
+        return [
+            (np.arange(len(chosen)) << level) + outcomes[..., chosen] @ (1 << np.arange(level)[::-1])
+            for level, chosen in enumerate(self.chosen)
+        ]
+
+
+class CellTotals:
+    """Adds up costs in the cells of the literals ``chosen``, given the ``outcomes`` (n, p) of all literals."""
+
+    def __init__(self, chosen: list[Ints], outcomes: Bools) -> None:
+        import scipy.sparse as sp  # only where there are rule lists, as it takes a tenth of a second to import
+
+        self._held = sp.vstack([sp.csr_array(_all(outcomes, c).astype(float)) for c in chosen], format="csr")
+        self._parts = _parts(chosen)
+
+    def __call__(self, costs: Floats) -> list[Floats]:
+        """Return C of each level, (K, n_l): the total of each action of ``costs`` (n, K) in each cell."""
+        held = np.ascontiguousarray((self._held @ costs).T)
+        totals = []
+        for level, part in enumerate(self._parts):
+            table = held.take(part.ravel(), axis=1).reshape(-1, len(part), *(2,) * level)
+            for axis in range(2, level + 2):  # from "it holds or not" to "it does not hold"
+                either, holds = np.moveaxis(table, axis, 0)
+                either -= holds
+            totals.append(table.reshape(costs.shape[1], -1))
+        return totals
+
+
+def _all(truth: Bools, chosen: Ints) -> Bools:
+    """Return (combinations, g): where all literals of each combination hold."""
+    held = np.ones((len(chosen), len(truth)), dtype=bool)
+    for column in chosen.T:
+        held &= truth.T[column]
+    return held
+
+
+def _parts(chosen: list[Ints]) -> list[Ints]:
+    """Return, for each level, the number (combinations, 2**l) of the sub-combination that outcomes 1 pick.
+
+    Combinations are numbered through all levels.
+    """
+    number = {tuple(c): i for i, c in enumerate(c for level in chosen for c in level.tolist())}
+    return [
+        np.array(
+            [
+                [number[tuple(compress(c, outcomes))] for outcomes in product((0, 1), repeat=level)]
+                for c in chosen[level].tolist()
+            ]
+        )
+        for level in range(len(chosen))
+    ]
+
+
+def _steps(p: int, chosen: Ints) -> tuple[Ints, Ints]:
+    """Return, for cells of ``chosen`` (combinations, l), the literals outside (n_l, p - l) and cells (2, n_l, p - l).
+
+    Entry [s, cell, i] is the cell of level l + 1 that also has outcome s of the i-th literal outside.
+    """
+    level = chosen.shape[1]
+    rank = {c: i for i, c in enumerate(combinations(range(p), level + 1))}
+    outside = np.array([[f for f in range(p) if f not in c] for c in map(set, chosen.tolist())])
+    wider = [
+        [rank[tuple(sorted((*c, f)))] for f in fs] for c, fs in zip(chosen.tolist(), outside.tolist(), strict=True)
+    ]
+    later = (chosen[:, None, :] > outside[:, :, None]).sum(axis=2)  # literals of the cell after the new one
+    s, outcomes = np.arange(2)[:, None, None, None], np.arange(2**level)[None, None, :, None]
+    shift = later[None, :, None, :]
+    digits = (outcomes >> shift << shift + 1) | (s << shift) | (outcomes & ((1 << shift) - 1))
+    into = (np.array(wider)[None, :, None, :] << level + 1) + digits
+    return np.repeat(outside, 2**level, axis=0), into.reshape(2, -1, p - level)
+
+
 class RuleListTerms(PathTerms):
-    """The cells of levels 1 to D, or the one of level 0 where there are no literals, each with every action.
+    """The leaf totals of rule lists, (cell, action), and the lists as paths from cell to cell.
 
-    ``turned`` (p,) marks the literals of which outcome 1 means that they do not hold.
+    Policy class
+        "if l_1 play a_1, else if l_2 play a_2, ..., else play a_0" with at most R conditions; a condition is a literal
+        ``x[feature] <= threshold`` or its negation, any action anywhere. With p literals and D = min(R, p),
+        N = K + sum_{r=1..D} p (p - 1) ... (p - r + 1) 2^(r-1) K^r (K - 1).
+    Paths
+        A cell of level l is the *set* of l outcomes that are known after l conditions have failed, in whatever order
+        they were asked for: n_l = C(p, l) 2^l. A path goes from the cell of all contexts to a larger set with every
+        test. Each of its edges is a test of another literal, with the action of the outcome that ends there; the last
+        edge is the default. So there are p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1) derivations, and every policy of
+        the class has at least one. Free programs have 2 n_l (p - l) columns at level l < D - 1, n_l (p - l) at the
+        last, and n_l rows: for 30 literals 1 800 columns at D = 2, but 52 260 at D = 3.
 
-    The leaf totals of rule lists, (cell, action), and the lists as paths from cell to cell.
-
-    A path goes from the cell of all contexts to a larger set of outcomes with every test. Each of its edges is a test
-    of another literal, with the action of the outcome that ends there; the last edge is the default. So there are
-    p (p - 1) ... (p - D + 1) 2^(D - 1) K^(D + 1) derivations, and every policy of the class has at least one.
-
-    The program has a column for each way to a cell, so noise on its columns is not noise on these terms.
+    Leaves are the cells of levels 1 to D, or the one of level 0 where there are no literals. ``turned`` (p,) marks the
+    literals of which outcome 1 means that they do not hold. The program has a column for each way to a cell, so noise
+    on its columns is not noise on these terms.
     """
 
     def __init__(self, cells: Cells, tests: Sequence[Test], turned: Bools, n_actions: int, names: Names) -> None:
@@ -58,7 +157,7 @@ class RuleListTerms(PathTerms):
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs at these ``contexts``: by what holds there, then less that, what does not."""
-        by_cell = self._cells.totals_of(outcomes(contexts, self._tests) ^ self._turned)
+        by_cell = CellTotals(self._cells.chosen, outcomes(contexts, self._tests) ^ self._turned)
 
         def add_up(costs: Floats) -> Floats:
             return np.concatenate([table.T for table in by_cell(costs)[self._skipped :]]).ravel()
@@ -89,134 +188,45 @@ class RuleListTerms(PathTerms):
 
     def policy(self, terms: list[int]) -> RuleList:
         """Return the list that ends in these cells, in their order."""
-        cells, cell, steps = self._cells, 0, []
+        cells, cell, rules = self._cells, 0, []
         for level, term in enumerate(terms[:-1]):
             ended = term // self.n_actions - int(self._first[level + 1])
             s, i = np.argwhere(cells.fired[level][:, cell] == ended)[0].tolist()
-            steps.append((int(cells.literal[level][cell, i]), s, term % self.n_actions))
+            f = int(cells.literal[level][cell, i])
+            rules.append(Clause.of(self._tests[f], bool((s == 0) != self._turned[f]), term % self.n_actions))
             cell = int(cells.on[level][s, cell, i])
-        return RuleList(clauses(steps, self._tests, self._turned), terms[-1] % self.n_actions, self._names)
+        return RuleList(tuple(rules), terms[-1] % self.n_actions, self._names)
+
+
+def shortest(found: RuleList, contexts: Floats) -> RuleList:
+    """Return a list with as few of the rules as play the same on the ``contexts`` (g, d)."""
+    labels = np.array(found.leaf_actions)[found.apply(contexts)]
+    rules = [(rule, rule.holds(contexts)) for rule in found.rules]
+    for kept in (kept for size in range(len(rules)) for kept in combinations(rules, size)):
+        played = np.full(len(labels), -1)
+        for rule, holds in reversed(kept):
+            played[holds] = rule.action
+        defaults = np.unique(labels[played < 0])
+        if len(defaults) == 1 and (played == labels)[played >= 0].all():
+            return RuleList(tuple(rule for rule, _ in kept), int(defaults[0]), found.names)
+    return found
 
 
 class ShortListSearch(TermSearch):
-    """The search whose best list is written as short as it goes on the contexts, which are those of ``cells``."""
-
-    def __init__(self, terms: RuleListTerms, contexts: Floats, cells: HeldCells, names: Names) -> None:
-        super().__init__(terms, contexts)
-        self._parts = terms, contexts, cells, names
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._parts
+    """The search whose best list is written as short as it goes on the contexts."""
 
     def minimise(self, costs: Floats) -> tuple[float, RuleList]:
         """Return the least total cost and a list that attains it, without rules that divide no contexts."""
         total, policy = super().minimise(costs)
-        *_, cells, names = self._parts
-        found = cast("RuleList", policy)
-        return total, cells.rule_list(cells.steps(found), found.default, names)
+        return total, shortest(cast("RuleList", policy), self._contexts)
 
 
-class RuleListEncoding(InvertibleEncoding):
-    """Rule lists: if, else if, ..., else; a shortest path through the sets of conditions that failed so far.
-
-    Policy class
-        "if l_1 play a_1, else if l_2 play a_2, ..., else play a_0" with at most R conditions; a condition is a literal
-        ``x[feature] <= threshold`` or its negation, any action anywhere. What is known after l conditions have failed
-        is the *set* of l outcomes, in whatever order they were asked for. With p literals and D = min(R, p),
-        N = K + sum_{r=1..D} p (p - 1) ... (p - r + 1) 2^(r-1) K^r (K - 1).
-    Variables
-        A *cell* of level l is a set of l different literals with an outcome s in {0, 1} of each.
-        y_l[s, cell, i, a] in {0, 1}, l = 0..D-1: in the cell, the i-th literal f outside it is tested; its outcome s
-        goes on, its outcome 1 - s plays a. At the last level s = 0 only: there both outcomes end the list.
-        z[cell, a] in {0, 1} for the cells of level D: the default is a. Encodings without side constraints drop z and
-        a.
-    Constraints
-        (1)  sum y_0 = 1                                                      (sum z = 1 when D = 0)
-        (2)  sum_{s, i, a} y_l[s, cell, i, a] = what y_{l-1} sends into the cell     l = 1..D-1
-        (3)  sum_a z[cell, a] = what y_{D-1} sends into the cell              constrained encodings only
-        A path through the cells: each column leaves one and enters one (the end needs no row), a directed incidence
-        matrix, totally unimodular: every vertex is 0/1.
-    Cost map
-        C[cell, a], the total of costs[., a] over the contexts in the cell, is linear in the costs. y_l[s, cell, i, a]
-        costs C[cell + (f, 1 - s), a], z[cell, a] costs C[cell, a]. Without side constraints each outcome that ends
-        takes its cheapest action: y_l costs min_a C[cell + (f, 1 - s), a], at the last level plus min_a C[cell + (f,
-        0), a].
-    Size
-        n_l = C(p, l) 2^l cells of level l; 2 n_l (p - l) columns at level l < D - 1, n_l (p - l) at the last; n_l rows.
-        For 30 literals 1 800 columns at D = 2, but 52 260 at D = 3. Side constraints cost a factor K and n_D K columns.
-        No big-M.
-    """
-
-    def __init__(self, cells: HeldCells, n_actions: int, names: Names, *, constrained: bool) -> None:
-        self._cells, self._names = cells, names
-        self._full = constrained or cells.depth == 0  # without literals there are only defaults
-        self.program, self._nodes, self._defaults = _polytope(cells, n_actions if self._full else 0)
-
-    def objective(self, costs: Floats) -> Objective:
-        """Return the cost of each rule that ends, and of the defaults."""
-        totals = self._cells.totals(costs)
-        ends = [table.T if self._full else table.min(axis=0)[:, None] for table in totals]
-        parts = [end[fired] for end, fired in zip(ends[1:], self._cells.fired, strict=True)]
-        if self._full:
-            parts.append(ends[-1])
-        else:
-            parts[-1] = parts[-1] + ends[-1][self._cells.on[-1]]
-        return Objective(np.concatenate([part.ravel() for part in parts]))
+class ShortListEncoding(PathEncoding):
+    """The program whose lists are written as short as they go on the contexts."""
 
     def decode(self, x: Floats, costs: Floats) -> RuleList:
-        """Return the list whose path is 1 in ``x``; a rule plays its column's action, or its contexts' cheapest."""
-        cells, cell, steps = self._cells, 0, []
-        totals = cells.totals(costs)
-        for level, y in enumerate(self._nodes):
-            s, i, a = np.unravel_index(x[y[:, cell]].argmax(), y[:, cell].shape)
-            action = a if self._full else totals[level + 1][:, cells.fired[level][s, cell, i]].argmin()
-            steps.append((int(cells.literal[level][cell, i]), int(s), int(action)))
-            cell = cells.on[level][s, cell, i]
-        default = x[self._defaults[cell]] if self._full else -totals[-1][:, cell]
-        return cells.rule_list(steps, int(default.argmax()), self._names)
-
-    def encode(self, policy: RuleList) -> Floats:
-        """Return the path of the list; rules that it lacks play its default."""
-        cells, cell, default = self._cells, 0, policy.default
-        x, steps = np.zeros(self.program.n_columns), cells.steps(policy)
-        for level, y in enumerate(self._nodes):
-            f, s, action = steps[level] if level < len(steps) else (cells.literal[level][cell, 0], 0, default)
-            if s == len(y):  # at the last level outcome 0 goes on: what outcome 1 would go on to is the default
-                s, action, default = 0, default, action
-            i = int(np.flatnonzero(cells.literal[level][cell] == f)[0])
-            x[y[s, cell, i, action]] = 1.0
-            cell = cells.on[level][s, cell, i]
-        x[self._defaults[cell, default]] = 1.0
-        return x
-
-
-def _polytope(cells: Cells, n_end_actions: int) -> tuple[Program, list[Ints], Ints]:
-    """Return the program, the columns y_l (S, n_l, p - l, A) and z (n_D, A), none of them without actions."""
-    b = ProgramBuilder()
-    nodes = [
-        b.columns(f"y{level}", (*on.shape, n_end_actions or 1), upper=1.0, integer=True)
-        for level, on in enumerate(cells.on)
-    ]
-    z = b.columns("z", (cells.sizes[-1], n_end_actions), upper=1.0, integer=True)
-    leaving = [np.moveaxis(y, 1, 0).reshape(size, -1) for y, size in zip(nodes, cells.sizes, strict=False)]
-    if n_end_actions:
-        leaving.append(z)
-    b.rows((leaving[0], 1.0), lower=1.0, upper=1.0)  # (1)
-    for on, y, out in zip(cells.on, nodes, leaving[1:], strict=False):
-        entering, present = _by_cell(on, y, len(out))
-        b.rows((out, 1.0), (entering, -present), lower=0.0, upper=0.0)  # (2), (3)
-    return b.build(integral=True), nodes, z
-
-
-def _by_cell(on: Ints, y: Ints, n_cells: int) -> tuple[Ints, Floats]:
-    """Return the columns (n_cells, k) that enter each cell, and which entries are some (1.0) and which only fill."""
-    cells, columns = np.repeat(on.ravel(), y.shape[-1]), y.ravel()
-    order = np.argsort(cells, kind="stable")
-    counts = np.bincount(cells, minlength=n_cells)
-    entering = np.zeros((n_cells, counts.max()), dtype=np.int64)
-    present = np.arange(counts.max()) < counts[:, None]
-    entering[present] = columns[order]
-    return entering, present.astype(float)
+        """Return the list of the path, without rules that divide no contexts."""
+        return shortest(cast("RuleList", super().decode(x, costs)), self._contexts)
 
 
 MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
@@ -272,28 +282,29 @@ class RuleLists(CuttingClass):
         )
 
 
-class OpenedRuleLists(Opened):
+class OpenedRuleLists(OpenedPaths):
     """Rule lists on fixed contexts. ``log_size`` is exact for lists as written, an upper bound for labelings."""
 
-    capabilities = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
-
     def __init__(self, lists: RuleLists, literals: Literals, names: Names) -> None:
-        """Take rule lists with explicit cut points."""
-        self._lists, self._literals, self._names = lists, literals, names
-        self.n_actions = k = lists.n_actions
-        self.group, self.contexts = literals.group, literals.contexts
-        p = len(literals)
-        self._most = most = min(lists.max_rules, p)
-        self.log_size = log(k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1)))
+        self._literals, self._names, k, p = literals, names, lists.n_actions, len(literals)
+        self._max_rules, self._most = lists.max_rules, (most := min(lists.max_rules, p))
+        size = k + sum(perm(p, r) * 2 ** (r - 1) * k**r * (k - 1) for r in range(1, most + 1))
+        ways = perm(p, most) * 2 ** max(0, most - 1) * k ** (most + 1)
+        super().__init__(lists, literals.group, literals.contexts, log_size=log(size), n_derivations=ways)
         if reason := lists.too_large(p, len(literals.contexts)):
             self.capabilities = Opened.capabilities - {"program"} | {"fixed"}
             self.unsupported = dict.fromkeys(("program", "search", "action_weights", "totals", "constraints"), reason)
-        elif reason := too_many(perm(p, most) * 2 ** max(0, most - 1) * k ** (most + 1)):
-            self.capabilities, self.unsupported = self.capabilities - {"constraints"}, {"constraints": reason}
 
-    def program(self, *, constrained: bool = False) -> RuleListEncoding:
-        """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
-        return RuleListEncoding(self._cells, self.n_actions, self._names, constrained=constrained)
+    @cached_property
+    def own_terms(self) -> RuleListTerms:
+        """The cells over the literals that divide these contexts; the rarer outcome of a literal is 1."""
+        turned = self._literals.truth.mean(axis=0) > 0.5
+        cells = Cells(len(self._literals), self._max_rules)
+        return RuleListTerms(cells, self._literals.tests, turned, self.n_actions, self._names)
+
+    def program(self, *, constrained: bool = False) -> PathEncoding:
+        """Return the network program; an LP suffices unless side constraints are added."""
+        return ShortListEncoding(self.own_terms, self.contexts, constrained=constrained)
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
@@ -301,15 +312,7 @@ class OpenedRuleLists(Opened):
 
     def search(self) -> TermSearch:
         """Return the exact search: the same shortest paths; its lists have no rules that divide no contexts."""
-        return ShortListSearch(self._own_terms, self.contexts, self._cells, self._names)
-
-    def terms(self) -> RuleListTerms:
-        """Return the cells over the literals that divide these contexts."""
-        return self._own_terms
-
-    @cached_property
-    def _own_terms(self) -> RuleListTerms:
-        return RuleListTerms(self._cells, self._literals.tests, self._cells.turned, self.n_actions, self._names)
+        return ShortListSearch(self.own_terms, self.contexts)
 
     def policies(self) -> Iterator[RuleList]:
         """List all rule lists once, short ones first.
@@ -337,12 +340,3 @@ class OpenedRuleLists(Opened):
         last = (default + int(rng.integers(1, self.n_actions))) % self.n_actions
         actions = [*rng.integers(self.n_actions, size=r - 1).tolist(), last]
         return RuleList(tuple(map(Clause.of, chosen, below, actions)), default, self._names)
-
-    def fixed(self) -> RuleLists:
-        """Return the class with these cut points, explicit from now on."""
-        return self._lists
-
-    @cached_property
-    def _cells(self) -> HeldCells:
-        """The cells that program and search share; lists and draws need none."""
-        return HeldCells(self._literals, self._lists.max_rules)

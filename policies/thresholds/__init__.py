@@ -1,7 +1,4 @@
-"""Threshold rules: one feature cut into pieces.
-
-Read rule, program, terms, policy_class.
-"""
+"""Threshold rules: one feature cut into pieces. Read rule, terms, policy_class."""
 
 from policies.thresholds.policy_class import ThresholdRules
 from policies.thresholds.rule import ThresholdRule

@@ -11,14 +11,12 @@ from math import comb, log
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.protocols import Opened
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.names import Names
-from policies.paths.terms import too_many
-from policies.thresholds.program import Bins, ThresholdEncoding
+from policies.paths.opened import OpenedPaths
 from policies.thresholds.rule import ThresholdRule
-from policies.thresholds.terms import ThresholdTerms
+from policies.thresholds.terms import Bins, ThresholdTerms
 
 
 @dataclass(frozen=True)
@@ -54,40 +52,26 @@ class ThresholdRules(CuttingClass):
         return ThresholdTerms(every, dict.fromkeys(every, False), self.n_actions, self.max_cuts, names)
 
 
-class OpenedThresholds(Opened):
+class OpenedThresholds(OpenedPaths):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
     def __init__(self, rules: ThresholdRules, contexts: Floats, names: Names) -> None:
-        """Take threshold rules with explicit cut points."""
         self._bins = bins = Bins.of(contexts, rules.thresholds)
-        self._rules, self._names, self._max_cuts = rules, names, rules.max_cuts
-        self.n_actions = k = rules.n_actions
-        self.group, self.contexts = bins.group, bins.contexts
+        self._names, self._max_cuts, k = names, rules.max_cuts, rules.n_actions
         sizes = [len(points) for points in bins.cuts.values()]
-        chosen = ((q, c) for q in sizes for c in range(1, min(rules.max_cuts, q) + 1))
-        self.log_size = log(k + sum(comb(q, c) * k * (k - 1) ** c for q, c in chosen))
-        ways = sum(comb(q, c) * k ** (c + 1) for q in sizes for c in range(min(q, rules.max_cuts) + 1))
-        reason = too_many(ways)
-        self.unsupported = {"constraints": reason} if reason else {}
-        every = Opened.capabilities | {"search", "action_weights", "fixed", "totals", "constraints"}
-        self.capabilities = every - self.unsupported.keys()
+        chosen = [(q, c) for q in sizes for c in range(min(rules.max_cuts, q) + 1)]
+        size = k + sum(comb(q, c) * k * (k - 1) ** c for q, c in chosen if c)
+        ways = sum(comb(q, c) * k ** (c + 1) for q, c in chosen)
+        super().__init__(rules, bins.group, bins.contexts, log_size=log(size), n_derivations=ways)
 
-    def program(self, *, constrained: bool = False) -> ThresholdEncoding:
-        """Return the shortest-path encoding; an LP suffices unless side constraints are added."""
-        del constrained  # the one cost map is linear and exact
-        return ThresholdEncoding(self._bins, self.n_actions, self._max_cuts, self._names)
+    @cached_property
+    def own_terms(self) -> ThresholdTerms:
+        """The bins (feature, bin, action) between the cut points that divide these contexts."""
+        return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
         return "a dynamic program over the bins of each feature"
-
-    def terms(self) -> ThresholdTerms:
-        """Return the bins (feature, bin, action) between the cut points that divide these contexts."""
-        return self._own_terms
-
-    @cached_property
-    def _own_terms(self) -> ThresholdTerms:
-        return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
 
     def policies(self) -> Iterator[ThresholdRule]:
         """List all rules once: constants, then feature by feature, few cuts first."""
@@ -105,16 +89,11 @@ class OpenedThresholds(Opened):
         actions = rng.integers(self.n_actions, size=len(chosen) + 1)
         return ThresholdRule(f, tuple(chosen.tolist()), tuple(actions.tolist()), self._names, self._bins.binary[f])
 
-    def fixed(self) -> ThresholdRules:
-        """Return the class with these cut points, explicit from now on."""
-        return self._rules
-
     def _most(self, cuts: Floats) -> int:
         return min(self._max_cuts, len(cuts))
 
 
 def _alternating(n_actions: int, pieces: int) -> Iterator[tuple[int, ...]]:
-    """Yield the actions of pieces whose neighbours differ."""
     for actions in product(range(n_actions), repeat=pieces):
         if all(left != right for left, right in pairwise(actions)):
             yield actions

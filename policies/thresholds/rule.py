@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.chains import ChainRule
 from policies.exports import Test
 from policies.names import Names
+from policies.rule import ChainRule
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,9 +1,14 @@
 """The leaf totals of threshold rules, (feature, bin, action), and the rules as paths through them.
 
-A piece of a rule is a run of bins of one feature. A derivation is a feature, at most B of its cuts, and any action for
-each piece (neighbours may repeat theirs), so a constant is counted once per feature and set of cuts. Without side
-constraints a path goes bin by bin, and is as long as there are bins. Under them, and in lists, each edge is a whole
-piece, whose total is the difference of two running sums over the bins: few edges a path, but more of them in all.
+Policy class
+    One feature, at most B of its cut points, any action on each of the pieces between them; fewer cuts, and so
+    constants, are included. With q_f cut points on feature f, N = K + sum_f sum_{c=1..B} C(q_f, c) K (K - 1)^c.
+Paths
+    A piece is a run of bins of one feature. A derivation is a feature, at most B of its cuts, and any action for each
+    piece (neighbours may repeat theirs), so a constant is counted once per feature and set of cuts. Free questions go
+    bin by bin: long paths, few edges. Walks and programs go piece by piece, by nodes (feature, cuts used, last cut):
+    the total of a piece is the difference of two running sums over bins. For B = 1 there are 2 q + 1 pieces a feature,
+    else (q + 1) (q + 2) / 2; each further cut adds at most q nodes and q (q + 1) / 2 edges.
 
 The program has a column for each piece, so noise on its columns is not noise on these terms.
 """
@@ -11,20 +16,68 @@ The program has a column for each piece, so noise on its columns is not noise on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
+from policies.cuts import Distinct, Thresholds, is_binary
+from policies.literals import columns_of
 from policies.names import Names
 from policies.paths.terms import PathTerms
-from policies.thresholds.program import bin_totals
 from policies.thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph
+
+
+DENSE = 2**22  # entries (bin, context): up to here the totals of bins are one product of matrices
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Features with the cut points that divide the contexts, and the bin of each context.
+
+    ``cuts`` holds the increasing cut points of each feature that has any; where none has, feature 0 with no cut stands
+    for the constants. ``bins`` (g, features) is the number of those cuts below the context, ``binary`` marks which
+    features only take 0 and 1; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
+    """
+
+    cuts: dict[int, Floats]
+    binary: dict[int, bool]
+    bins: Ints
+    group: Ints
+    contexts: Floats
+
+    @classmethod
+    def of(cls, contexts: Floats, thresholds: Thresholds) -> Bins:
+        """Return the bins of ``contexts`` (m, d)."""
+        every = columns_of(contexts, thresholds)
+        columns = [column for column in every if len(column.cuts)] or every[:1]
+        cuts = {column.feature: column.cuts for column in columns}
+        bins = np.column_stack([column.codes for column in columns])
+        distinct = Distinct.rows(bins)
+        binary = {f: is_binary(contexts[:, f]) for f in cuts}
+        return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
+
+
+def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
+    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other: (bins, K).
+
+    ``bins`` (n, features) are those of the contexts, ``sizes`` (features,) how many bins each feature has.
+    """
+    bins, n_bins = bins + np.cumsum(sizes) - sizes, int(sizes.sum())
+    if len(bins) * n_bins <= DENSE:
+        member = (bins.T[np.repeat(np.arange(len(sizes)), sizes)] == np.arange(n_bins)[:, None]).astype(float)
+        return lambda costs: np.asarray(member @ costs)
+
+    def add_up(costs: Floats) -> Floats:
+        each = np.repeat(costs, len(sizes), axis=0)
+        return np.column_stack([np.bincount(bins.ravel(), column, n_bins) for column in each.T])
+
+    return add_up
 
 
 class _Bins(PathTerms):
@@ -52,7 +105,6 @@ class _Bins(PathTerms):
         return lambda costs: add_up(costs).ravel()
 
     def _bins(self, contexts: Floats) -> Ints:
-        """Return the bin (n, features) of each of ``contexts`` in each feature."""
         return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
 
     def _rule(self, position: int, cuts: Sequence[int], actions: Sequence[int]) -> ThresholdRule:
@@ -66,16 +118,9 @@ class ThresholdTerms(_Bins):
     """Paths bin by bin: nodes (cuts used, feature, bin, action), and one between two bins where a cut is made."""
 
     @cached_property
-    def _pieces(self) -> _Pieces:
+    def walked(self) -> _Pieces:
+        """The terms piece by piece."""
         return _Pieces(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
-
-    def near(self, contexts: Floats, asked: Within) -> Listing | None:
-        """Return the policies asked for, by pieces."""
-        return self._pieces.near(contexts, asked)
-
-    def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms under ``rows``, which are kept by pieces."""
-        return self._pieces.under(rows)
 
     def policy(self, terms: list[int]) -> ThresholdRule:
         """Return the rule whose bins play these actions."""
@@ -129,30 +174,12 @@ class _Pieces(_Bins):
 
     def leaf_totals(self, totals: Floats) -> Floats:
         """Return the totals of the pieces; the running sums of each feature begin at 0, so that they stay exact."""
-        table, zeros = totals.reshape(-1, self.n_actions), self._zeros
-        sums = np.empty((len(table) + len(zeros), self.n_actions))
-        sums[self._summed] = table
-        sums[0] = 0.0
+        table, zeros = totals.reshape(-1, self.n_actions), self._first + np.arange(len(self._first))
+        position, start, stop = self._ends
+        sums = np.insert(table, self._first, 0.0, axis=0)
         sums[zeros[1:]] = -np.add.reduceat(table, self._first, axis=0)[:-1]
         np.cumsum(sums, axis=0, out=sums)
-        low, high = self._at_ends
-        return np.asarray(sums[high] - sums[low]).ravel()
-
-    @cached_property
-    def _zeros(self) -> Ints:
-        """Where the running sums of each feature begin."""
-        return np.asarray(self._first + np.arange(len(self._first)))
-
-    @cached_property
-    def _summed(self) -> Ints:
-        """Where the running sum after each bin is."""
-        return np.arange(int(self._sizes.sum())) + np.repeat(np.arange(1, len(self._sizes) + 1), self._sizes)
-
-    @cached_property
-    def _at_ends(self) -> tuple[Ints, Ints]:
-        """Where the running sums before and after each piece are."""
-        position, start, stop = self._ends
-        return self._zeros[position] + start, self._zeros[position] + stop
+        return np.asarray(sums[zeros[position] + stop] - sums[zeros[position] + start]).ravel()
 
     def deciding(self, place: Ints) -> tuple[Ints, Ints]:
         """Return the pieces that hold the bins of ``place``, with all actions."""

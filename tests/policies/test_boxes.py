@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.boxes import BoxRule, BoxRules, Interval, policy_class
-from policies.boxes.geometry import Boxes, BoxList
+from policies.boxes.policy_class import Boxes, BoxList
 from policies.cuts import cut_points
 from policies.names import Names
 

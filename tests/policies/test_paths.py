@@ -235,19 +235,6 @@ def test_a_list_ends_where_too_many_break_a_row(monkeypatch: pytest.MonkeyPatch)
     assert wide(27).near(np.arange(27.0)[:, None], Within(np.zeros((27, 2)), 0.0, 1.0, (row,))) is None
 
 
-def test_a_multiplier_changes_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It only gives the first bound, and a row that follows from it."""
-    monkeypatch.setattr(walks, "LARGE", 0)
-    for seed in EVERY:
-        rng = np.random.default_rng(seed)
-        terms = diagram(rng)
-        costs, rows = drawn(rng, terms, whole=True), constraints(rng, terms, 1 + seed % 2)
-        listed, under = terms.every().under(rows), terms.under([row.mapped(np.ravel) for row in rows])
-        place = terms.places(np.zeros((1, 1)))[0]
-        assert under.value(costs.ravel()) == listed.value(costs)
-        assert under.profile(costs.ravel(), place).tolist() == listed.profile(costs, 0).tolist()
-
-
 def test_too_many_paths_are_counted() -> None:
     """The message says how many, and what to do."""
     assert not too_many(10**10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import permutations, product
 
 import hypothesis.strategies as st
@@ -15,7 +16,7 @@ from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.literals import LARGEST, Literals
 from policies.rule_lists import Clause, RuleList, RuleLists
-from policies.rule_lists.geometry import HeldCells
+from policies.rule_lists.policy_class import shortest
 
 from .rules import LIST, NAMES
 
@@ -26,15 +27,14 @@ EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
 def derivations(lists, contexts):
     """Every way the search may write a list: D different literals, a side at all but the last, D + 1 actions."""
     on = Literals.of(contexts, lists.thresholds)
-    cells = HeldCells(on, lists.max_rules)
-    orders = permutations(range(cells.truth.shape[1]), cells.depth)
-    sides = list(product((0, 1), repeat=max(0, cells.depth - 1)))
-    for literals, outcomes in product(orders, sides):
-        for *actions, default in product(range(lists.n_actions), repeat=cells.depth + 1):
+    depth = min(len(on), lists.max_rules)
+    sides = list(product((0, 1), repeat=max(0, depth - 1)))
+    for literals, outcomes in product(permutations(range(len(on)), depth), sides):
+        for *actions, default in product(range(lists.n_actions), repeat=depth + 1):
             steps = list(zip(literals, (*outcomes, 0), actions, strict=False))
-            labels = np.full(len(cells.truth), default)
+            labels = np.full(len(on.truth), default)
             for f, outcome, action in reversed(steps):
-                labels[cells.truth[:, f] != outcome] = action
+                labels[on.truth[:, f] != outcome] = action
             yield labels[on.group]
 
 
@@ -94,33 +94,40 @@ def test_draw_reaches_every_list(name):
     assert drawn == set(opened.policies())
 
 
+def cells_of(terms, contexts):
+    """The leaf totals that each context is added to: the cells of levels 1 to 3 that hold it, in this order."""
+    return [place[:, 0] // terms.n_actions for place in terms.places(contexts)]
+
+
 def test_cells_hold_the_contexts_that_lead_there():
     """The cell that goes on holds the contexts of the cell with the outcome, the cell that ends the others."""
-    cells = HeldCells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
-    own = [cells.own(cells.truth[j]) for j in range(len(cells.truth))]
+    opened = RuleLists(2, 3, thresholds=2).on(np.random.default_rng(0).normal(size=(40, 2)))
+    terms, cells, every = opened.terms(), opened.terms()._cells, set(range(len(opened.contexts)))
+    own, first = cells_of(terms, opened.contexts), np.cumsum([0, *cells.sizes[1:]])
+    truth = opened._literals.truth ^ terms._turned
+    levels = zip(first, cells.sizes[1:], strict=False)
     held = [
-        [{j for j, of in enumerate(own) if cell in of[level]} for cell in range(size)]
-        for level, size in enumerate(cells.sizes)
+        [every],
+        *([{j for j, of in enumerate(own) if low + cell in of} for cell in range(size)] for low, size in levels),
     ]
-    assert held[0] == [set(range(len(own)))]
     assert cells.sizes == [1, 8, 24, 32]
     for level in range(3):
         for s, cell, i in np.ndindex(*cells.on[level].shape):
             f = cells.literal[level][cell, i]
-            goes_on = {j for j in held[level][cell] if cells.truth[j, f] == s}
+            goes_on = {j for j in held[level][cell] if truth[j, f] == s}
             assert held[level + 1][cells.on[level][s, cell, i]] == goes_on
             assert held[level + 1][cells.fired[level][s, cell, i]] == held[level][cell] - goes_on
 
 
 def test_cells_add_up_their_contexts():
-    """C[cell, a] is the total cost of action a over the contexts in the cell, exact for whole costs."""
-    cells = HeldCells(Literals.of(np.random.default_rng(0).normal(size=(40, 2)), 2), 3)
-    costs = np.random.default_rng(1).integers(-9, 9, (len(cells.truth), 2)).astype(float)
-    expected = [np.zeros((2, size)) for size in cells.sizes]
-    for j, row in enumerate(costs):
-        for level, here in enumerate(cells.own(cells.truth[j])):
-            expected[level][:, here] += row[:, None]
-    assert all((table == sums).all() for table, sums in zip(cells.totals(costs), expected, strict=True))
+    """The total of (cell, action) is that of the action over the contexts in the cell, exact for whole costs."""
+    opened = RuleLists(2, 3, thresholds=2).on(np.random.default_rng(0).normal(size=(40, 2)))
+    terms = opened.terms()
+    costs = np.random.default_rng(1).integers(-9, 9, (len(opened.contexts), 2)).astype(float)
+    expected = np.zeros((terms.n_terms // 2, 2))
+    for here, row in zip(cells_of(terms, opened.contexts), costs, strict=True):
+        expected[here] += row
+    assert (terms.adder(opened.contexts)(costs) == expected.ravel()).all()
 
 
 def test_the_program_has_the_size_it_states():
@@ -185,19 +192,17 @@ def test_answers_have_no_idle_rule(kind):
     assert policy.default == 1
 
 
-def test_a_decoded_list_keeps_what_it_plays():
+def test_the_shortest_list_keeps_what_it_plays():
     """Rules that never fire, always fire or repeat what follows are left out, all others stay."""
     contexts = np.array([[1.0], [2.0], [3.0], [4.0]])
-    cells = HeldCells(Literals.of(contexts, ((1.5, 2.5, 3.5),)), 3)
-    low, middle, high = (cells.truth[:, f].astype(int) for f in range(3))
-    nested = [(2, int(high[0]), 1), (1, int(middle[0]), 2), (0, int(low[3]), 1)]  # fire above 3.5, 2.5, up to 1.5
-    for steps, labels, n_rules in (
-        (nested, [1, 0, 2, 1], 3),
-        (nested[:2], [0, 0, 2, 1], 2),
-        ([nested[0], (*nested[0][:2], 2)], [0, 0, 0, 1], 1),
-        ([nested[2], (1, int(middle[3]), 1)], [1, 1, 0, 0], 1),
-        ([nested[1], (1, int(middle[3]), 1), (0, int(low[0]), 0)], [1, 1, 2, 2], 1),
+    low, middle, high = Clause(0, 1.5, True, 1), Clause(0, 2.5, False, 2), Clause(0, 3.5, False, 1)
+    for rules, labels, n_rules in (
+        ((high, middle, low), [1, 0, 2, 1], 3),
+        ((high, middle), [0, 0, 2, 1], 2),
+        ((high, replace(high, action=2)), [0, 0, 0, 1], 1),
+        ((low, replace(middle, below=True, action=1)), [1, 1, 0, 0], 1),
+        ((middle, replace(middle, below=True, action=1), replace(low, action=0)), [1, 1, 2, 2], 1),
     ):
-        written = cells.rule_list(steps, 0, NAMES)
+        written = shortest(RuleList(rules, 0, NAMES), contexts)
         assert written.predict(contexts).tolist() == labels
         assert len(written.rules) == n_rules

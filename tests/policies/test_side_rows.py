@@ -15,6 +15,7 @@ from milpcb.protocols import SideConstraint
 from milpcb.types import Floats
 from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 from policies.paths import terms as paths
+from policies.paths.kernels import longest
 from policies.paths.terms import PathTerms
 
 RNG = np.random.default_rng(5)
@@ -32,8 +33,8 @@ def every_path(terms: PathTerms, contexts: Floats) -> ListedSearch:
     """Return the list of all derivations, those that walks go through, with what they play on the contexts."""
     terms = terms.under([]).terms  # those whose graph is walked on
     graph = terms.graph.plain
-    paths, node = np.full((1, graph.depth), graph.nothing), np.zeros(1, dtype=np.int64)
-    for step in range(graph.depth):
+    paths, node = np.full((1, longest(graph)), graph.nothing), np.zeros(1, dtype=np.int64)
+    for step in range(longest(graph)):
         counts = np.where(node < graph.n_inner, np.diff(graph.edges.first, append=len(graph.edges.to))[node], 1)
         rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         paths, node = np.repeat(paths, counts, axis=0), np.repeat(node, counts)

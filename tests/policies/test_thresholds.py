@@ -12,8 +12,7 @@ from milpcb.testing.instances import instances
 from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
-from policies.thresholds.program import Bins
-from tests.lp import lp_text
+from policies.thresholds.terms import Bins
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("threshold_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
@@ -48,18 +47,6 @@ def test_draw_reaches_every_rule(name):
         if not missing:
             break
     assert not missing
-
-
-def test_side_constraints_leave_the_program_as_it_is():
-    """One program and one linear cost map serve both with and without side constraints."""
-    rules, contexts = INSTANCES["two cuts, reals"]
-    opened = rules.on(contexts)
-    free, constrained = opened.program(), opened.program(constrained=True)
-    rng = np.random.default_rng(0)
-    first, second = rng.normal(size=(2, len(opened.contexts), 2))
-    total = constrained.objective(first + second).coefficients
-    assert lp_text(free.program, total) == lp_text(constrained.program, total)
-    assert np.allclose(constrained.objective(first).coefficients + constrained.objective(second).coefficients, total)
 
 
 def test_contexts_between_the_same_cuts_are_one():

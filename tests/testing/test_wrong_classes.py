@@ -10,8 +10,8 @@ from milpcb.errors import InputError, OracleInexact
 from milpcb.protocols import Objective
 from milpcb.testing.instances import Instance
 from policies import ThresholdRules
+from policies.paths.opened import PathEncoding
 from policies.thresholds.policy_class import OpenedThresholds
-from policies.thresholds.program import ThresholdEncoding
 
 
 def thresholds_with(**instead):
@@ -32,13 +32,12 @@ def thresholds_with(**instead):
 def test_a_wrong_cost_map_fails_the_battery():
     """A class whose program prices one context wrongly is caught."""
 
-    class Encoding(ThresholdEncoding):
+    class Encoding(PathEncoding):
         def objective(self, costs):
             return Objective(super().objective(costs * np.linspace(1.0, 1.1, len(costs))[:, None]).coefficients)
 
     def program(self, *, constrained=False):
-        del constrained
-        return Encoding(self._bins, self.n_actions, self._max_cuts, self._names)
+        return Encoding(self.own_terms.walked, self.contexts, constrained=constrained)
 
     with pytest.raises((AssertionError, OracleInexact)):
         testing.run_all("policies", thresholds_with(program=program))
