@@ -1,7 +1,4 @@
-"""Halfspaces: scores with real weights.
-
-Read rule, fitting, separator, policy_class.
-"""
+"""Halfspaces: scores with real weights. Read rule, separator, policy_class."""
 
 from policies.halfspaces.policy_class import Halfspaces
 from policies.halfspaces.rule import HalfspaceRule

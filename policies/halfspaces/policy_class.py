@@ -14,9 +14,8 @@ from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
 from milpcb.types import Floats
 from policies.cuts import Distinct, NamedClass
-from policies.halfspaces.fitting import rule_of, scaled
 from policies.halfspaces.rule import HalfspaceRule
-from policies.halfspaces.separator import LabelSeparator
+from policies.halfspaces.separator import LabelSeparator, rule_of, scaled
 from policies.names import Names
 from policies.one_hot import OneHotEncoding
 
@@ -51,23 +50,17 @@ class HalfspaceEncoding(Encoding):
     Constraints
         (1)  sum_{j in P} (1 - y_j) + sum_{j in N} y_j >= 1     for every minimal inseparable (P, N)
         (P, N) is minimal inseparable when no rule gives 1 to all of P and 0 to all of N, but some rule does without any
-        one of them.
-        A labeling is that of a rule exactly when it keeps (1). There are too many (P, N) to list: ``program`` has none,
-        and ``separator`` finds some that a point breaks. (P, N) is inseparable when the convex hulls of P and N meet:
-        when with s_j = 1 on P and -1 on N
+        one of them. A labeling is that of a rule exactly when it keeps (1). There are too many (P, N) to list:
+        ``separator`` finds some that a point breaks. (P, N) is inseparable when, with s_j = 1 on P and -1 on N,
             lambda >= 0,  sum_j lambda_j = 1,  sum_j s_j lambda_j (x_j, 1) = 0
         has a solution; its basic solutions have the minimal (P, N) as supports (Gleeson and Ryan, ORSA J. Comput. 2,
         1990). With lambda for both labels of every context one linear program serves all points y: it is asked for
         little lambda where 1 - y_j or y_j is large. Such rows as cuts: Codato and Fischetti, Oper. Res. 54, 2006.
     Cost map
-        y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear and exact, with side constraints
-        too.
-    Size
-        One column per distinct context; a row has at most d + 2 entries. The rows found serve all later objectives.
+        y_j costs costs[j, 1] - costs[j, 0], action 0 everywhere is the offset; linear, with side constraints too.
 
-    Where features are few, so are labelings: at most 2 sum_{k <= d} C(g - 1, k). LabelingEncoding lists them
-    (separator.py) and has a column for each, of which one is 1: integral, and a query is a sum for each of them. Rows
-    are better with few contexts, and they serve side constraints.
+    Where features are few, so are labelings: LabelingEncoding has a column for each (separator.py). Rows are better
+    with few contexts, and they serve side constraints.
     """
 
     def __init__(self, contexts: Floats, names: Names) -> None:

@@ -1,16 +1,130 @@
-"""Rows that cut off labelings which no halfspace has, and good labelings near a point; program.py defines the rows."""
+"""Contexts as points between -1 and 1: which labels halfspaces give them, and the rule of about the widest margin.
+
+A rule has as few digits as keep the labels whatever the rounding. All is answered by small linear programs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
-from milpcb.protocols import Cuts, Separator
+from milpcb.core.decimals import MOST_DIGITS
+from milpcb.errors import SolverFailedError
+from milpcb.plugins import registry
+from milpcb.program import Program, ProgramBuilder
+from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Bools, Floats, Ints
-from policies.halfspaces.fitting import MARGIN, highs, hulls, losses, scaled, vertex
+from policies.halfspaces.rule import HalfspaceRule
+from policies.names import Names
+
+# The margin of a labeling as a share of the largest score; ten times what solvers are exact to.
+MARGIN = 1e-6
+
+
+def highs() -> Solver:
+    """Return the solver of all linear programs here."""
+    return cast("Solver", registry.load("solver", "highs")())
+
+
+def vertex(session: Session, objective: Floats) -> Floats:
+    """Return the basic solution of least objective."""
+    solution = session.solve(objective)
+    if solution.x is None:
+        raise SolverFailedError(f"HiGHS stopped with '{solution.stop}' on a bounded feasible linear program; report it")
+    return solution.x
+
+
+def scaled(contexts: Floats) -> tuple[Floats, Floats]:
+    """Return contexts (g, d) with each column between -1 and 1, and half the range of each column (d,)."""
+    low, high = contexts.min(axis=0), contexts.max(axis=0)
+    half = np.where(high > low, (high - low) / 2, 1.0)
+    return (contexts - (low + high) / 2) / half, half
+
+
+def hulls(affine: Floats) -> Program:
+    """Return the program of lambda for label 1, then for label 0, of contexts with a 1 added: ``affine`` (g, d + 1)."""
+    b = ProgramBuilder()
+    weights = b.columns("lambda", (2 * len(affine),))
+    b.rows((np.tile(weights, (affine.shape[1], 1)), np.concatenate([affine, -affine]).T), lower=0.0, upper=0.0)
+    b.rows((weights[None], 1.0), lower=1.0, upper=1.0)
+    return b.build()
+
+
+def losses(affine: Floats) -> Program:
+    """Return the program of weights and, for label 1, then for label 0, by how much each score falls short of 1."""
+    b = ProgramBuilder()
+    w = b.columns("w", (affine.shape[1],), -np.inf, np.inf)
+    for sign, short in zip((1.0, -1.0), b.columns("short", (2, len(affine))), strict=True):
+        b.rows((w[None], sign * affine), (short[:, None], 1.0), lower=1.0)
+    return b.build()
+
+
+# The cut is at most this share of the gap away from its middle; the rest of each half is kept clear of scores.
+_OFF = 0.4
+
+
+def rule_of(contexts: Floats, labels: Bools, names: Names) -> HalfspaceRule:
+    """Return a rule that gives these labels (g,) to the ``contexts`` (g, d), by real numbers and by float64 alike.
+
+    It has the fewest digits with at least half the widest margin, and a distance of every score from the cut that is
+    beyond all rounding: of scores, and of numbers that are printed as decimals and read back.
+    """
+    if labels.all() or not labels.any():
+        return HalfspaceRule((0.0,) * contexts.shape[1], 0.0 if labels.all() else 1.0, names)
+    exact = _widest(contexts, labels)
+    *_, widest = _gap(contexts, labels, exact)
+    for digits in range(1, MOST_DIGITS + 1):
+        weights = np.array([_rounded(weight, digits) for weight in exact])
+        low, high, margin = _gap(contexts, labels, weights)
+        if margin >= widest / 2 and (0.5 - _OFF) * (high - low) > _rounding(contexts, weights):
+            break
+    return HalfspaceRule(tuple(weights.tolist()), _between(low, high), names)
+
+
+def _rounding(contexts: Floats, weights: Floats) -> float:
+    """Return a bound on the error of any score, relative to a sum of d terms in float64 (Higham 2002, section 3.1).
+
+    Terms, sums, the decimals that weights and contexts are read from, and the cut each add half a unit in the last
+    place.
+    """
+    largest = float((np.abs(contexts) @ np.abs(weights)).max())
+    return (len(weights) + 4) * float(np.finfo(float).eps) * largest
+
+
+def _widest(contexts: Floats, labels: Bools) -> Floats:
+    """Return weights (d,), the largest 1, that hold the labels furthest apart on columns scaled alike."""
+    points, half = scaled(contexts)
+    d = len(half)
+    b = ProgramBuilder()
+    w, t, margin = b.columns("w", (d,), -1.0, 1.0), b.columns("t", (1,), -d, d), b.columns("margin", (1,), 0.0, 2.0 * d)
+    sign = np.where(labels, 1.0, -1.0)[:, None]
+    b.rows((np.tile(w, (len(points), 1)), sign * points), (t[None], -sign), (margin[None], -1.0), lower=0.0)
+    program = b.build()
+    session = highs().open(program, relax=True)
+    weights = vertex(session, -np.eye(program.n_columns)[margin[0]])[w] / half
+    session.close()
+    return np.asarray(weights / np.abs(weights).max())
+
+
+def _gap(contexts: Floats, labels: Bools, weights: Floats) -> tuple[float, float, float]:
+    """Return the highest score of label 0, the lowest of label 1, and their distance as a share of the range."""
+    scores = contexts @ weights
+    low, high, span = float(scores[~labels].max()), float(scores[labels].min()), float(np.ptp(scores))
+    return low, high, (high - low) / span if span else -np.inf
+
+
+def _between(low: float, high: float) -> float:
+    middle, room = (low + high) / 2, _OFF * (high - low)
+    shorter = (_rounded(middle, digits) for digits in range(1, MOST_DIGITS + 1))
+    return next((number for number in shorter if abs(number - middle) <= room), middle)
+
+
+def _rounded(number: float, digits: int) -> float:
+    return float(f"{number:.{digits - 1}e}") + 0.0  # no -0
+
 
 # A point is on a hyperplane when its score is at most this share of the largest. Points span no hyperplane when their
 # singular values differ by more than the inverse of the other share; scores are exact to a tenth of the first one then.
@@ -71,7 +185,6 @@ def _turned(sides: Bools, on: Floats, room: Floats) -> Dichotomies:
 
 
 def _distinct(labels: Bools, margins: Floats) -> Dichotomies:
-    """Return each labeling once, with the largest of its margins."""
     packed = np.packbits(labels, axis=1)
     keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
@@ -81,72 +194,11 @@ def _distinct(labels: Bools, margins: Floats) -> Dichotomies:
 
 
 def _binary(n: int) -> Bools:
-    """Return all labels of ``n`` points, in increasing order."""
     return (np.arange(2**n)[:, None] >> np.arange(n)[::-1] & 1).astype(bool)
 
 
 def _constant(n: int) -> Dichotomies:
     return Dichotomies(np.zeros((1, n), dtype=bool), np.ones(1))
-
-
-# Sets met before one labeling is good enough.
-_MOST_MET = 150
-
-
-class Agreement:
-    """Sets of contexts (g,) that some halfspace labels as the objective wants them, and steps to heavier ones.
-
-    ``conflict(labels, kept)`` returns a set of members, of those kept, that no halfspace labels so, or None; ``met``
-    are all that it returned.
-    """
-
-    def __init__(self, conflict: Callable[[Bools, Bools], Ints | None], objective: Floats) -> None:
-        self.wanted, self.weight = objective < 0, np.abs(objective)
-        self.met: list[Ints] = []
-        self._find = conflict
-
-    def grow(self, kept: Bools) -> Bools:
-        """Return ``kept`` (g,) with each further context, by number, that a halfspace can label with the set so far."""
-        for j in self._left_out(kept):
-            if self._conflict(more := _with(kept, j, True)) is None:
-                kept = more
-        return kept
-
-    def swap(self, kept: Bools) -> Bools | None:
-        """Return a heavier set: ``kept`` (g,) with one context exchanged for another, then grown.
-
-        None where none is found.
-        """
-        for j in self._left_out(kept):
-            more = _with(kept, j, True)
-            for i in self._in_the_way(more, j):
-                other = _with(more, i, False)
-                if len(self.met) < _MOST_MET and self._conflict(other) is None:
-                    grown = self.grow(other)
-                    if self.weight[grown].sum() > self.weight[kept].sum():
-                        return grown
-        return None
-
-    def _left_out(self, kept: Bools) -> Ints:
-        """Return the numbers of the contexts of positive weight that are not in ``kept`` (g,)."""
-        return np.flatnonzero(~kept & (self.weight > 0))
-
-    def _in_the_way(self, more: Bools, j: int) -> list[int]:
-        """Return the contexts other than j of one conflict in the set ``more`` (g,); none where it has no conflict."""
-        members = self._conflict(more)
-        return [] if members is None else [i for i in members % len(more) if i != j]
-
-    def _conflict(self, kept: Bools) -> Ints | None:
-        members = self._find(self.wanted, kept)
-        if members is not None:
-            self.met.append(members)
-        return members
-
-
-def _with(kept: Bools, j: int, value: bool) -> Bools:
-    changed = kept.copy()
-    changed[j] = value
-    return changed
 
 
 # Basic solutions are exact to rounding: what is larger is no zero.
@@ -158,9 +210,6 @@ _SETS = 10
 _DEARER = 0.3
 # A labeling is listed without a linear program where an estimate of its margin is this, a hundred times what it needs.
 _CERTAIN = 100 * MARGIN
-# Where a program has ended: sets looked for at random prices up to 1, and the price of members that may not come.
-_VARIED = 10
-_FORBIDDEN = 1e6
 
 
 class LabelSeparator(Separator):
@@ -175,7 +224,6 @@ class LabelSeparator(Separator):
         solver = highs()
         self._hulls = solver.open(hulls(self._affine), relax=True)
         self._losses = solver.open(losses(self._affine), relax=True)
-        self._rng = np.random.default_rng(0)
         self._objective = np.zeros(self._n)
         self._best = np.zeros(self._n, dtype=bool)
 
@@ -193,17 +241,14 @@ class LabelSeparator(Separator):
         # What x disagrees with counts less: it may well be wrong there.
         missed = np.where(objective < 0, prices[: self._n], prices[self._n :])
         self._try(self._fitted(objective * (1.0 - missed) ** 2))
-        if whole or not sets:
-            sets += self._better()
-        if whole:
-            sets += self._varied(labels)
         return self._rows([members for members in sets if prices[members].sum() < 1.0 - _BROKEN])
 
     def conflict(self, labels: Bools, fixed: Bools | None = None) -> Ints | None:
         """Return a minimal set of contexts, of those ``fixed`` (g,), that no halfspace labels so, or None."""
         kept = np.ones(self._n, dtype=bool) if fixed is None else fixed
         allowed = np.concatenate([kept & labels, kept & ~labels])
-        return self._within(allowed, np.where(allowed, 0.0, 1.0))
+        weights = vertex(self._hulls, np.where(allowed, 0.0, 1.0))
+        return None if weights[~allowed].sum() > MARGIN else np.flatnonzero((weights > _ZERO) & allowed)
 
     def labelings(self) -> Bools:
         """Return the labelings (N, g) of halfspaces, each once, in increasing order."""
@@ -212,13 +257,6 @@ class LabelSeparator(Separator):
         for number in np.flatnonzero(~kept):
             kept[number] = self.conflict(labels[number]) is None
         return np.asarray(labels[kept])
-
-    # ----------------------------------------------------------------- sets and their rows
-
-    def _within(self, allowed: Bools, prices: Floats) -> Ints | None:
-        """Return a minimal set of members that are ``allowed`` (2g,), or None where the lightest is none."""
-        weights = vertex(self._hulls, prices)
-        return None if weights[~allowed].sum() > MARGIN else np.flatnonzero((weights > _ZERO) & allowed)
 
     def _cheap(self, prices: Floats) -> Iterator[Ints]:
         """Yield sets that cost less than 1; the members of each are dearer for the next."""
@@ -237,24 +275,13 @@ class LabelSeparator(Separator):
             yield members
             fixed[members % self._n] = False
 
-    def _varied(self, labels: Bools) -> Iterator[Ints]:
-        """Yield sets that are lightest at random prices."""
-        allowed = np.concatenate([labels, ~labels])
-        for _ in range(_VARIED):
-            members = self._within(allowed, np.where(allowed, self._rng.random(2 * self._n), _FORBIDDEN))
-            if members is not None:
-                yield members
-
     def _rows(self, sets: Sequence[Ints]) -> Cuts:
-        """Return the rows (1) of these sets."""
         matrix, lower = np.zeros((len(sets), self._n)), np.ones(len(sets))
         for r, members in enumerate(sets):
             ones, zeros = members[members < self._n], members[members >= self._n] - self._n
             matrix[r, ones], matrix[r, zeros] = -1.0, 1.0
             lower[r] -= len(ones)
         return Cuts(matrix, lower, np.full(len(sets), np.inf), self._best.astype(float))
-
-    # ----------------------------------------------------------------- good labelings
 
     def _try(self, labels: Bools) -> None:
         """Keep these labels if they cost less than the best so far and are those of a halfspace."""
@@ -266,12 +293,3 @@ class LabelSeparator(Separator):
         n_weights = self._affine.shape[1]
         prices = np.concatenate([np.zeros(n_weights), np.maximum(-objective, 0.0), np.maximum(objective, 0.0)])
         return np.asarray(self._affine @ vertex(self._losses, prices)[:n_weights] >= 0.0)
-
-    def _better(self) -> list[Ints]:
-        """Look for a labeling that agrees with more of the objective than the best; return the sets met on the way."""
-        agreement = Agreement(self.conflict, self._objective)
-        kept: Bools | None = agreement.grow((self._best == agreement.wanted) & (agreement.weight > 0))
-        while kept is not None:
-            self._try(self._fitted(np.where(kept, self._objective, 0.0)))
-            kept = agreement.swap(kept)
-        return agreement.met

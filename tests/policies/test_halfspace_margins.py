@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from milpcb.types import Bools, Floats
-from policies.halfspaces.fitting import _widest, rule_of
+from policies.halfspaces.separator import _widest, rule_of
 from policies.names import Names
 
 

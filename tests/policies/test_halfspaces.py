@@ -18,8 +18,7 @@ from milpcb.solvers import describe_all, lazy
 from milpcb.testing.instances import instances
 from milpcb.types import Floats
 from policies import Halfspaces, LinearRules
-from policies.halfspaces.fitting import rule_of
-from policies.halfspaces.separator import LabelSeparator
+from policies.halfspaces.separator import LabelSeparator, rule_of
 from policies.names import Names
 
 REAL = Halfspaces()
