@@ -1,6 +1,6 @@
 """Linear rules with integer weights (scoring systems).
 
-Read rule, each_rule, labelings, geometry, printed, program_bigm, supports, program_tables, template, fold, terms,
+Read rule, each_rule, labelings, geometry, printed, nested_sums, supports, program, template, search_tables,
 search_branching, kernels, policy_class.
 """
 

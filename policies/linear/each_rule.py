@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
 from itertools import permutations, product
 from math import factorial, prod
 from typing import TYPE_CHECKING, Any, Self
@@ -15,17 +14,7 @@ from milpcb.types import Floats, Ints
 from policies.drawing import chain, fan
 from policies.exports import AllOf, Decision, Reaches, Term, chain_of
 from policies.leaves import LeafSummary
-from policies.linear.labelings import (
-    BLOCK,
-    Labels,
-    LabelTable,
-    ScoreKind,
-    Shape,
-    Words,
-    enough,
-    first_of_each,
-    product_of,
-)
+from policies.linear.labelings import Labels, ScoreKind, Shape, Words, product_of
 from policies.linear.rule import Steps, points_lines, points_of, points_text
 from policies.names import Names
 from policies.rule import Rule
@@ -77,7 +66,6 @@ class HighestScore(Rule):
         return chain_of([AllOf(tests[a]) for a in actions], [*actions, always[0] if always else last])
 
     def _ahead(self, action: int, other: int) -> Reaches:
-        """Return that the score of an action is at least that of a later one."""
         pairs = zip(self.weights[action], self.weights[other], self.steps, strict=True)
         terms = [Term(w - v, i, steps) for i, (w, v, steps) in enumerate(pairs) if w != v and steps != ()]
         return Reaches(tuple(terms), self.bases[other] - self.bases[action])
@@ -89,13 +77,11 @@ class HighestScore(Rule):
 
     @property
     def _used(self) -> list[int]:
-        """The features whose weights are not the same for all actions."""
         columns = enumerate(zip(*self.weights, strict=True))
         return [i for i, column in columns if len(set(column)) > 1 and self.steps[i] != ()]
 
     @property
     def _formulas(self) -> list[str]:
-        """The scores, and what their points are, in lines."""
         lines = []
         for action, (base, weights) in enumerate(zip(self.bases, self.weights, strict=True)):
             parts = [f"{weights[i]:+d}*{points_text(self.names, self.steps, i)}" for i in self._used if weights[i]]
@@ -144,29 +130,47 @@ _ALL_MADE_BY = (0, 1, 1, 2)
 _NEVER = 10**6  # below every score by more than scores differ: an action that is not played
 
 
-def each_score(n_actions: int) -> ScoreKind:
-    """Return a score for each action, of which the highest plays."""
-    return ScoreKind(
-        n_actions,
-        ordered=False,
-        enough=partial(enough, _ALL_MADE_BY if n_actions <= 3 else _ALL_MADE_BY[:3]),
-        labels_to_build=partial(labels_to_build, n_actions=n_actions),
-        table=partial(support_table, n_actions=n_actions),
-        rule=_rule,
-    )
+class EachScore(ScoreKind):
+    """A score for each action, of which the highest plays: the labelings of a grid by the highest of K integer scores.
 
+    A common shift of the weights of a feature changes no label, so of all alike the smallest are taken. Bases, what a
+    score begins with, are any integers. Those that give a labeling form a lattice, and in its least point the base of
+    an action that is played is at the least that puts it ahead of an action placed before it at some pattern, action 0
+    at 0: so all labelings come from placing the actions one after the other, in every order.
+    """
 
-def _rule(points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> HighestScore:
-    """Return the rule with these weights (d, K)."""
-    bases = bases_of(points @ weights, labels)
-    return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
+    slower = 3
 
+    @property
+    def made_by(self) -> tuple[int, ...]:
+        """The weights that make all that larger ones make, known of three columns for three actions alone."""
+        return _ALL_MADE_BY if self.n_actions <= 3 else _ALL_MADE_BY[:3]
 
-def labels_to_build(shapes: Sequence[Shape], n_actions: int) -> int:
-    """Return how many labels ``support_table`` looks at."""
-    patterns = prod(len(shape.grid) for shape in shapes)
-    vectors = prod(n_vectors(shape.bound, n_actions) for shape in shapes)
-    return vectors * patterns * n_placements(patterns, n_actions)
+    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
+        """Return the number of weights, times placements of bases, times patterns."""
+        patterns = prod(len(shape.grid) for shape in shapes)
+        vectors = prod(n_vectors(shape.bound, self.n_actions) for shape in shapes)
+        return vectors * patterns * n_placements(patterns, self.n_actions)
+
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        """Return weights (N, s, K)."""
+        vectors = [feature_weights(bound, self.n_actions) for bound in bounds]
+        chosen = product_of([range(len(each)) for each in vectors])
+        columns = [each[numbers] for each, numbers in zip(vectors, chosen.T, strict=True)]
+        every = np.array(columns, dtype=np.int64).reshape(len(vectors), len(chosen), self.n_actions).transpose(1, 0, 2)
+        size = np.abs(every).sum(axis=(1, 2))
+        return np.asarray(every[np.lexsort((size, every.any(axis=2).sum(axis=1)))])
+
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        """Place the actions in every order."""
+        scores = np.einsum("ps,nsk->npk", points, weights).astype(np.int32)
+        labels = highest(scores, placed(scores))
+        return words.keys(labels.reshape(-1, len(points))), np.repeat(np.arange(len(weights)), labels.shape[1])
+
+    def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> HighestScore:
+        """Return the rule with these weights (d, K)."""
+        bases = bases_of(points @ weights, labels)
+        return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
 
 
 def n_vectors(bound: int, n_actions: int) -> int:
@@ -177,32 +181,6 @@ def n_vectors(bound: int, n_actions: int) -> int:
 def n_placements(n_patterns: int, n_actions: int) -> int:
     """Return how many bases are tried for given weights: no fewer than there are labelings."""
     return factorial(n_actions - 1) * prod(k * n_patterns + 1 for k in range(1, n_actions))
-
-
-@lru_cache(maxsize=64)
-def support_table(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
-    """Return the table of columns of these shapes, its weights (N, s, K): the fewest and smallest of each row.
-
-    Support tables of rules with a score for each action: the labelings of a grid by the highest of K integer scores.
-
-    A common shift of the weights of a feature changes no label, so of all alike the smallest are taken. Bases, what a
-    score begins with, are any integers. Those that give a labeling form a lattice, and in its least point the base of
-    an action that is played is at the least that puts it ahead of an action placed before it at some pattern, action 0
-    at 0: so all labelings come from placing the actions one after the other, in every order.
-    """
-    points = product_of([shape.grid for shape in shapes])
-    words = Words(len(points), n_actions - 1)
-    every = weights_of([shape.bound for shape in shapes], n_actions)
-    size = max(1, BLOCK // (n_placements(len(points), n_actions) * len(points)))
-    keys, makers = np.zeros((0, words.digits.shape[1]), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    for start in range(0, len(every), size):
-        scores = np.einsum("ps,nsk->npk", points, every[start : start + size]).astype(np.int32)
-        labels = highest(scores, placed(scores))
-        more = words.keys(labels.reshape(-1, len(points)))
-        fresh = np.flatnonzero(~np.isin(more[:, 0], keys[:, 0]) if more.shape[1] == 1 else np.ones(len(more), bool))
-        made = start + fresh // labels.shape[1]
-        keys, makers = first_of_each(np.concatenate([keys, more[fresh]]), np.append(makers, made))
-    return LabelTable(words.labels(keys), every[makers])
 
 
 def highest(scores: Ints, bases: Ints) -> Labels:
@@ -234,16 +212,6 @@ def _in_order(scores: Ints, order: Sequence[int]) -> Ints:
         bases[:, :, action] = np.concatenate([np.full(again[0].shape[:2], -_NEVER), *options], axis=1)
         before.append(action)
     return bases
-
-
-def weights_of(bounds: Sequence[int], n_actions: int) -> Ints:
-    """Return all weights (N, s, K) of s features within ``bounds``: few features, small weights first."""
-    vectors = [feature_weights(bound, n_actions) for bound in bounds]
-    chosen = product_of([range(len(each)) for each in vectors])
-    columns = [each[numbers] for each, numbers in zip(vectors, chosen.T, strict=True)]
-    every = np.array(columns, dtype=np.int64).reshape(len(vectors), len(chosen), n_actions).transpose(1, 0, 2)
-    size = np.abs(every).sum(axis=(1, 2))
-    return np.asarray(every[np.lexsort((size, every.any(axis=2).sum(axis=1)))])
 
 
 def feature_weights(bound: int, n_actions: int) -> Ints:

@@ -4,8 +4,6 @@ Weights are fixed column by column; *level* k has k of them fixed. Its *patterns
 the contexts have in the columns still free. Arrays over patterns hold those of all levels one after the other: level k
 has those from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above
 it: ``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
-
-At the end are the sums over contexts that the prices of support tables are made of.
 """
 
 from __future__ import annotations
@@ -18,37 +16,6 @@ import numpy.typing as npt
 from milpcb.core.kernels import compiled, copy
 
 Array = npt.NDArray[Any]
-
-
-@compiled()
-def descend_weights(columns: Array, gains: Array, weights: Array, bounds: Array, largest: int, limit: int) -> float:
-    """Change one weight at a time while the least total of the gains over all cuts falls; return where it ends.
-
-    ``columns`` is (n, contexts). ``weights`` (n,) is changed in place; its entries are at most ``bounds`` in size, and
-    ceil(|w| / largest) add up to at most ``limit``.
-    """
-    scores = np.zeros(columns.shape[1], np.int64)
-    widest, used = 0, 0
-    for i in range(len(weights)):
-        scores += weights[i] * columns[i]
-        widest += bounds[i] * np.abs(columns[i]).max()
-        used += _features(weights[i], largest)
-    by_score = np.zeros(2 * widest + 1)
-    best = _best_cut(scores, gains, by_score, widest)
-    better = True
-    while better:
-        better = False
-        for i in range(len(weights)):
-            for w in range(-bounds[i], bounds[i] + 1):
-                would_use = used + _features(w, largest) - _features(weights[i], largest)
-                if would_use > limit:
-                    continue
-                moved = scores + (w - weights[i]) * columns[i]
-                total = _best_cut(moved, gains, by_score, widest)
-                if total < best:
-                    best, scores, used, better = total, moved, would_use, True
-                    weights[i] = w
-    return best
 
 
 @compiled()
@@ -77,7 +44,7 @@ def branch(
     taken, n_choices, now = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
     low, high, left = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     spare = np.empty(len(tables) - room[1])
-    changes, window = np.empty(width[n] + 2 * reach.max()), np.empty(width[n] + 4 * reach.max())
+    changes, queue = np.empty(width[n] + 2 * reach.max()), np.empty(width[n], np.int64)
     copy(gains, tables[0 : 2 * len(gains) : 2])
     tables[1 : 2 * len(gains) : 2] = 0.0
     left[0] = limit
@@ -95,7 +62,7 @@ def branch(
                 down, up = min(w * lowest[level], w * highest[level]), max(w * lowest[level], w * highest[level])
                 span = high[level] + up - low[level] - down + 2
                 _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
-                floor = _floor(child, span, reach[free, there], changes, window)
+                floor = _floor(child, span, reach[free, there], changes, queue)
                 work += len(child) * span
                 if floor < best - slack:
                     choices[level, k], floors[level, k] = w, floor
@@ -131,19 +98,6 @@ def _features(weight: int, largest: int) -> int:
 
 
 @compiled()
-def _best_cut(scores: Array, gains: Array, by_score: Array, widest: int) -> float:
-    """Return the least sum of the gains from a score on; ``by_score`` (2 widest + 1,) is 0 before and after."""
-    for j in range(len(scores)):
-        by_score[scores[j] + widest] += gains[j]
-    best = now = 0.0
-    for c in range(scores.max() + widest, scores.min() + widest - 1, -1):
-        now += by_score[c]
-        best = min(best, now)
-        by_score[c] = 0.0
-    return best
-
-
-@compiled()
 def _extend(
     f: Array, span: int, w: int, origin: int, value: Array, above: Array, child: Array, child_span: int
 ) -> None:
@@ -162,32 +116,29 @@ def _extend(
 
 
 @compiled()
-def _floor(f: Array, span: int, reach: Array, changes: Array, window: Array) -> float:
+def _floor(f: Array, span: int, reach: Array, changes: Array, queue: Array) -> float:
     """Return the least, over the cut, of the sum over patterns of the least f[p] within ``reach[p]`` of the cut.
 
     Left of its ``span`` entries a row goes on as its first, right as its last. ``changes[i]`` is by how much the sum
-    changes at the cut i - reach.max().
+    changes at the cut i - reach.max(). The least of a window that moves right is the first of a ``queue`` of entries
+    that increase: a new one drives out those that are not below it.
     """
     furthest = reach.max()
     changes[: span + 2 * furthest] = 0.0
     for p in range(len(f)):
-        row, h = f[p], reach[p]
-        changes[0] += row[0]
-        if 2 * h + 1 >= span:  # a window that moves right first only grows, then only shrinks
-            least = row[0]
-            for c in range(1, span):
-                if row[c] < least:
-                    changes[furthest - h + c] += row[c] - least
-                    least = row[c]
-            least = row[span - 1]
-            for c in range(span - 2, -1, -1):
-                if row[c] < least:
-                    changes[furthest + h + c + 1] += least - row[c]
-                    least = row[c]
-        else:
-            _slide(row, span, h, window)
-            for c in range(1, span + 2 * h):
-                changes[furthest - h + c] += window[c] - window[c - 1]
+        row, h, least = f[p], reach[p], f[p, 0]
+        changes[0] += least
+        queue[0], head, tail = 0, 0, 1
+        for c in range(1, span + 2 * h):
+            if c < span:
+                while tail > head and row[queue[tail - 1]] >= row[c]:
+                    tail -= 1
+                queue[tail] = c
+                tail += 1
+            if queue[head] < c - 2 * h:
+                head += 1
+            changes[furthest - h + c] += row[queue[head]] - least
+            least = row[queue[head]]
     best = now = float(changes[0])
     for i in range(1, span + 2 * furthest):
         now += changes[i]
@@ -196,28 +147,8 @@ def _floor(f: Array, span: int, reach: Array, changes: Array, window: Array) -> 
 
 
 @compiled()
-def _slide(row: Array, span: int, h: int, window: Array) -> None:
-    """Fill ``window`` with the least of 2h + 1 neighbours, from h places left of the row to h places right of it."""
-    size, length = 2 * h + 1, span + 4 * h
-    window[: 2 * h] = row[0]
-    copy(row[:span], window[2 * h :])
-    window[2 * h + span : length] = row[span - 1]
-    step = 1  # each entry is the least of so many
-    while step < size:
-        add = min(step, size - step)
-        length -= add
-        for c in range(length):
-            window[c] = min(window[c], window[c + add])
-        step += add
-
-
-@compiled()
 def add_nested(has: Array, onward: Array, most: int, values: Array, sums: Array) -> None:
-    """Add the sums of ``values`` (k, g) to ``sums`` (k, nodes, 1 + items); see supports.py.
-
-    ``has`` (g, items) is 1 where a context has an item and 0 where not. A context is added to the nodes of its own
-    items alone, which are few: it has at most one item of each column.
-    """
+    """Add ``values`` (k, n) to ``sums`` (k, nodes, 1 + items), each context to the nodes of its own items."""
     own, node, taken = np.empty(has.shape[1], np.int64), np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
     for j in range(len(has)):
         n = 0

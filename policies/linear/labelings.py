@@ -7,12 +7,13 @@ in the box; primitive weights suffice. It depends on the values, the box and K, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from math import comb, prod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -71,7 +72,6 @@ class Diagram(NamedTuple):
 
     @classmethod
     def _joined(cls, levels: list[tuple[Ints, Ints]]) -> Diagram:
-        """Return the levels one after the other, children counted from the root on."""
         first = np.cumsum([0, *(len(child) for child, _ in levels)])
         numbered = zip((child for child, _ in levels), first[1:], strict=True)
         every = [np.where(child < 0, first[-1] + 1, child + after) for child, after in numbered]
@@ -81,8 +81,6 @@ class Diagram(NamedTuple):
 
 # Numbers held at a time.
 BLOCK = 2**21
-# The weights that make all threshold functions of 0, 1, ... columns of two values.
-_ALL_MADE_BY = (0, 1, 1, 2, 3, 5)
 
 Grid = tuple[int, ...]
 
@@ -117,92 +115,106 @@ class LabelTable:
         used = self.weights != 0
         return np.asarray((used.any(axis=2) if used.ndim > 2 else used).sum(axis=1))
 
-    @cached_property
-    def plays(self) -> Floats:
-        """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
-        actions = 1 + np.arange(int(self.labels.max()))[:, None]
-        return np.asarray((self.labels[:, None] == actions).reshape(len(self.labels), -1).astype(float).T)
 
+@dataclass(frozen=True)
+class ScoreKind(ABC):
+    """How scores choose among actions: which labelings of a grid weights make, and the rule that makes one.
 
-class ScoreKind(NamedTuple):
-    """How scores choose among actions: which labelings weights make, and the rule that makes one.
-
-    ``enough`` returns the shapes with no larger weights than it takes to make all that these make, ``labels_to_build``
-    how many labels ``table`` looks at, and ``rule`` the rule of weights (d,), or (d, K), that labels contexts as
-    ``points`` (g, d) so: ``labels`` (g,). Where labels are ``ordered``, they only rise or only fall along a column.
+    ``made_by`` are the weights that make all labelings of 0, 1, ... columns of two values; no more is known. A label
+    takes ``slower`` times as long to build.
     """
 
     n_actions: int
-    ordered: bool
-    enough: Callable[[Sequence[Shape]], tuple[Shape, ...]]
-    labels_to_build: Callable[[Sequence[Shape]], int]
-    table: Callable[[tuple[Shape, ...]], LabelTable]
-    rule: Callable[[Floats, Ints, Ints, Steps, Names], Any]
+    slower: ClassVar[int] = 1
+
+    @property
+    @abstractmethod
+    def made_by(self) -> tuple[int, ...]:
+        """Weights that are enough."""
+
+    @abstractmethod
+    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
+        """Return how many labels ``support_table`` looks at."""
+
+    @abstractmethod
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        """Return the weights within ``bounds`` that are tried, few features and small ones first."""
+
+    @abstractmethod
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        """Return the keys (n, W) of the labelings of ``points`` (P, s), and which of the ``weights`` makes each."""
+
+    @abstractmethod
+    def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> Any:
+        """Return the rule of weights (d,), or (d, K), that labels contexts as ``points`` (g, d) so: ``labels`` (g,)."""
+
+    def enough(self, shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+        """Return the shapes with no larger weights than it takes to make all that these make."""
+        if len(shapes) >= len(self.made_by) or any(len(shape.grid) != 2 for shape in shapes):
+            return tuple(shapes)
+        return tuple(Shape(shape.grid, min(shape.bound, self.made_by[len(shapes)])) for shape in shapes)
 
 
-def one_score(n_actions: int) -> ScoreKind:
-    """Return one score, with a cut between each action and the next."""
-    n_cuts = n_actions - 1
-    return ScoreKind(
-        n_actions,
-        ordered=True,
-        enough=partial(enough, _ALL_MADE_BY if n_cuts == 1 else ()),
-        labels_to_build=partial(labels_to_build, n_cuts=n_cuts),
-        table=partial(support_table, n_cuts=n_cuts),
-        rule=partial(_rule, n_cuts),
-    )
+class OneScore(ScoreKind):
+    """One score, with a cut between each action and the next."""
 
+    @property
+    def made_by(self) -> tuple[int, ...]:
+        """The weights that make all threshold functions."""
+        return (0, 1, 1, 2, 3, 5) if self.n_actions == 2 else ()
 
-def _rule(n_cuts: int, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> LinearRule:
-    """Return the rule with primitive weights, each cut at a score that some context has."""
-    weights = weights // max(1, int(np.gcd.reduce(weights)))
-    scores = points @ weights
-    cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(n_cuts))
-    return LinearRule(tuple(weights.tolist()), tuple(cuts), steps, names)
+    def labels_to_build(self, shapes: Sequence[Shape]) -> int:
+        """Return the number of weights, times placements of cuts, times patterns."""
+        patterns, n_cuts = prod(len(shape.grid) for shape in shapes), self.n_actions - 1
+        return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
 
+    def weights(self, bounds: Sequence[int]) -> Ints:
+        """Return weights (N, s) without a common factor."""
+        box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
+        chosen = box[np.gcd.reduce(box, axis=1) <= 1]
+        return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
 
-def enough(made_by: Sequence[int], shapes: Sequence[Shape]) -> tuple[Shape, ...]:
-    """Return the shapes with no larger weights than it takes to make all that these make.
+    def keys(self, points: Ints, weights: Ints, words: Words) -> tuple[Ints, Ints]:
+        """Order patterns by score: a cut is at one of them, and the highest so many are above it."""
+        scores = weights @ points.T
+        order = np.argsort(-scores, axis=1, kind="stable")
+        ordered = np.take_along_axis(scores, order, axis=1)
+        above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
+        divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
+        cuts = np.array(list(combinations_with_replacement(range(len(points) + 1), self.n_actions - 1)))
+        possible = divides[:, cuts].all(axis=2)
+        return above[:, cuts].sum(axis=2)[possible], np.nonzero(possible)[0]
 
-    ``made_by`` are the weights that do for 0, 1, ... columns of two values; no more is known.
-    """
-    if len(shapes) >= len(made_by) or any(len(shape.grid) != 2 for shape in shapes):
-        return tuple(shapes)
-    return tuple(Shape(shape.grid, min(shape.bound, made_by[len(shapes)])) for shape in shapes)
-
-
-def labels_to_build(shapes: Sequence[Shape], n_cuts: int) -> int:
-    """Return how many labels ``support_table`` looks at."""
-    patterns = prod(len(shape.grid) for shape in shapes)
-    return prod(2 * shape.bound + 1 for shape in shapes) * comb(patterns + n_cuts, n_cuts) * patterns
+    def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> LinearRule:
+        """Return the rule with primitive weights, each cut at a score that some context has."""
+        weights = weights // max(1, int(np.gcd.reduce(weights)))
+        scores = points @ weights
+        cuts = (int(scores[labels > k].min(initial=scores.max() + 1)) for k in range(self.n_actions - 1))
+        return LinearRule(tuple(weights.tolist()), tuple(cuts), steps, names)
 
 
 @lru_cache(maxsize=256)
-def support_table(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
-    """Return the table of columns of these shapes, at K - 1 cuts; weights are the fewest and smallest of each row."""
-    points = product_of([shape.grid for shape in shapes])
-    words = Words(len(points), n_cuts)
-    every = _primitive([shape.bound for shape in shapes])
-    placements = np.array(list(combinations_with_replacement(range(len(points) + 1), n_cuts)))
-    size = max(1, BLOCK // (len(placements) * len(points)))
-    parts = [_labelings(points, every, start, start + size, placements, words) for start in range(0, len(every), size)]
-    keys, makers = (np.concatenate(part) for part in zip(*parts, strict=True))
-    # The negative of a weight vector comes after it, and plays K - 1 - k where that plays k.
-    keys, makers = first_of_each(np.concatenate([keys, words.all - keys]), np.append(2 * makers, 2 * makers + 1))
-    weights = every[makers // 2] * np.where(makers % 2, -1, 1)[:, None]
-    return LabelTable(words.labels(keys), weights)
+def support_table(kind: ScoreKind, shapes: tuple[Shape, ...]) -> LabelTable:
+    """Return the table of columns of these shapes; weights are the fewest and smallest of each row."""
+    points, every = product_of([shape.grid for shape in shapes]), kind.weights([shape.bound for shape in shapes])
+    words, size = Words(len(points), kind.n_actions), max(1, BLOCK * len(every) // kind.labels_to_build(shapes))
+    parts = []
+    for start in range(0, len(every), size):
+        keys, makers = kind.keys(points, every[start : start + size], words)
+        parts.append(first_of_each(keys, start + makers))
+    keys, makers = first_of_each(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    return LabelTable(words.labels(keys), every[makers])
 
 
 class Words:
     """Labelings packed into integers (W,), as digits to base K, the first pattern in the highest place."""
 
-    def __init__(self, n_patterns: int, n_cuts: int) -> None:
-        self._base, patterns = n_cuts + 1, np.arange(n_patterns)
-        fit = int(62 / np.log2(n_cuts + 1))  # digits of a word
+    def __init__(self, n_patterns: int, n_actions: int) -> None:
+        self._base, patterns = n_actions, np.arange(n_patterns)
+        fit = int(62 / np.log2(n_actions))  # digits of a word
         self._word, self._place = patterns // fit, self._base ** (fit - 1 - patterns % fit)
         self.digits = np.zeros((n_patterns, 1 + (n_patterns - 1) // fit), dtype=np.int64)  # of label 1
         self.digits[patterns, self._word] = self._place
-        self.all: Ints = n_cuts * self.digits.sum(axis=0)  # the highest action everywhere
 
     def keys(self, labels: Labels) -> Ints:
         """Return the keys (n, W) of ``labels`` (n, P)."""
@@ -213,35 +225,12 @@ class Words:
         return (keys[:, self._word] // self._place % self._base).astype(np.min_scalar_type(-self._base))
 
 
-def _labelings(points: Ints, every: Ints, start: int, stop: int, placements: Ints, words: Words) -> tuple[Ints, Ints]:
-    """Return the keys (n, W) of the labelings that weights ``start`` to ``stop`` make, and the first that makes each.
-
-    Patterns are ordered by score, and a cut is at one of them: the highest so many are above it.
-    """
-    scores = every[start:stop] @ points.T
-    order = np.argsort(-scores, axis=1, kind="stable")
-    ordered = np.take_along_axis(scores, order, axis=1)
-    above = np.pad(np.cumsum(words.digits[order], axis=1), ((0, 0), (1, 0), (0, 0)))  # (n, P + 1, W)
-    divides = np.pad(ordered[:, 1:] != ordered[:, :-1], ((0, 0), (1, 1)), constant_values=True)
-    possible = divides[:, placements].all(axis=2)
-    return first_of_each(above[:, placements].sum(axis=2)[possible], start + np.nonzero(possible)[0])
-
-
 def first_of_each(keys: Ints, makers: Ints) -> tuple[Ints, Ints]:
     """Return the different ``keys`` (n, W), increasing, and of each the least of its ``makers`` (n,)."""
     order = np.lexsort((makers, *keys.T[::-1]))
     ordered = keys[order]
     new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
     return ordered[new], makers[order[new]]
-
-
-def _primitive(bounds: list[int]) -> Ints:
-    """Return weights without a common factor whose first non-zero entry is positive, and 0: few, small ones first."""
-    box = product_of([sorted(range(-bound, bound + 1), key=lambda w: (abs(w), -w)) for bound in bounds])
-    # Read as digits, weights have the sign of the first one that is not 0.
-    number = box @ (2 * max(bounds, default=0) + 1) ** np.arange(len(bounds))[::-1]
-    chosen = box[(number >= 0) & (np.gcd.reduce(box, axis=1) <= 1)]
-    return np.asarray(chosen[np.lexsort((np.abs(chosen).sum(axis=1), np.count_nonzero(chosen, axis=1)))])
 
 
 def product_of(factors: Sequence[Sequence[int]]) -> Ints:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, combinations_with_replacement, product
 from math import comb, gcd, log
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -17,15 +17,21 @@ from milpcb.protocols import Encoding, Listing, Opened, Search, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
-from policies.linear.each_rule import each_score, feature_weights, highest, n_placements, n_vectors
-from policies.linear.fold import near_rules
+from policies.linear.each_rule import EachScore, feature_weights, highest, n_placements, n_vectors
 from policies.linear.geometry import Scored, ScoringRule
-from policies.linear.labelings import one_score
-from policies.linear.program_bigm import EachEncoding, LinearEncoding, beyond_tolerance, big_m, largest_big_m
-from policies.linear.program_tables import TableEncoding, too_many_rows
+from policies.linear.labelings import OneScore
+from policies.linear.program import (
+    EachEncoding,
+    LinearEncoding,
+    TableEncoding,
+    beyond_tolerance,
+    big_m,
+    largest_big_m,
+    too_many_rows,
+)
 from policies.linear.search_branching import BRIEF, BranchingSearch, too_wide
+from policies.linear.search_tables import TableSearch, TableTerms, near_rules
 from policies.linear.supports import Supports
-from policies.linear.terms import TableSearch, TableTerms
 from policies.names import Names
 
 
@@ -37,6 +43,8 @@ class OpenedLinear(Opened):
     halfspaces on s columns, C(d, s) (2 sum_{k <= s} C(g-1, k))^(K-1) (Cover, IEEE Trans. Electron. Comput. 1965), also
     with s = d; K^g; and where support tables can be used, their rows, whatever the contexts are.
     """
+
+    _by_rows: ClassVar[type[LinearEncoding | EachEncoding]] = LinearEncoding
 
     def __init__(self, scored: Scored) -> None:
         self.n_actions = scored.n_cuts + 1
@@ -53,47 +61,51 @@ class OpenedLinear(Opened):
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """Size that is too large on these contexts, and its remedy."""
         found = {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, largest_big_m(self.scored))):
+        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, self._big_m())):
             found["program"] = reason
-        if not self._no_tables:
-            return found | self._of_tables()
+        if self._no_tables:
+            return found | self._without_tables()
+        large = {"action_weights": self._supports.too_many_to_sum(), "totals": self._supports.too_many_to_keep()}
+        return found | {what: reason for what, reason in large.items() if reason}
+
+    @cached_property
+    def log_size(self) -> float:  # type: ignore[override]
+        """The least of the bounds."""
+        tables = [] if self._no_tables else [self._supports.n_rows]
+        return log(min(self.n_actions ** len(self.contexts), *self._bounds(), *tables))
+
+    def _big_m(self) -> float:
+        return largest_big_m(self.scored)
+
+    def _without_tables(self) -> dict[str, str]:
         none = f"there are no support tables, as {self._no_tables}"
-        found["totals"] = f"{none}; put noise on contexts"
-        found["constraints"] = f"branch and bound knows no side constraints, and {none}; or use oracle kind 'milp'"
-        found["action_weights"] = f"branch and bound has no action weights, and {none}; or use kind 'enumeration'"
+        found = {
+            "totals": f"{none}; put noise on contexts",
+            "constraints": f"branch and bound knows no side constraints, and {none}; or use oracle kind 'milp'",
+            "action_weights": f"branch and bound has no action weights, and {none}; or use kind 'enumeration'",
+        }
         if self.n_actions > 2:
             found["search"] = f"{self._no_tables}; for more than two actions there is only oracle kind 'milp' then"
         elif reason := too_wide(self.scored):
             found["search"] = reason
         return found
 
-    def _of_tables(self) -> dict[str, str]:
-        """Return what is too large although there are support tables."""
-        large = {"action_weights": self._supports.too_many_to_sum(), "totals": self._supports.too_many_to_keep()}
-        return {what: reason for what, reason in large.items() if reason}
-
-    @cached_property
-    def log_size(self) -> float:  # type: ignore[override]
-        """The least of the bounds."""
-        scored, cuts = self.scored, self.n_actions - 1
-        distinct, features, columns = len(self.contexts), int(scored.copies.sum()), len(scored.columns)
-        bounds = [self.n_actions**distinct]
-        for size in (min(scored.limit, columns), columns):
-            halfspaces = 2 * sum(comb(distinct - 1, k) for k in range(size + 1))
-            bounds.append(comb(columns, size) * halfspaces**cuts)
+    def _bounds(self) -> list[int]:
+        """Return bounds on the number of labelings, whatever the oracle."""
+        scored, cuts, distinct = self.scored, self.n_actions - 1, len(self.contexts)
+        features, columns = int(scored.copies.sum()), len(scored.columns)
+        halfspaces = [2 * sum(comb(distinct - 1, k) for k in range(s + 1)) for s in (scored.limit, columns)]
         vectors = sum(comb(features, k) * (2 * scored.max_weight) ** k for k in range(scored.limit + 1))
-        bounds.append(vectors * comb(distinct + cuts, cuts))
-        if not self._no_tables:
-            bounds.append(self._supports.n_rows)
-        return log(min(bounds))
+        few = comb(columns, min(scored.limit, columns)) * halfspaces[scored.limit > columns] ** cuts
+        return [few, halfspaces[1] ** cuts, vectors * comb(distinct + cuts, cuts)]
 
     def program(self, *, constrained: bool = False) -> Encoding:
         """Return the encoding that fits the sizes; its ``why`` names it and gives the reason for the choice."""
+        del constrained  # the one cost map is linear and exact
         self.require("program")
         if not self._no_program_by_tables:
             return TableEncoding(self._supports)
-        why = f"big-M rows, as {self._no_program_by_tables}"
-        return LinearEncoding(self.scored, constrained=constrained, why=why)
+        return self._by_rows(self.scored, f"big-M rows, as {self._no_program_by_tables}")
 
     def search(self) -> TableSearch | BranchingSearch:
         """Return the search that fits the sizes; its ``describe()`` names it and gives the reason."""
@@ -155,7 +167,6 @@ class OpenedLinear(Opened):
 
     @cached_property
     def _no_tables(self) -> str:
-        """Why there are no support tables, or nothing where there are."""
         return self._supports.obstacle()
 
     @cached_property
@@ -185,7 +196,6 @@ class OpenedLinear(Opened):
 
 
 def _places(scores: Floats) -> list[int]:
-    """Return where a cut can be: at each score, or above all of them."""
     found = [int(score) for score in np.unique(scores)]
     return [*found, found[-1] + 1]
 
@@ -198,36 +208,21 @@ class OpenedEach(OpenedLinear):
     ((K - 1) g + 1); K^g; and where support tables can be used, their rows.
     """
 
-    @cached_property
-    def unsupported(self) -> dict[str, str]:  # type: ignore[override]
-        """Size that is too large on these contexts, and its remedy."""
-        found = self._of_tables() if not self._no_tables else {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, float(big_m(self.scored).max()))):
-            found["program"] = reason
-        if self._no_tables:
-            reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
-            for what in ("search", "action_weights", "constraints", "totals"):
-                found[what] = f"{reason}; or use oracle kind 'milp'"
-        return found
+    _by_rows = EachEncoding
 
-    @cached_property
-    def log_size(self) -> float:  # type: ignore[override]
-        """The least of the bounds."""
-        scored, K, distinct = self.scored, self.n_actions, len(self.contexts)
-        features, more = int(scored.copies.sum()), n_vectors(scored.max_weight, self.n_actions) - 1
+    def _big_m(self) -> float:
+        return float(big_m(self.scored).max())
+
+    def _without_tables(self) -> dict[str, str]:
+        reason = f"rules with a score for each action are searched by support tables alone; {self._no_tables}"
+        tables = ("search", "action_weights", "constraints", "totals")
+        return dict.fromkeys(tables, f"{reason}; or use oracle kind 'milp'")
+
+    def _bounds(self) -> list[int]:
+        scored, features = self.scored, int(self.scored.copies.sum())
+        more = n_vectors(scored.max_weight, self.n_actions) - 1
         vectors = sum(comb(features, k) * more**k for k in range(scored.limit + 1))
-        bounds = [K**distinct, vectors * n_placements(distinct, K)]
-        if not self._no_tables:
-            bounds.append(self._supports.n_rows)
-        return log(min(bounds))
-
-    def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the encoding that fits the sizes; its ``why`` names it and gives the reason for the choice."""
-        del constrained  # the one cost map is linear and exact
-        self.require("program")
-        if not self._no_program_by_tables:
-            return TableEncoding(self._supports)
-        return EachEncoding(self.scored, f"big-M rows, as {self._no_program_by_tables}")
+        return [vectors * n_placements(len(self.contexts), self.n_actions)]
 
     def policies(self) -> Iterator[ScoringRule]:
         """List the rules, few features first: all weights in the box, all bases that change a label.
@@ -258,7 +253,7 @@ class OpenedEach(OpenedLinear):
         return self.scored.labelled(weights, (scores + bases).argmax(axis=1))
 
 
-_KINDS = {"one": (one_score, OpenedLinear), "each": (each_score, OpenedEach)}
+_KINDS = {"one": (OneScore, OpenedLinear), "each": (EachScore, OpenedEach)}
 
 
 @dataclass(frozen=True)
@@ -307,9 +302,8 @@ class LinearRules(NamedClass):
         object.__setattr__(self, "thresholds", check_thresholds(self.thresholds))
 
     def _on(self, contexts: Floats, names: Names) -> Opened:
-        """Return the class on these contexts; the class of halfspaces where weights are real numbers."""
         if not isinstance(self.max_weight, int):
             return Halfspaces(2, names.features or None, names.actions or None).on(contexts)
-        scores, opened = _KINDS[self.scores]
-        kind = scores(self.n_actions)
-        return opened(Scored(contexts, kind, self.max_weight, self.max_features, self.thresholds, names))
+        kind, opened = _KINDS[self.scores]
+        scored = Scored(contexts, kind(self.n_actions), self.max_weight, self.max_features, self.thresholds, names)
+        return opened(scored)

@@ -216,7 +216,6 @@ def _sums(cuts: Sequence[int]) -> Iterator[tuple[int, str]]:
 
 
 def _rows(finding: Finding) -> Iterator[tuple[str, str]]:
-    """Yield each line as it is printed, with its points."""
     if finding.each is not None:
         yield f"{finding.heading}: the number itself", f"\u00d7 {finding.each}"
     for text, points in finding.lines:

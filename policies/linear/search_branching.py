@@ -2,14 +2,12 @@
 
 Weights are fixed one column at a time, first those whose values go most with the gains g_j = costs[j, 1] - costs[j, 0].
 At a node, all contexts that have the same values in the columns still free, a pattern r, will get the same shift of
-their scores, at most R_r up or down. With f_r(c) the sum of g_j over the contexts of r whose score so far is at least
-    c, min over cuts t of sum_r min_{|delta| <= R_r} f_r(t - delta)
-is a lower bound, and it is the least total cost when no column is free: no tolerance decides. The more contexts fill
-the grid of the columns, the fewer the patterns and the better the bound; the time grows fast with the number of
-columns.
+their scores, at most R_r up or down. With f_r(c) the sum of g_j over the contexts of r with a score so far >= c,
+    min over cuts t of sum_r min_{|delta| <= R_r} f_r(t - delta)
+is a lower bound, and it is the least total cost when no column is free: no tolerance decides.
 
-The first incumbent is a descent, one weight at a time, from the last optimum and from the weights that go with the
-gains. So values do not depend on what was asked before, but which of several best rules is returned may.
+The first incumbent is the last optimum. So values do not depend on what was asked before, but which of several best
+rules is returned may.
 """
 
 from __future__ import annotations
@@ -78,21 +76,18 @@ class BranchingSearch(Search):
 
     def _search(self, X: Ints, gains: Floats) -> Ints:
         """Return total weights that cost least, some cut given; only contexts whose gains are not 0 are handed over."""
-        from policies.linear.kernels import branch, descend_weights  # with them numba, which takes a second to import
+        from policies.linear.kernels import branch  # with it numba, which takes a second to import
 
         bounds, largest, limit = self._bounds, self._scored.max_weight, self._scored.limit
-        pull = gains @ (X - X.mean(axis=0))
-        order = np.argsort(-np.abs(pull), kind="stable")
-        starts = [self._last.copy(), _along(-pull, bounds, largest, limit)]
-        ends = [descend_weights(np.ascontiguousarray(X.T), gains, start, bounds, largest, limit) for start in starts]
-        best = int(np.argmin(ends))
-        found = starts[best][order]
+        order = np.argsort(-np.abs(gains @ (X - X.mean(axis=0))), kind="stable")
+        scores, found = X @ self._last, self._last[order]
+        known = min(0.0, float(gains[scores >= _best_cut(scores, gains)].sum()))
         whole = bool((gains == np.rint(gains)).all())
         slack = 0.5 if whole else _ROUNDING * float(np.abs(gains).sum())
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
         limits = bounds[order], largest, limit
         most = self._most * (2 * int(limits[0][0]) + 1) * int(levels.first[2] - levels.first[1]) * int(levels.width[1])
-        if branch(gains[levels.context], ends[best], slack, most, found, *limits, levels) == -np.inf:
+        if branch(gains[levels.context], known, slack, most, found, *limits, levels) == -np.inf:
             raise SearchTooLargeError(f"branch and bound takes more than {most:.0e} steps: use kind 'milp'")
         weights = np.empty_like(found)
         weights[order] = found
@@ -160,19 +155,6 @@ def _reach(sizes: Ints, largest: int, limit: int) -> Ints:
     most_first = np.sort(sizes, axis=1)[:, ::-1]
     sums = np.hstack([np.zeros((len(sizes), 1), dtype=np.int64), np.cumsum(most_first, axis=1)])
     return largest * sums[:, np.minimum(np.arange(limit + 1), sizes.shape[1])].T
-
-
-def _along(direction: Floats, bounds: Ints, largest: int, limit: int) -> Ints:
-    """Return weights in the direction, the longest ones as far as the limit on features goes."""
-    weights = np.zeros(len(bounds), dtype=np.int64)
-    scale = (np.abs(direction) / bounds).max()
-    left = limit
-    for i in np.argsort(-np.abs(direction), kind="stable"):
-        weight = int(np.rint(direction[i] / scale)) if scale else 0
-        used = -(-abs(weight) // largest)
-        if used <= left:
-            weights[i], left = weight, left - used
-    return weights
 
 
 def _best_cut(scores: Ints, gains: Floats) -> float:

@@ -11,10 +11,10 @@ Prices
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 from math import comb, log10, prod
 from typing import TYPE_CHECKING
 
@@ -22,122 +22,42 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoredColumn, ScoringRule
-from policies.linear.labelings import Grid, LabelTable, Shape
+from policies.linear.labelings import Grid, LabelTable, Shape, support_table
+from policies.linear.nested_sums import NestedSums, by_pattern
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
     from policies.linear.template import Template
 
 
-class NestedSums:
-    """Sums over the contexts that have given values in given columns.
-
-    An *item* is a column and one of its values, the lowest left out. A *node* is a set of at most ``most`` items of
-    different columns. There is a sum for each node and one further item of a later column, or none. A context is added
-    to the sums of its own items (kernels.py), so a query takes far less than a pass over the contexts for each
-    node.
-    """
-
-    def __init__(self, codes: Ints, sizes: Sequence[int], most: int) -> None:
-        """Take the values (columns, g) of contexts, as numbers from 0 up, and how many there are of each column."""
-        self._most = max(most, 0)
-        self._owner = np.repeat(np.arange(len(sizes)), np.array(sizes, dtype=np.int64) - 1)
-        self._begin = np.searchsorted(self._owner, np.arange(len(sizes)))
-        value = 1 + np.arange(len(self._owner)) - self._begin[self._owner]
-        self._has = np.ascontiguousarray((codes[self._owner] == value[:, None]).T.astype(float))
-        self._next = _nodes(self._owner, self._most)
-
-    def sums(self, values: Floats) -> Floats:
-        """Return the sums of the columns of ``values`` (g, k), as (k, all of them)."""
-        from policies.linear.kernels import add_nested  # with it numba, which takes a second to import
-
-        sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
-        add_nested(self._has, self._next, self._most, np.ascontiguousarray(values.T), sums)
-        return sums.reshape(len(sums), -1)
-
-    def places(self, supports: Ints, sizes: tuple[int, ...]) -> Ints:
-        """Return where the sum of each pattern of each support (n, s) is, (P, n); the lowest value means any value."""
-        order = np.argsort(supports, axis=1)
-        first = self._begin[np.take_along_axis(supports, order, axis=1)]
-        places = np.empty((prod(sizes), len(supports)), dtype=np.int64)
-        for p, codes in enumerate(product(*map(range, sizes))):
-            node, last = (np.zeros(len(supports), dtype=np.int64) for _ in range(2))
-            for code, start in zip(np.array(codes, dtype=np.int64)[order].T, first.T, strict=True):
-                taken = code > 0
-                node = np.where(taken & (last > 0), self._next[node, last - 1], node)
-                last = np.where(taken, start + code, last)
-            places[p] = node * (1 + len(self._owner)) + last
-        return places
-
-
-def _nodes(owner: Ints, most: int) -> Ints:
-    """Return of each node the node (nodes, items) with each item more; 0 for items that are not of a later column."""
-    after = np.searchsorted(owner, owner, side="right")  # of each item the first one of a later column
-    newest = later = np.zeros(1, dtype=np.int64)
-    grown: list[tuple[Ints, Ints, Ints]] = []
-    n_nodes = 1
-    for _ in range(most):
-        parent, item = np.nonzero(later[:, None] <= np.arange(len(owner)))
-        added = n_nodes + np.arange(len(parent))
-        grown.append((newest[parent], item, added))
-        newest, later, n_nodes = added, after[item], n_nodes + len(added)
-    onward = np.zeros((n_nodes, len(owner)), dtype=np.int64)
-    for parents, items, added in grown:
-        onward[parents, items] = added
-    return onward
-
-
 # Labels looked at to build a table, which takes a second or two; the table is then kept.
 MOST_LABELS = 2 * 10**8
-SLOWER = 3  # times as long for a label where each action has a score
 # Prices of all patterns of all supports, which a query computes: 240 MB and half a second.
 MOST_PRICES = 3 * 10**7
 # Sums over contexts that these are made of, half as many again.
 MOST_SUMS = 2 * 10**7
 # States that the sum over all rows looks at: a second.
 MOST_SUMMED = 10**8
-# Prices of so many supports are made at a time, which a processor keeps at hand.
-_CHUNK = 2**12
 
 
 @dataclass(frozen=True)
 class Batch:
     """The supports (n, s) that share a table, as columns in the order of the table's.
 
-    ``shapes`` (s,) are those of the columns, and ``places`` (P, n) lists which sums of NestedSums make up their prices.
-    Where labels are ``ordered``, they only rise or only fall along a column.
+    ``sizes`` (s,) is how many values each column has, ``places`` (P, n) which nested sums make up their prices.
     """
 
     table: LabelTable
-    shapes: tuple[Shape, ...]
+    sizes: tuple[int, ...]
     supports: Ints
     places: Ints
-    ordered: bool = True
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """How many values each column has."""
-        return tuple(len(shape.grid) for shape in self.shapes)
 
     @cached_property
     def template(self) -> Template:
         """The labelings of the table as paths."""
         from policies.linear.template import Template  # with it numba, which takes a second to import
 
-        return Template(self.table.diagram, self.sizes if self.ordered else None)
-
-    def prices(self, sums: Floats) -> Floats:
-        """Return Q (K-1, P, n) from the sums (K-1, all): the lowest value has what all have, less the others'."""
-        prices = np.empty((len(sums), *self.places.shape))
-        for start in range(0, len(self.supports), _CHUNK):
-            for action, into in zip(sums, prices, strict=True):
-                some = np.take(action, self.places[:, start : start + _CHUNK])
-                by_value = some.reshape(*self.sizes, -1)
-                for axis in range(by_value.ndim - 1):
-                    values = np.moveaxis(by_value, axis, 0)
-                    values[0] -= values[1] if len(values) == 2 else values[1:].sum(axis=0)
-                into[:, start : start + _CHUNK] = some
-        return prices
+        return Template(self.table.diagram)
 
 
 class Supports:
@@ -158,8 +78,7 @@ class Supports:
     @property
     def n_rows(self) -> int:
         """Number of derivations: rows of the tables, over all supports."""
-        table = self.scored.scores.table
-        return sum(len(columns) * len(table(shapes).labels) for shapes, columns in self._by_shapes.items())
+        return sum(len(columns) * len(self._table(shapes).labels) for shapes, columns in self._by_shapes.items())
 
     def obstacle(self) -> str:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
@@ -174,9 +93,9 @@ class Supports:
         sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
         if sums > MOST_SUMS:
             return f"there are {_about(sums)} sums over contexts, more than {_about(MOST_SUMS)}: lower max_features"
-        tables = scored.scores
-        largest = max(self._by_shapes, key=tables.labels_to_build)
-        labels, most = tables.labels_to_build(tables.enough(largest)), MOST_LABELS // (1 if tables.ordered else SLOWER)
+        kind = scored.scores
+        largest = max(self._by_shapes, key=kind.labels_to_build)
+        labels, most = kind.labels_to_build(kind.enough(largest)), MOST_LABELS // kind.slower
         if labels > most:
             patterns = prod(len(shape.grid) for shape in largest)
             return (
@@ -187,8 +106,8 @@ class Supports:
 
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
-        table = self.scored.scores.table
-        states = sum(len(columns) * len(table(shapes).diagram.child) for shapes, columns in self._by_shapes.items())
+        tables = ((columns, self._table(shapes)) for shapes, columns in self._by_shapes.items())
+        states = sum(len(columns) * len(table.diagram.child) for columns, table in tables)
         if states <= MOST_SUMMED:
             return ""
         return (
@@ -203,10 +122,15 @@ class Supports:
             return ""
         return f"the supports have {kept:,} totals, more than {LARGEST:,} to keep: lower max_features"
 
-    def prices(self, values: Floats) -> list[Floats]:
-        """Return Q (K-1, P, n) of each batch; ``values`` (g, K-1) is what the actions cost more than action 0."""
-        sums = self._nested.sums(values)
-        return [batch.prices(sums) for batch in self.batches]
+    def prices(self, costs: Floats) -> list[Floats]:
+        """Return Q (K, P, n) of each batch for ``costs`` (g, K): what each action costs more than action 0."""
+        above = self.totals(costs[:, 1:] - costs[:, :1])
+        return [np.concatenate([np.zeros_like(each[:1]), each]) for each in above]
+
+    def totals(self, costs: Floats) -> list[Floats]:
+        """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""
+        sums = self._nested.sums(self._items, costs)
+        return [by_pattern(sums, batch.places, batch.sizes) for batch in self.batches]
 
     def patterns_at(self, batch: Batch, row: int) -> Ints:
         """Return the pattern (n,) of one distinct context on each support of a batch."""
@@ -233,7 +157,6 @@ class Supports:
 
     @property
     def _n_patterns(self) -> int:
-        """Number of patterns of all supports, not less than that where columns stand for several features."""
         sizes = np.repeat(np.array([len(grid) for grid in self._grids], dtype=np.int64), self.scored.copies)
         return _elementary(sizes.tolist(), self.scored.limit)[-1]
 
@@ -258,12 +181,18 @@ class Supports:
 
     @cached_property
     def _nested(self) -> NestedSums:
-        return NestedSums(self._codes, [len(grid) for grid in self._grids], self.scored.limit - 1)
+        return NestedSums([len(grid) for grid in self._grids], self.scored.limit - 1)
+
+    @cached_property
+    def _items(self) -> Floats:
+        return self._nested.items(self._codes)
+
+    def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
+        return support_table(self.scored.scores, shapes)
 
     def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
         sizes = tuple(len(shape.grid) for shape in shapes)
-        places, scores = self._nested.places(columns, sizes), self.scored.scores
-        return Batch(scores.table(shapes), shapes, columns, places, scores.ordered)
+        return Batch(self._table(shapes), sizes, columns, self._nested.places(columns, sizes))
 
 
 def _about(number: int) -> str:

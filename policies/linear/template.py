@@ -1,28 +1,26 @@
-"""The labelings of a support table as the paths of a graph, and smaller graphs that relax it.
+"""The labelings of a support table as the paths of a graph, and a smaller graph that relaxes it.
 
 A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
-costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. Every path of
-it is one of each relaxed graph: labels that only rise, or only fall, along one column; and paths in which states are
-one that go on alike for a few patterns, which bound what is left of a walk.
+costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. In the relaxed
+graph states are one that go on alike for a few patterns: it bounds instances, and what is left of a walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.types import Floats, Ints
 from policies.linear.labelings import Diagram
-from policies.paths.kernels import LIST, Array, Edges, Found, PathSums, down
+from policies.paths.graph import Array, Edges
+from policies.paths.kernels import LIST, Found, PathSums, down
 from policies.paths.lanes import Instances, down_lanes, sum_lanes, walk_each
 
 LANES, WIDE = 8, 64  # instances whose sums, at the least, and bounds are made at once
 ROOM = 2**14  # sums that processors keep at hand
 SPAN = 600.0  # exponents further apart leave no trace in a product of factors
-LOOK = 3  # patterns after which states count as one in bounds
+LOOK = 2  # patterns after which states count as one in bounds
 ROUNDS = 6  # multipliers that are tried of each row
 ROUNDING = 1e-9
 
@@ -35,9 +33,9 @@ class SideWeights(NamedTuple):
 
 
 class Template:
-    """The graph of a ``diagram`` of labelings, and its relaxations, those along columns of so many values."""
+    """The graph of a ``diagram`` of labelings, and a smaller one that relaxes it."""
 
-    def __init__(self, diagram: Diagram, sizes: Sequence[int] | None) -> None:
+    def __init__(self, diagram: Diagram) -> None:
         n, self.n_actions = len(diagram.child), int(diagram.child.shape[1])
         self.n_patterns = len(diagram.first) - 1
         level = np.repeat(np.arange(self.n_patterns), np.diff(diagram.first))
@@ -46,19 +44,17 @@ class Template:
         state, there = np.broadcast_to(np.arange(n)[:, None], terms.shape), child <= n
         self._exact = _edges(state[there], child[there], terms[there], n)
         self._loose, self._at = _looser(child, level, terms)
-        self._relaxed = [] if sizes is None else list(_chains(sizes, self.n_actions))
 
     @property
     def n_terms(self) -> int:
         """Number of terms."""
         return self.n_patterns * self.n_actions + 1
 
-    def costs(self, above: Floats, some: Ints) -> Floats:
-        """Return (n, terms): what labels cost on ``some`` instances, given what they cost above label 0 (K-1, P, N)."""
-        table = np.zeros((len(some), self.n_terms))
-        by_label = table[:, :-1].reshape(len(some), self.n_patterns, self.n_actions)
-        by_label[:, :, 1:] = above[:, :, some].transpose(2, 1, 0)
-        return table
+    def costs(self, prices: Floats, some: Ints) -> Floats:
+        """Return (n, terms): what labels cost on ``some`` instances, given the prices (K, P, N) of all."""
+        costs = np.zeros((len(some), self.n_terms))
+        costs[:, :-1].reshape(len(some), self.n_patterns, -1)[:] = prices[:, :, some].transpose(2, 1, 0)
+        return costs
 
     def force(self, costs: Floats, patterns: Ints, action: int) -> None:
         """Leave one label alone at the pattern (n,) of each instance: all others cost infinity."""
@@ -67,10 +63,10 @@ class Template:
 
     def bounds(self, costs: Floats, sides: SideWeights) -> Floats:
         """Return (n,): no path of an instance is cheaper that keeps the rows, by a few multipliers of each."""
-        bound, finite = self._least(costs), np.where(np.isinf(costs), 0.0, costs)
+        bound = self._least(costs)
         for r in range(sides.weights.shape[1]):
             weights = sides.weights[:, r]
-            unit = np.abs(finite).sum(axis=1).mean() / (np.abs(weights).sum(axis=1).mean() or 1.0)
+            unit = self._spread(costs) / (self._spread(weights) or 1.0)
             for sign, limit in ((-1.0, -sides.bounds[:, r, 0]), (1.0, sides.bounds[:, r, 1])):
                 for step in range(ROUNDS if np.isfinite(limit).all() else 0):
                     multiplier = unit * 4.0 ** (step - ROUNDS // 2)
@@ -135,15 +131,19 @@ class Template:
         return np.asarray(self._exact.term[paths] % self.n_actions, dtype=np.int64)
 
     def _least(self, costs: Floats) -> Floats:
-        """Return (n,): no path of an instance is cheaper than the least one of any relaxation along a column."""
-        best = np.full(len(costs), -np.inf)
+        """Return (n,): no path of an instance is cheaper than the least one of the relaxed graph."""
+        best = np.empty(len(costs))
         for start in range(0, len(costs), WIDE):
             some = np.ascontiguousarray(costs[start : start + WIDE].T)
-            for edges in self._relaxed:
-                low = np.empty((len(edges.first), some.shape[1]))
-                down_lanes(edges, some, low)
-                np.maximum(best[start : start + WIDE], low[0], out=best[start : start + WIDE])
+            low = np.empty((len(self._loose.first), some.shape[1]))
+            down_lanes(self._loose, some, low)
+            best[start : start + WIDE] = low[0]
         return best
+
+    def _spread(self, costs: Floats) -> float:
+        """Return by how much labels differ on an instance, on average; labels that are left out do not count."""
+        by_label = np.where(np.isinf(costs), np.nan, costs)[:, :-1].reshape(len(costs), self.n_patterns, -1)
+        return float((np.nanmax(by_label, axis=2) - np.nanmin(by_label, axis=2)).sum(axis=1).mean())
 
 
 def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
@@ -168,28 +168,3 @@ def _looser(child: Ints, level: Ints, terms: Ints) -> tuple[Edges, Array]:
     edges = np.column_stack([np.repeat(at[:n], child.shape[1]), at[child].ravel(), terms.ravel()])
     source, to, term = np.unique(edges[edges[:, 1] <= size], axis=0).T
     return _edges(source, to, term, size), at[:-1].astype(np.int32)
-
-
-def _chains(sizes: Sequence[int], n_actions: int) -> Iterator[Edges]:
-    """Yield for each column the labelings that only rise, or only fall, along it."""
-    patterns, K = np.arange(prod(sizes)).reshape(tuple(sizes)), n_actions
-    nothing = patterns.size * K
-    for axis, size in enumerate(sizes):
-        lines = np.moveaxis(patterns, axis, -1).reshape(-1, size)
-        edges, hubs, node = [(0, 1, nothing), (0, 2, nothing)], [1, 2], 3  # after all lines so far: risen, fallen
-        for line in lines.tolist():
-            for way in (0, 1):
-                before: list[int] = []
-                for p in line:
-                    here = list(range(node, node + K))
-                    node += K
-                    for a in range(K):
-                        onto = [b for b in range(K) if (b <= a if way == 0 else b >= a)] if before else []
-                        edges += [(before[b], here[a], p * K + a) for b in onto]
-                        edges += [] if before else [(hubs[way], here[a], p * K + a)]
-                    before = here
-                edges += [(last, node, nothing) for last in before]
-                hubs[way], node = node, node + 1
-        edges += [(hub, node, nothing) for hub in hubs]
-        source, to, term = np.array(sorted(edges)).T
-        yield _edges(source, to, term, node)

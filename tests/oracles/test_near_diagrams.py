@@ -13,7 +13,7 @@ from milpcb.oracles.near_best import NearBest
 from milpcb.protocols import open_class
 from milpcb.types import Floats, Ints
 from policies import LinearRules, MonotoneRules
-from policies.linear import fold
+from policies.linear import search_tables
 from policies.paths import walks
 
 RNG = np.random.default_rng(0)
@@ -74,8 +74,8 @@ def test_beyond_what_is_kept_it_is_the_cheapest(name: str, monkeypatch: pytest.M
     costs = costs_of(name)
     oracle = open_oracle(policies, contexts, "search")
     expected = within(labelings_of(name), costs, slack)
-    monkeypatch.setattr(fold, "MOST_KEPT", len(expected) // 3)
-    monkeypatch.setattr(fold, "_ROOM", 8)
+    monkeypatch.setattr(search_tables, "MOST_KEPT", len(expected) // 3)
+    monkeypatch.setattr(search_tables, "ROOM", 8)
     monkeypatch.setattr(walks, "MOST_LISTED", len(expected) // 3)
     found = oracle.near_best(costs, slack)
     assert not found.exact
@@ -90,8 +90,8 @@ def test_a_budget_of_rows_ends_the_list_below_what_is_left(monkeypatch: pytest.M
     costs = costs_of(name)
     oracle = open_oracle(policies, contexts, "search")
     expected = within(labelings_of(name), costs, slack)
-    monkeypatch.setattr(fold, "MOST_LOOKED", 300)
-    monkeypatch.setattr(fold, "_ROOM", 8)
+    monkeypatch.setattr(search_tables, "MOST_LOOKED", 300)
+    monkeypatch.setattr(search_tables, "ROOM", 8)
     found = oracle.near_best(costs, slack)
     assert (found.listed, found.exact) == (True, False)
     assert totals_of(found, contexts, costs) == expected[: found.count]
@@ -99,7 +99,7 @@ def test_a_budget_of_rows_ends_the_list_below_what_is_left(monkeypatch: pytest.M
 
 def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all policies cost the same, as many are listed as a list may have."""
-    monkeypatch.setattr(fold, "MOST_KEPT", 20)
+    monkeypatch.setattr(search_tables, "MOST_KEPT", 20)
     monkeypatch.setattr(walks, "MOST_LISTED", 20)
     for name in ("three of six", "monotone"):
         policies, contexts, _ = POOLS[name]

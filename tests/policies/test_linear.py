@@ -16,8 +16,9 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies import Halfspaces
-from policies.linear import LinearRule, LinearRules, program_tables
-from policies.linear.program_bigm import MOST_PAIRED, LinearEncoding, parallelograms
+from policies.linear import LinearRule, LinearRules
+from policies.linear import program as program_module
+from policies.linear.program import MOST_PAIRED, LinearEncoding, parallelograms
 from tests.lp import lp_text
 
 from .rules import SCORE
@@ -29,7 +30,6 @@ MIXED = np.column_stack([BINARY[:6, 0], REALS[:, 0], np.full(6, 4.0), INTEGERS[:
 ALIKE = np.column_stack([BINARY[:, 0], 1 - BINARY[:, 0], BINARY[:, 1]])  # two columns say the same
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("linear_rules") if i.policies.scores == "one"}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
-BOTH_FORMS = pytest.mark.parametrize("constrained", [False, True])
 BOTH_PROGRAMS = pytest.mark.parametrize("program", ["support tables", "big-M rows"])
 
 
@@ -38,14 +38,14 @@ def only(program: str) -> Iterator[None]:
     """Have the class choose this program, whatever the sizes."""
     with pytest.MonkeyPatch.context() as patch:
         if program == "big-M rows":
-            patch.setattr(program_tables, "MOST_COLUMNS", 0)
+            patch.setattr(program_module, "MOST_COLUMNS", 0)
         yield
 
 
-def big_m_encoding(rules, contexts, *, constrained=False):
+def big_m_encoding(rules, contexts):
     """The big-M encoding, whatever the sizes."""
     with only("big-M rows"):
-        encoding = rules.on(contexts).program(constrained=constrained)
+        encoding = rules.on(contexts).program()
     assert isinstance(encoding, LinearEncoding)
     return encoding
 
@@ -145,28 +145,25 @@ def test_labelings_are_all_those_of_the_definition(name):
 
 
 @EVERY_INSTANCE
-@BOTH_FORMS
-def test_every_rule_is_a_point_of_the_program(name, constrained):
+def test_every_rule_is_a_point_of_the_program(name):
     """No row cuts off a rule: with its labels and some weights the program is feasible."""
     rules, contexts = INSTANCES[name]
-    encoding = big_m_encoding(rules, contexts, constrained=constrained)
+    encoding = big_m_encoding(rules, contexts)
     labelings = rules.on(rules.on(contexts).contexts).labelings()
-    u, v = columns_of(encoding.program, "u"), columns_of(encoding.program, "v")
+    u = columns_of(encoding.program, "u")
     for labels in labelings[np.random.default_rng(0).permutation(len(labelings))[:40]]:
         above = labels[:, None] > np.arange(rules.n_actions - 1)
-        fixed = dict(zip(u, above.ravel(), strict=True)) | dict(zip(v, ~above.ravel(), strict=bool(v)))
-        assert feasible(encoding.program, fixed), labels
+        assert feasible(encoding.program, dict(zip(u, above.ravel(), strict=True))), labels
 
 
 @EVERY_INSTANCE
-@BOTH_FORMS
-def test_big_m_is_the_maximum_over_the_box(name, constrained):
+def test_big_m_is_the_maximum_over_the_box(name):
     """Each M is attained by some weights and cut of the box (so it cannot be less) and exceeded by none."""
     rules, contexts = INSTANCES[name]
-    program = big_m_encoding(rules, contexts, constrained=constrained).program
+    program = big_m_encoding(rules, contexts).program
     matrix, lower, upper = program.matrix.toarray(), program.column_lower, program.column_upper
     w, t, n = (columns_of(program, letter) for letter in "wtn")
-    labels = [c for letter in "uv" for c in columns_of(program, letter)]
+    labels = columns_of(program, "u")
     copies = upper[n] if n else np.inf
     limit = program.row_upper[(matrix[:, n] > 0).all(axis=1)][0] if n else np.inf
     box = np.array(list(product(*(np.arange(lower[i], upper[i] + 1) for i in w))))
@@ -181,10 +178,10 @@ def test_big_m_is_the_maximum_over_the_box(name, constrained):
         assert (box @ matrix[r, w]).max() + cut == off, lp_text(program, np.zeros(program.n_columns))
 
 
-def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
+def test_the_cost_map_is_linear_and_exact():
     """At the labels of any rule the objective is its total cost, and sums of costs have the sum of objectives."""
     rules, contexts = INSTANCES["integers, three actions, one feature"]
-    encoding, distinct = big_m_encoding(rules, contexts, constrained=True), rules.on(contexts).contexts
+    encoding, distinct = big_m_encoding(rules, contexts), rules.on(contexts).contexts
     first, second = np.random.default_rng(0).normal(size=(2, len(distinct), 3))
     maps = [encoding.objective(costs) for costs in (first, second, first + second)]
     assert np.allclose(maps[0].coefficients + maps[1].coefficients, maps[2].coefficients)
@@ -193,22 +190,6 @@ def test_the_cost_map_of_constrained_encodings_is_linear_and_exact():
         x = np.zeros(encoding.program.n_columns)
         x[columns_of(encoding.program, "u")] = (labels[:, None] > np.arange(2)).ravel()
         assert np.isclose(maps[0].coefficients @ x + maps[0].offset, first[np.arange(len(labels)), labels].sum())
-
-
-@given(data=st.data())
-def test_the_dominant_form_charges_nothing_below_zero(data, draw_costs):
-    """All coefficients are at least 0, and at the labels of any rule the objective is its total cost."""
-    rules, contexts = INSTANCES["binary, three actions"]
-    encoding, distinct = big_m_encoding(rules, contexts), rules.on(contexts).contexts
-    costs = draw_costs(data, len(distinct), 3)
-    objective = encoding.objective(costs)
-    assert objective.coefficients.min() >= 0
-    for labels in rules.on(distinct).labelings():
-        above = (labels[:, None] > np.arange(2)).ravel()
-        x = np.zeros(encoding.program.n_columns)
-        x[columns_of(encoding.program, "u")], x[columns_of(encoding.program, "v")] = above, ~above
-        total = costs[np.arange(len(labels)), labels].sum()
-        assert np.isclose(objective.coefficients @ x + objective.offset, total)
 
 
 def test_golden_program(assert_golden):

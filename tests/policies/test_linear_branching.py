@@ -11,7 +11,8 @@ from hypothesis import given, settings
 
 from milpcb import open_oracle
 from milpcb.types import Floats
-from policies.linear import LinearRules, program_tables, search_branching
+from policies.linear import LinearRules, search_branching
+from policies.linear import program as program_module
 from policies.linear.kernels import _floor
 from policies.linear.policy_class import OpenedLinear
 from policies.linear.search_branching import BranchingSearch
@@ -100,7 +101,7 @@ def test_ten_dense_columns_and_a_thousand_contexts() -> None:
 
 def test_it_equals_the_program_on_a_sparse_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twelve contexts in six columns, no limit on features: the big-M program finds the same optimum."""
-    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_module, "MOST_COLUMNS", 0)
     rng = np.random.default_rng(8)
     contexts = rng.integers(0, 2, (12, 6)).astype(float)
     rules = LinearRules(max_weight=2)
@@ -139,7 +140,7 @@ def test_the_bound_is_the_best_shift_of_each_pattern(data) -> None:
         sum(min(at(p, t + delta) for delta in range(-reach[p], reach[p] + 1)) for p in range(patterns))
         for t in range(-furthest, span + furthest)
     )
-    assert _floor(f, span, reach, np.empty(span + 2 * furthest), np.empty(span + 4 * furthest)) == expected
+    assert _floor(f, span, reach, np.empty(span + 2 * furthest), np.empty(span, int)) == expected
 
 
 def test_how_far_free_columns_reach() -> None:

@@ -12,11 +12,12 @@ from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.types import Floats, Ints
 from policies import LinearRules, from_json
-from policies.linear import HighestScore, program_tables
-from policies.linear.each_rule import highest, labels_to_build, n_placements, placed, support_table, weights_of
-from policies.linear.labelings import Shape
+from policies.linear import HighestScore
+from policies.linear import program as program_module
+from policies.linear.each_rule import EachScore, highest, n_placements, placed
+from policies.linear.labelings import LabelTable, Shape, support_table
 from policies.linear.policy_class import OpenedEach
-from policies.linear.program_bigm import EachEncoding
+from policies.linear.program import EachEncoding
 from policies.linear.rule import LinearRule
 
 RNG = np.random.default_rng(0)
@@ -36,6 +37,11 @@ def costs_of(name: str) -> Floats:
     return np.random.default_rng(1).integers(0, 9, (len(contexts), rules.n_actions)).astype(float)
 
 
+def table_of(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
+    """The table of columns of these shapes."""
+    return support_table(EachScore(n_actions), shapes)
+
+
 @cache
 def every_rule(name: str) -> list[HighestScore]:
     """All rules of a pool."""
@@ -52,10 +58,10 @@ def labels_of(name: str) -> Ints:
 @pytest.mark.parametrize(("columns", "n_actions"), [(1, 2), (1, 4), (2, 2), (2, 3)])
 def test_weights_of_1_make_all_but_the_crossed_labelings_of_two_columns(columns: int, n_actions: int) -> None:
     """Of four patterns only those are missing that are alike on either diagonal and differ between them."""
-    table = support_table((Shape((0, 1), 1),) * columns, n_actions)
+    table = table_of((Shape((0, 1), 1),) * columns, n_actions)
     crossed = n_actions * (n_actions - 1) if columns == 2 else 0
     assert len(table.labels) == n_actions ** (2**columns) - crossed
-    larger = support_table((Shape((0, 1), 2),) * columns, n_actions)
+    larger = table_of((Shape((0, 1), 2),) * columns, n_actions)
     assert (larger.labels == table.labels).all()
 
 
@@ -73,13 +79,13 @@ def test_bases_that_are_tried_give_all_labelings_of_a_box_of_bases() -> None:
 def test_rows_of_tables_are_made_by_their_weights() -> None:
     """Some bases give the labels of each row to the scores of its weights, which are few and small."""
     shapes = (Shape((0, 1, 3), 1), Shape((0, 2), 1))
-    table = support_table(shapes, 3)
+    table = table_of(shapes, 3)
     patterns = np.array([(x, y) for x in (0, 1, 3) for y in (0, 2)])
     for labels, weights in list(zip(table.labels, table.weights, strict=True))[::17]:
         scores = (patterns @ weights)[None]
         assert (highest(scores, placed(scores))[0] == labels).all(axis=1).any()
     assert (table.sizes == np.count_nonzero(table.weights.any(axis=2), axis=1)).all()
-    assert labels_to_build(shapes, 3) == len(weights_of([1, 1], 3)) * n_placements(6, 3) * 6
+    assert EachScore(3).labels_to_build(shapes) == len(EachScore(3).weights([1, 1])) * n_placements(6, 3) * 6
 
 
 @EVERY_POOL
@@ -96,7 +102,7 @@ def test_every_kind_answers_as_the_definition(name: str, monkeypatch: pytest.Mon
             oracle = open_oracle(rules, contexts, kind, constraints=constraints)
             assert oracle.value(costs) == totals.min()
             assert oracle.profile(costs, 1) == pytest.approx(profile)
-    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_module, "MOST_COLUMNS", 0)
     few = np.arange(min(8, m))
     by_rows = open_oracle(rules, contexts[few], "milp")
     assert by_rows.value(costs[few]) == costs[few, labels[:, few]].sum(axis=1).min()

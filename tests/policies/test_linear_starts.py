@@ -8,9 +8,10 @@ import pytest
 from milpcb import LabelConstraint, open_oracle
 from milpcb.oracles.milp import MilpOracle
 from milpcb.types import Floats, Stop
-from policies.linear import LinearRules, program_tables
+from policies.linear import LinearRules
+from policies.linear import program as program_module
 from policies.linear.policy_class import OpenedLinear
-from policies.linear.program_bigm import LinearEncoding
+from policies.linear.program import LinearEncoding
 
 CASES = {
     "two of four": (LinearRules(max_weight=3, max_features=2), (0, 1), 4),
@@ -31,13 +32,12 @@ def contexts_of(name: str, rows: int = 12) -> tuple[LinearRules, Floats]:
 
 
 @EVERY_CASE
-@pytest.mark.parametrize("constrained", [True, False])
-def test_the_point_of_a_rule_is_in_the_polytope_and_costs_what_the_rule_costs(name: str, constrained: bool) -> None:
+def test_the_point_of_a_rule_is_in_the_polytope_and_costs_what_the_rule_costs(name: str) -> None:
     """It keeps all rows and bounds, its objective is the total of the rule, and it decodes to the same labels."""
     rules, contexts = contexts_of(name)
     opened, rng = rules.on(contexts), np.random.default_rng(1)
     assert isinstance(opened, OpenedLinear)
-    encoding = LinearEncoding(opened.scored, constrained=constrained, why="the test asks for it")
+    encoding = LinearEncoding(opened.scored, "the test asks for it")
     program, costs = encoding.program, rng.normal(size=(len(opened.contexts), rules.n_actions))
     listed = list(opened.policies())
     for rule in [*(opened.draw(rng) for _ in range(20)), *listed[:: 1 + len(listed) // 30]]:
@@ -57,7 +57,7 @@ def test_the_point_of_a_rule_is_in_the_polytope_and_costs_what_the_rule_costs(na
 @pytest.mark.parametrize("held", [False, True])
 def test_without_time_the_answer_is_the_policy_of_the_search(held: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a time limit of 0, where HiGHS alone would have no policy, the upper bound is the least total."""
-    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_module, "MOST_COLUMNS", 0)
     rng = np.random.default_rng(2)
     contexts = rng.integers(0, 2, (300, 8)).astype(float)
     rules, costs = LinearRules(max_features=3), rng.integers(-9, 10, (300, 2)).astype(float)

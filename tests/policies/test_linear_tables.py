@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
-from policies.linear import LinearRules, program_tables, supports
-from policies.linear.labelings import Shape, support_table
-from policies.linear.program_bigm import LinearEncoding
-from policies.linear.program_tables import TableEncoding
+from policies.linear import LinearRules, supports
+from policies.linear import program as program_module
+from policies.linear.labelings import LabelTable, OneScore, Shape, support_table
+from policies.linear.program import LinearEncoding, TableEncoding
 from policies.linear.search_branching import BranchingSearch
+from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
-from policies.linear.terms import TableSearch
 
 BINARY = np.array(
     [[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 0, 0, 1], [0, 0, 0, 0]], float
@@ -40,6 +40,11 @@ POOLS = {
 EVERY_POOL = pytest.mark.parametrize("name", POOLS)
 
 
+def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
+    """The table of columns of these shapes."""
+    return support_table(OneScore(n_cuts + 1), shapes)
+
+
 def binary(n: int, bound: int = 5) -> tuple[Shape, ...]:
     """The shapes of n binary columns."""
     return (Shape((0, 1), bound),) * n
@@ -56,18 +61,18 @@ def totals(labelings: np.ndarray, costs: Floats) -> Floats:
 @pytest.mark.parametrize(("n", "rows"), [(0, 2), (1, 4), (2, 14), (3, 104), (4, 1882)])
 def test_binary_tables_hold_all_threshold_functions(n: int, rows: int) -> None:
     """The numbers of threshold functions of up to four variables (OEIS A000609), constants included."""
-    assert len(support_table(binary(n), 1).labels) == rows
+    assert len(table_of(binary(n), 1).labels) == rows
 
 
 @pytest.mark.parametrize(("n", "rows"), [(1, 10), (2, 402)])
 def test_five_valued_tables_have_the_known_sizes(n: int, rows: int) -> None:
     """Halfspaces of five-valued columns with weights up to 5, as counted once by hand."""
-    assert len(support_table((Shape((0, 1, 2, 3, 4), 5),) * n, 1).labels) == rows
+    assert len(table_of((Shape((0, 1, 2, 3, 4), 5),) * n, 1).labels) == rows
 
 
 def test_three_actions_on_three_binary_columns() -> None:
     """993 labelings with ordered cuts, K = 3."""
-    assert len(support_table(binary(3), 2).labels) == 993
+    assert len(table_of(binary(3), 2).labels) == 993
 
 
 @pytest.mark.parametrize(
@@ -90,7 +95,7 @@ def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...
         wanted |= {
             tuple(sum(cut <= score for cut in chosen) for score in scores) for chosen in product(cuts, repeat=n_cuts)
         }
-    table = support_table(shapes, n_cuts)
+    table = table_of(shapes, n_cuts)
     assert len(table.labels) == len(wanted)
     assert set(map(tuple, table.labels.tolist())) == wanted
     for labels, weights in zip(table.labels, table.weights, strict=True):
@@ -105,7 +110,7 @@ def test_a_table_is_the_list_of_labelings_by_definition(shapes: tuple[Shape, ...
 
 def test_a_table_of_more_actions_than_a_byte_holds_has_them_all() -> None:
     """130 actions on one binary column: a label for each, and all pairs of two."""
-    labels = support_table(binary(1, 1), 129).labels
+    labels = table_of(binary(1, 1), 129).labels
     assert len(labels) == 130**2
     assert set(labels.ravel().tolist()) == set(range(130))
 
@@ -245,7 +250,7 @@ def test_search_equals_big_m_rows(n_actions: int, monkeypatch: pytest.MonkeyPatc
     contexts = rng.integers(0, 2, (14, 6)).astype(float)
     rules = LinearRules(n_actions, max_features=2)
     search = open_oracle(rules, contexts, kind="search")
-    monkeypatch.setattr(program_tables, "MOST_COLUMNS", 0)
+    monkeypatch.setattr(program_module, "MOST_COLUMNS", 0)
     program = open_oracle(rules, contexts)
     for _ in range(5):
         costs = rng.integers(-9, 10, (14, n_actions)).astype(float)
@@ -296,8 +301,7 @@ def test_budgets_hold_on_a_larger_pool() -> None:
 def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables are built when a program, a search or the size is asked for; draws and lists need none; once is enough."""
     built = []
-    place = "policies.linear.labelings.support_table"
-    monkeypatch.setattr(place, lambda *shapes, **cuts: built.append(shapes) or support_table(*shapes, **cuts))
+    monkeypatch.setattr(supports, "support_table", lambda *asked: built.append(asked) or support_table(*asked))
     opened = LinearRules(max_weight=1).on(BINARY)
     opened.draw(np.random.default_rng(0))
     next(iter(opened.policies()))
@@ -327,7 +331,7 @@ def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
     rules = LinearRules(max_features=2)
     assert rules.on(contexts).program().why == "support tables, as they have 210 rows, no more than 88000"
-    monkeypatch.setattr(program_tables, "COLUMNS_PER_CONTEXT", 1)
+    monkeypatch.setattr(program_module, "COLUMNS_PER_CONTEXT", 1)
     encoding = rules.on(contexts).program()
     assert isinstance(encoding, LinearEncoding)
     assert encoding.why == "big-M rows, as support tables have 210 rows, more than 22: lower max_features"

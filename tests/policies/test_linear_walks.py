@@ -13,11 +13,11 @@ from milpcb.errors import InputError
 from milpcb.protocols import Search, SideConstraint, Terms
 from milpcb.types import Floats, Ints
 from policies.linear import LinearRules, supports
-from policies.linear.labelings import Diagram, Shape, one_score, support_table
+from policies.linear.labelings import Diagram, LabelTable, OneScore, Shape, support_table
 from policies.linear.policy_class import OpenedLinear
+from policies.linear.search_tables import TableSearch, TableTerms
 from policies.linear.supports import Supports
 from policies.linear.template import SPAN
-from policies.linear.terms import TableSearch, TableTerms
 
 POOLS = {
     "three of seven": (LinearRules(max_features=3), 2, 7),
@@ -38,6 +38,11 @@ def opened(name: str, rng: np.random.Generator, rows: int = 40) -> OpenedLinear:
     on = rules.on(contexts)
     assert isinstance(on, OpenedLinear)
     return on
+
+
+def table_of(shapes: tuple[Shape, ...], n_cuts: int) -> LabelTable:
+    """The table of columns of these shapes."""
+    return support_table(OneScore(n_cuts + 1), shapes)
 
 
 def every_row(on: OpenedLinear) -> Ints:
@@ -61,7 +66,7 @@ def totals_of(labels: Ints, costs: Floats) -> Floats:
 )
 def test_a_diagram_has_a_path_for_each_labeling(shapes: tuple[Shape, ...], n_cuts: int) -> None:
     """Paths from the root are the rows of the table, each once, and the sum along a path is the number of the row."""
-    table = support_table(shapes, n_cuts)
+    table = table_of(shapes, n_cuts)
     diagram = table.diagram
     paths: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
     for level in range(table.labels.shape[1]):
@@ -87,7 +92,7 @@ def test_states_that_go_on_alike_are_one() -> None:
 
 def test_five_binary_columns_have_all_threshold_functions() -> None:
     """94 572 labelings (OEIS A000609) in 30 692 states."""
-    table = support_table((Shape((0, 1), 5),) * 5, 1)
+    table = table_of((Shape((0, 1), 5),) * 5, 1)
     assert (len(table.labels), len(table.diagram.child)) == (94_572, 30_692)
     points = np.array(list(product(range(2), repeat=5)))
     scores = table.weights @ points.T
@@ -98,10 +103,10 @@ def test_five_binary_columns_have_all_threshold_functions() -> None:
 @pytest.mark.parametrize(("n", "weight", "rows"), [(1, 1, 4), (2, 1, 14), (3, 2, 104), (4, 3, 1882), (5, 5, 94_572)])
 def test_weights_beyond_those_that_make_all_labelings_add_none(n: int, weight: int, rows: int) -> None:
     """Tables of binary columns are built with the least weights that make all threshold functions (OEIS A000609)."""
-    shapes = one_score(2).enough((Shape((0, 1), 40),) * n)
+    shapes = OneScore(2).enough((Shape((0, 1), 40),) * n)
     assert shapes == (Shape((0, 1), weight),) * n
-    assert len(support_table(shapes, 1).labels) == rows
-    assert len(support_table((Shape((0, 1), max(1, weight - 1)),) * n, 1).labels) < rows or weight == 1
+    assert len(table_of(shapes, 1).labels) == rows
+    assert len(table_of((Shape((0, 1), max(1, weight - 1)),) * n, 1).labels) < rows or weight == 1
 
 
 def test_only_two_actions_and_two_values_need_no_larger_weights() -> None:
@@ -111,7 +116,7 @@ def test_only_two_actions_and_two_values_need_no_larger_weights() -> None:
         ((Shape((0, 1), 9), Shape((0, 1, 2), 9)), 2),
         ((Shape((0, 3), 1),) * 4, 2),
     ):
-        assert one_score(n_actions).enough(shapes) == shapes
+        assert OneScore(n_actions).enough(shapes) == shapes
     contexts = np.random.default_rng(0).integers(0, 2, (50, 7)).astype(float)
     costs = np.random.default_rng(1).integers(-9, 10, (50, 2)).astype(float)
     wide, narrow = (open_oracle(LinearRules(2, most, 5), contexts, "search") for most in (50, 5))
@@ -123,9 +128,9 @@ def test_prices_are_sums_over_the_contexts_of_a_pattern(name: str) -> None:
     """Each price is the sum over the contexts with the pattern, exactly on whole costs."""
     rng = np.random.default_rng(1)
     on = opened(name, rng)
-    every, values = Supports(on.scored), rng.integers(-9, 10, (len(on.contexts), on.n_actions - 1)).astype(float)
+    every, values = Supports(on.scored), rng.integers(-9, 10, (len(on.contexts), on.n_actions)).astype(float)
     assert sum(len(batch.supports) for batch in every.batches) > 0
-    for batch, prices in zip(every.batches, every.prices(values), strict=True):
+    for batch, prices in zip(every.batches, every.totals(values), strict=True):
         wanted = np.zeros_like(prices)
         for j, value in enumerate(values):
             wanted[:, every.patterns_at(batch, j), np.arange(len(batch.supports))] += value[:, None]
@@ -160,7 +165,7 @@ def test_answers_are_those_of_all_rows(name: str, whole: bool) -> None:
 def test_both_ways_to_sum_are_gone_through() -> None:
     """The costs of the test above are on both sides of the limit between the two ways to sum."""
     on = opened("three of seven", np.random.default_rng(2))
-    smallest = np.abs(Supports(on.scored).prices(np.ones((len(on.contexts), 1)))[0]).sum(axis=(0, 1)).min()
+    smallest = np.abs(Supports(on.scored).prices(np.tile([0.0, 1.0], (len(on.contexts), 1)))[0]).sum(axis=(0, 1)).min()
     assert 0.5 * 9 * smallest < SPAN < 0.5 * 60 * 9 * smallest
 
 

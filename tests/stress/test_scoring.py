@@ -21,7 +21,8 @@ import pytest
 from milpcb import LabelConstraint, open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats
-from policies.linear import LinearRules, program_tables
+from policies.linear import LinearRules
+from policies.linear import program as program_module
 from policies.linear.labelings import Labels
 from policies.linear.supports import Supports
 from tests.stress.drawn_cases import check_cases
@@ -96,7 +97,7 @@ def check(case: Case) -> Iterator[tuple[str, str]]:
     for _, wrong in _answers(case, held, totals[keeps], case.labels[keeps]):
         yield "constrained", wrong and f"constrained, {wrong}"
     if len(case.contexts) < MOST_CONTEXTS and case.whole:
-        with patch.object(program_tables, "MOST_COLUMNS", 0):
+        with patch.object(program_module, "MOST_COLUMNS", 0):
             program = open_oracle(case.rules, case.contexts, "milp")
         yield "HiGHS", _unlike("HiGHS", program.value(case.costs), totals.min(), 0.0)
 

@@ -1,6 +1,4 @@
-"""Linear rules (scoring systems) by big-M rows, in dominant form.
-
-The program where support tables (program_tables.py) are too large.
+"""Linear rules (scoring systems) as programs: by big-M rows, or with a column for each row of support tables.
 
 Policy class
     Integer weights w in {-B..B}^d with at most s non-zeros and cuts t_1 <= ... <= t_{K-1}; the action at x is the
@@ -10,29 +8,30 @@ Policy class
 Variables
     w[i]        integer weight of column i, measured from the first context (a shift of a column moves the cuts only)
     t[k]        cut, real: with integer scores t and ceil(t - 1/2) label alike
-    u[j, k]     >= 1 if score_j >= t_k
-    v[j, k]     >= 1 if score_j < t_k; constrained encodings have 1 - u in its place
+    u[j, k]     1 if score_j >= t_k, else 0
     n[i]        how many of the r features of column i have a weight; only when s limits
 Constraints
     (1)  score_j - t_k + 1 <= M_j u[j, k]
-    (2)  t_k - score_j <= M_j v[j, k]
+    (2)  t_k - score_j <= M_j (1 - u[j, k])
     (3)  |w[i]| <= B n[i], 0 <= n[i] <= r_i, sum_i n[i] <= s     only when s limits
-    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1], v[j, k] <= v[j, k+1]     K > 2
-    (5)  v[a] + v[b] + u[c] + u[d] >= 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)     K = 2
+    (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1]     K > 2
+    (5)  u[c] + u[d] >= u[a] + u[b] - 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)     K = 2
     M_j is the exact maximum over the box of w, t and (3): R_j + max_i R_i + 1 with R_j = B * (the s largest |x_j|).
-    (4) and (5) cut off no rule. Without (5) the solver takes four times as long on 32 binary contexts with d = 5.
+    (4) and (5) cut off no rule. Without (5) the solver takes ten times as long on 64 contexts of 7 binary columns.
     The program is not integral.
 Cost map
-    With d_jk = costs[j, k] - costs[j, k-1] a context costs costs[j, 0] + sum_k [score_j >= t_k] d_jk. Dominant form:
-    u[j, k] costs max(d_jk, 0), v[j, k] costs max(-d_jk, 0), the rest is an offset. All coefficients are >= 0, so u and
-    v fall to the indicators that (1) and (2) bound from below, and a row whose side is free drops out. Constrained
-    encodings charge u with d_jk, exact at every feasible point.
+    A context costs costs[j, 0] + sum_k u[j, k] (costs[j, k] - costs[j, k-1]): linear and exact at every point.
 Size
-    d + (K-1)(2g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.
+    d + (K-1)(g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.
+
+A score for each action
+    w[i, a], a base c[a] (c[0] = 0) and y[j, a] in {0, 1}, sum_a y[j, a] = 1, which costs costs[j, a]; (1) and (2)
+    become score_j[a] - score_j[b] >= [a > b] - M_j (1 - y[j, a]) for all b other than a.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -43,9 +42,12 @@ from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
 from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
+from policies.linear.labelings import LabelTable
 from policies.linear.rule import LinearRule
+from policies.linear.supports import Supports
+from policies.one_hot import OneHotEncoding
 
-# More rows (5) of program_bigm than two for each of this many parallelograms per context slow the solver down; above
+# More rows (5) than two for each of this many parallelograms per context slow the solver down; above
 # MOST_PAIRED contexts listing the pairs takes too much memory.
 PARALLELOGRAMS = 30
 MOST_PAIRED = 500
@@ -105,24 +107,15 @@ def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
 class LinearEncoding(InvertibleEncoding):
     """The polytope of (1)-(5) and its cost map."""
 
-    def __init__(self, scored: Scored, *, constrained: bool, why: str) -> None:
-        self.why = why
-        self._scored = scored
-        self._X = scored.table()
-        self._constrained = constrained
+    def __init__(self, scored: Scored, why: str) -> None:
+        self.why, self._scored, self._X = why, scored, scored.table()
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the coefficients of u and v; the offset is action 0 everywhere, less charges on v when dominant."""
-        rises = np.diff(costs, axis=1)
+        """Return what each step up adds to the costs of action 0."""
         coefficients = np.zeros(self.program.n_columns)
-        if self._constrained:
-            coefficients[self._u] = rises
-            return Objective(coefficients, float(costs[:, 0].sum()))
-        falls = np.maximum(-rises, 0.0)
-        coefficients[self._u] = np.maximum(rises, 0.0)
-        coefficients[self._v] = falls
-        return Objective(coefficients, float(costs[:, 0].sum() - falls.sum()))
+        coefficients[self._u] = np.diff(costs, axis=1)
+        return Objective(coefficients, float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - w and t alone determine the rule
         """Return the rule with the weights w of ``x``, rounded, and the labels that their scores get at the cuts t."""
@@ -139,62 +132,42 @@ class LinearEncoding(InvertibleEncoding):
         x = np.zeros(self.program.n_columns)
         x[self._w], x[self._u] = totals, reached
         x[self._t] = np.where(reached, scores[:, None], scores.max() + 1.0).min(axis=0)
-        if not self._constrained:
-            x[self._v] = ~reached
         if self._n is not None:
             x[self._n] = np.ceil(np.abs(totals) / self._scored.max_weight)
         return x
 
     def _polytope(self) -> Program:
-        """Return the program; sets the columns w (d,), t (K-1,), u and v (g, K-1), and n (d,) or None.
-
-        The indicator of score_j < t_k is ``sign * x[v] + constant``.
-        """
+        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1), and n (d,) or None."""
         X, copies, limit = self._X, self._scored.copies, self._scored.limit
-        cuts, max_weight = self._scored.n_cuts, self._scored.max_weight
-        reach = reach_of(X, self._scored)  # R_j
-        highest = float(reach.max())
-
+        cuts, reach = self._scored.n_cuts, reach_of(X, self._scored)
+        big = (reach + reach.max() + 1.0)[:, None]
         b = ProgramBuilder()
-        widest = (max_weight * copies).astype(float)
+        widest = (self._scored.max_weight * copies).astype(float)
         self._w = b.columns("w", (X.shape[1],), -widest, widest, integer=True)
-        self._t = b.columns("t", (cuts,), -highest, highest + 1.0)
+        self._t = b.columns("t", (cuts,), -reach.max(), reach.max() + 1.0)
         self._u = b.columns("u", (len(X), cuts), upper=1.0, integer=True)
-        self._v, self._sign, self._constant = self._u, -1.0, 1.0
-        if not self._constrained:
-            self._v, self._sign, self._constant = b.columns("v", self._u.shape, upper=1.0, integer=True), 1.0, 0.0
-        self._add_scores(b, reach + highest + 1.0)
-        self._n = add_support(b, self._w, copies, max_weight, limit) if limit < copies.sum() else None
+        for k in range(cuts):
+            w, t, u = self._w[None], self._t[None, [k]], self._u[:, [k]]
+            b.rows((w, X), (t, -1.0), (u, -big), upper=-1.0)  # (1)
+            b.rows((w, -X), (t, 1.0), (u, big), upper=big[:, 0])  # (2)
+        self._n = None
+        if limit < copies.sum():
+            self._n = add_support(b, self._w, copies, self._scored.max_weight, limit)
         if cuts > 1:
-            self._add_order(b)
+            b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)  # (4)
+            b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
         else:
             self._add_parallelograms(b)
         return b.build()
-
-    def _add_scores(self, b: ProgramBuilder, big: Floats) -> None:
-        """Add (1) and (2), ``big`` being M."""
-        w, M = self._w[None], big[:, None]
-        for k in range(len(self._t)):
-            t, u, v = self._t[None, [k]], self._u[:, [k]], self._v[:, [k]]
-            b.rows((w, self._X), (t, -1.0), (u, -M), upper=-1.0)
-            b.rows((w, -self._X), (t, 1.0), (v, -self._sign * M), upper=self._constant * big)
-
-    def _add_order(self, b: ProgramBuilder) -> None:
-        """Add (4). No rule is lost: the cuts are ordered by definition, and with them the indicators are nested."""
-        b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)
-        b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
-        if not self._constrained:
-            b.rows((self._v[:, :-1].reshape(-1, 1), 1.0), (self._v[:, 1:].reshape(-1, 1), -1.0), upper=0.0)
 
     def _add_parallelograms(self, b: ProgramBuilder) -> None:
         """Add (5). No rule is lost: of two pairs with equal score sums not one is above the cut, the other below."""
         pairs, others = parallelograms(self._X)
         if not len(pairs):
             return
-        u, v = self._u[:, 0], self._v[:, 0]
         for one, other in ((pairs, others), (others, pairs)):
             p, q = _halves(one), _halves(other)
-            b.rows((v[one], self._sign * p), (u[other], q), lower=1.0 - self._constant * p.sum(axis=1))
+            b.rows((self._u[one, 0], -p), (self._u[other, 0], q), lower=1.0 - p.sum(axis=1))
 
 
 def _halves(pairs: Ints) -> Floats:
@@ -213,7 +186,7 @@ def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit
 
 
 class EachEncoding(InvertibleEncoding):
-    """The polytope of (1)-(3) and its cost map."""
+    """The polytope of rules with a score for each action, and its cost map."""
 
     def __init__(self, scored: Scored, why: str) -> None:
         self.why, self._scored = why, scored
@@ -272,3 +245,70 @@ def _apart(scored: Scored) -> float:
 def big_m(scored: Scored) -> Floats:
     """Return M (g,)."""
     return 2.0 * reach_of(scored.whole_table(), scored) + _apart(scored) + 1.0
+
+
+# HiGHS takes 0.1 s a query at the most, where big-M rows take seconds or more; for so few contexts that big-M rows are
+# quick, the break-even is at about so many columns for each of them.
+MOST_COLUMNS = 200_000
+COLUMNS_PER_CONTEXT = 4_000
+
+
+def too_many_rows(supports: Supports) -> str:
+    """Return what makes the supports too large for a program and what would fix it, or nothing when they are not."""
+    most = most_columns(supports)
+    if supports.n_rows > most:
+        return f"support tables have {supports.n_rows} rows, more than {most}: lower max_features"
+    return ""
+
+
+def most_columns(supports: Supports) -> int:
+    """Return how many columns the program may have."""
+    return min(MOST_COLUMNS, COLUMNS_PER_CONTEXT * len(supports.scored.contexts))
+
+
+class TableEncoding(OneHotEncoding):
+    """A choice of a support and a row of its table, where these are few; supports.py defines both.
+
+    pick[c] in {0, 1}: the rule is number c of all (support, row); exactly one is 1, so the polytope is a simplex. It
+    costs what its row costs more than action 0 everywhere, which is the offset: linear, with side constraints too.
+    """
+
+    def __init__(self, supports: Supports) -> None:
+        super().__init__(pick=(supports.n_rows,))
+        self._supports, self._plays = supports, [_plays(batch.table) for batch in supports.batches]
+        self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
+
+    def objective(self, costs: Floats) -> Objective:
+        """Return what each row costs more than action 0 everywhere; sums are those of the definition."""
+        above, prices = (costs[:, 1:] - costs[:, :1]).T, []
+        for batch, cells, plays in zip(self._supports.batches, self._cells, self._plays, strict=True):
+            n_patterns, n = batch.places.shape
+            each = [np.bincount(cells.ravel(), np.repeat(action, n), n * n_patterns) for action in above]
+            prices.append(np.hstack([sums.reshape(n, n_patterns) for sums in each]) @ plays)
+        return Objective(np.concatenate([rows.ravel() for rows in prices]), float(costs[:, 0].sum()))
+
+    @cached_property
+    def _cells(self) -> list[Ints]:
+        """The cell (g, n) of each context on each support of a batch, out of all of its patterns."""
+        rows = range(len(self._supports.scored.contexts))
+        return [
+            np.array([self._supports.patterns_at(batch, j) for j in rows])
+            + len(batch.places) * np.arange(len(batch.supports))
+            for batch in self._supports.batches
+        ]
+
+    def policy(self, number: int, costs: Floats) -> ScoringRule:  # noqa: ARG002 - the column alone determines the rule
+        """Return the rule of the column at 1."""
+        column = number
+        for batch in self._supports.batches:
+            support, row = divmod(column, len(batch.table.labels))
+            if support < len(batch.supports):
+                break
+            column -= len(batch.supports) * len(batch.table.labels)
+        return self._supports.rule(batch, batch.supports[support], row)
+
+
+def _plays(table: LabelTable) -> Floats:
+    """Return ((K-1) P, N): whether the label is k, for k = 1..K-1 and each pattern."""
+    actions = 1 + np.arange(int(table.labels.max()))[:, None]
+    return np.asarray((table.labels[:, None] == actions).reshape(len(table.labels), -1).astype(float).T)

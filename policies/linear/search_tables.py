@@ -1,0 +1,333 @@
+"""The least total and the summed weights of the rows of all support tables, of costs by context or of leaf totals.
+
+Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. Some
+at a time are bounded by a relaxed graph (template.py), and a walk through the graph of the table looks for something
+less on those that are left. A derivation is a support and a row of its table, so a labeling comes once with every
+support it can be made on: a constant with all.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.errors import InfeasibleError
+from milpcb.protocols import Listing, Recursion, Search, SideConstraint, Terms, Within
+from milpcb.protocols.recursion import Place
+from milpcb.types import Floats, Ints
+from policies.linear.geometry import ScoringRule
+from policies.linear.supports import Batch, Supports
+
+if TYPE_CHECKING:
+    from policies.linear.template import SideWeights
+
+
+AT_ONCE = 2**11  # supports that are bounded at a time
+
+
+class Prices(NamedTuple):
+    """Costs on the supports of each batch: ``table`` (K, P, n) by label and pattern, and ``base`` besides."""
+
+    base: float
+    table: list[Floats]
+
+    @classmethod
+    def of(cls, supports: Supports, costs: Floats) -> Prices:
+        """Return the prices of costs (g, K)."""
+        return cls(float(costs[:, 0].sum()), supports.prices(costs))
+
+    def least(self) -> list[Floats]:
+        """Return (n,) for each batch: no row of a support undercuts this."""
+        return [self.base + reduce(np.minimum, table).sum(axis=0) for table in self.table]
+
+
+SidePrices = tuple[Prices, SideConstraint]  # the prices of its weights, and it
+
+
+class FoundRow(NamedTuple):
+    """The least total of all rows, and which row it is: of the table of ``batch``, on ``columns`` (s,)."""
+
+    total: float
+    batch: Batch
+    columns: Ints
+    row: int
+
+
+class TableRecursion(Recursion[Place]):
+    """The rows of all tables that keep the side constraints ``rows``."""
+
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
+        self._supports, self._rows, self._batches = supports, tuple(rows), supports.batches
+        self._sides = tuple((self._prices(row.weights), row) for row in rows)
+
+    @abstractmethod
+    def _prices(self, totals: Floats) -> Prices:
+        """Return the prices of the totals."""
+
+    @abstractmethod
+    def _patterns(self, place: Place) -> list[Ints]:
+        """Return the pattern (n,) of a place on the supports of each batch."""
+
+    def value(self, totals: Floats) -> float:
+        """Return the least total, infinite where no row keeps the side constraints."""
+        found = self._least(totals)
+        return np.inf if found is None else found.total
+
+    def minimise(self, totals: Floats) -> tuple[float, ScoringRule]:
+        """Return the least total and a rule that attains it: of equals, one whose support has the lowest bound."""
+        found = self._least(totals)
+        if found is None:
+            raise InfeasibleError("no scoring rule of the class keeps the side constraints")
+        return found.total, self._supports.rule(found.batch, found.columns, found.row)
+
+    def profile(self, totals: Floats, place: Place) -> Floats:
+        """Return (K,): the least total of the rows by the action at ``place``, inf where there is none."""
+        prices, patterns = self._prices(totals), self._patterns(place)
+        at = [table[:, here, np.arange(len(here))] for table, here in zip(prices.table, patterns, strict=True)]
+        free = [low - here.min(axis=0) for low, here in zip(prices.least(), at, strict=True)]
+        profile = np.full(len(at[0]), np.inf)
+        for action in range(len(profile)):
+            bounds = [low + here[action] for low, here in zip(free, at, strict=True)]
+            found = self._search(prices, bounds, patterns, action)
+            profile[action] = np.inf if found is None else found.total
+        return profile
+
+    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
+        prices, patterns = self._prices(totals), self._patterns(place)
+        logs = np.full(len(prices.table[0]), -np.inf)
+        for number, (batch, table, here) in enumerate(zip(self._batches, prices.table, patterns, strict=True)):
+            for start in range(0, table.shape[2], AT_ONCE):
+                some = np.arange(start, min(start + AT_ONCE, table.shape[2]))
+                costs = rate * batch.template.costs(table, some)
+                if self._sides:
+                    own = self._kept_sums(number, costs, some, here[some])
+                else:
+                    own = batch.template.log_sums(costs, here[some])
+                logs = np.logaddexp(logs, np.logaddexp.reduce(own, axis=0))
+        return logs - rate * prices.base
+
+    def under(self, rows: Sequence[SideConstraint]) -> Any:
+        """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
+        return type(self)(self._supports, (*self._rows, *rows))
+
+    def _least(self, totals: Floats) -> FoundRow | None:
+        prices = self._prices(totals)
+        return self._search(prices, prices.least())
+
+    def _kept_sums(self, number: int, costs: Floats, some: Ints, patterns: Ints) -> Floats:
+        """Return (n, K): log of the summed exp(-cost) of the rows of some supports that keep the side constraints."""
+        from policies.paths.kernels import SUM
+
+        batch = self._batches[number]
+        sides, logs = side_weights(self._sides, number, batch, some), np.empty((len(some), batch.template.n_actions))
+        for action in range(batch.template.n_actions):
+            forced = costs.copy()
+            batch.template.force(forced, patterns, action)
+            logs[:, action] = batch.template.walk(forced, np.zeros(len(some)), sides, np.inf, SUM, len(some))[0].totals
+        return logs
+
+    def _search(
+        self, prices: Prices, bounds: Sequence[Floats], patterns: Sequence[Ints] | None = None, action: int = -1
+    ) -> FoundRow | None:
+        """Return the least total of the rows, None for none; of those that play an action at the patterns, if any."""
+        found = None
+        for number in range(len(self._batches)):
+            here = None if patterns is None else (patterns[number], action)
+            best = np.inf if found is None else found.total
+            found = self._search_batch(number, prices, bounds[number], here, best) or found
+        return found
+
+    def _search_batch(
+        self, number: int, prices: Prices, low: Floats, forced: tuple[Ints, int] | None, best: float
+    ) -> FoundRow | None:
+        """Return the least total on the supports of a batch; None where it is not below ``best``."""
+        from policies.paths.kernels import LEAST  # with it numba, which takes a second to import
+
+        batch, found = self._batches[number], None
+        template = batch.template
+        some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
+        while len(some):
+            costs, sides = template.costs(prices.table[number], some), side_weights(self._sides, number, batch, some)
+            if forced is not None:
+                template.force(costs, forced[0][some], forced[1])
+            tight = low[some]
+            if len(some) > 1:
+                tight = np.maximum(tight, prices.base + template.bounds(costs, sides))
+            order = np.argsort(tight, kind="stable")
+            order = order[tight[order] < best]
+            if len(order):
+                sides = type(sides)(*(each[order] for each in sides))
+                on, where, _ = template.walk(costs[order], np.full(len(order), prices.base), sides, best, LEAST, 1)
+                if where[0] >= 0:
+                    best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
+                    found = FoundRow(best, batch, batch.supports[some[order[where[0]]]], row)
+            left = np.flatnonzero(low < best) if left is None else left[low[left] < best]
+            left = left[np.argsort(low[left], kind="stable")]
+            some, left = left[:AT_ONCE], left[AT_ONCE:]
+        return found
+
+
+def side_weights(sides: Sequence[SidePrices], number: int, batch: Batch, some: Ints) -> SideWeights:
+    """Return the side constraints on some supports of a batch."""
+    from policies.linear.template import SideWeights
+
+    weights = np.empty((len(some), len(sides), batch.template.n_terms))
+    bounds = np.empty((len(some), len(sides), 2))
+    for r, (prices, side) in enumerate(sides):
+        weights[:, r] = batch.template.costs(prices.table[number], some)
+        bounds[:, r] = side.lower - prices.base, side.upper - prices.base
+    return SideWeights(weights, bounds)
+
+
+class TableSearch(TableRecursion[int], Search):
+    """The search from costs by context: they need no totals of action 0, which may be too many to keep."""
+
+    def describe(self) -> str:
+        """Name the search, and the sizes that it was chosen for."""
+        limit, batches = self._supports.scored.limit, self._supports.batches
+        rows = " or ".join(str(n) for n in sorted({len(batch.table.labels) for batch in batches}))
+        n_supports = sum(len(batch.supports) for batch in batches)
+        return f"support tables: {n_supports} supports of {limit} features, {rows} rows each, those of low bounds first"
+
+    def _prices(self, totals: Floats) -> Prices:
+        return Prices.of(self._supports, totals)
+
+    def _patterns(self, place: int) -> list[Ints]:
+        return [self._supports.patterns_at(batch, place) for batch in self._supports.batches]
+
+
+class TableTerms(TableRecursion[Ints], Terms):
+    """Of each batch of supports the totals (K, P, n), a batch after the other: a context touches a pattern of each.
+
+    Contexts are those that the class was opened on, or such as have known values in each column. The program has a
+    column for each row of the tables, so noise on its columns is not noise on these terms.
+    """
+
+    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
+        self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
+        self.n_touched = sum(len(batch.supports) for batch in supports.batches)
+        self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
+        self.n_terms = int(self._first[-1])
+        super().__init__(supports, rows)
+
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of rows."""
+        return super().log_derivations if self._rows else float(np.log(self._supports.n_rows))
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the pattern of each context on every support."""
+        return [self._place(codes) for codes in self._supports.codes_of(contexts)]
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function that adds costs up by support and pattern; of the known contexts, as the search does."""
+        if not np.array_equal(contexts, self._supports.scored.contexts):
+            return super().adder(contexts)
+        return lambda costs: np.concatenate([each.ravel() for each in self._supports.totals(costs)])
+
+    def _prices(self, totals: Floats) -> Prices:
+        parts = zip(np.split(totals, self._first[1:-1]), self._batches, strict=True)
+        return Prices(0.0, [part.reshape(self.n_actions, *batch.places.shape) for part, batch in parts])
+
+    def _patterns(self, place: Ints) -> list[Ints]:
+        ends = np.cumsum([len(batch.supports) for batch in self._batches])[:-1]
+        found = zip(np.split(place[:, 0], ends), self._first[:-1], self._batches, strict=True)
+        return [(terms - start) // len(batch.supports) for terms, start, batch in found]
+
+    def _place(self, codes: Ints) -> Ints:
+        """Return the terms (S, K) of a context with these codes."""
+        found = []
+        for batch, start in zip(self._batches, self._first[:-1], strict=True):
+            n_patterns, n = batch.places.shape
+            cell = self._supports.patterns_of(batch, codes) * n + np.arange(n)
+            found.append(start + cell[:, None] + n_patterns * n * np.arange(self.n_actions))
+        return np.concatenate(found)
+
+
+MOST_KEPT = 10**6  # rules
+MOST_LOOKED = 5 * 10**6  # rows that are looked at: a few seconds
+ROOM = 2**17  # rows that are listed at a time
+# A row: its total, mark and number of weights, and which it is
+ROW = [("total", "f8"), ("mark", "u8"), ("size", "i8"), ("batch", "i8"), ("support", "i8"), ("number", "i8")]
+
+
+def near_rules(supports: Supports, asked: Within) -> Listing | None:
+    """Return the rules asked for, the cheapest where they are too many; None where none of these is known for sure."""
+    near = _Near(supports, asked)
+    rows = near.rows()
+
+    def policy(number: int) -> ScoringRule:
+        row = rows[number]
+        batch = supports.batches[row["batch"]]
+        return supports.rule(batch, batch.supports[row["support"]], int(row["number"]))
+
+    return Listing(rows["total"], policy, near.complete) if len(rows) else None
+
+
+class _Near:
+    """The rows within a bound, which falls where they are too many: ``complete`` is false then."""
+
+    def __init__(self, supports: Supports, asked: Within) -> None:
+        self._batches = supports.batches
+        self._prices = Prices.of(supports, asked.costs)
+        self._keys = [Prices.of(supports, keys) for keys in key_tables(*asked.costs.shape)]
+        self._sides = [(Prices.of(supports, row.weights), row) for row in asked.rows]
+        self._bound, self._looked, self.complete = asked.bound, 0, True
+        self._rows = np.zeros(0, ROW)
+        self._new: list[Any] = []
+
+    def rows(self) -> Any:
+        """Return the rows by cost."""
+        for number, low in enumerate(self._prices.least()):
+            left = np.argsort(low, kind="stable")
+            left = left[low[left] <= self._bound]
+            while len(left) and self._looked <= MOST_LOOKED:
+                left = left[self._list(number, left[:AT_ONCE]) :]
+                left = left[low[left] <= self._bound]
+            if len(left):  # rows that have not been looked at cost this at least
+                self.complete, self._bound = False, min(self._bound, float(low[left[0]]))
+        self._join()
+        return self._cheapest()
+
+    def _list(self, number: int, some: Ints) -> int:
+        """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
+        from policies.paths.kernels import LIST  # with it numba, which takes a second to import
+
+        batch, base = self._batches[number], self._prices.base
+        template = batch.template
+        costs, sides = template.costs(self._prices.table[number], some), side_weights(self._sides, number, batch, some)
+        near = np.flatnonzero(base + template.bounds(costs, sides) <= self._bound)
+        kept = type(sides)(*(each[near] for each in sides))
+        keys = marks([template.costs(prices.table[number], some[near]) for prices in self._keys])
+        room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
+        found, where, done = template.walk(costs[near], np.full(len(near), base), kept, self._bound, LIST, room, keys)
+        rows = np.empty(len(found.totals), ROW)
+        numbers = batch.table.diagram.numbers(template.labels(found.paths))
+        columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[near[where]], numbers
+        for (name, _), column in zip(ROW, columns, strict=True):
+            rows[name] = column
+        self._new.append(rows)
+        self._looked += len(rows)
+        if sum(map(len, self._new)) > max(2 * ROOM, len(self._rows)):
+            self._join()
+        return len(some) if done == len(near) else int(near[done])
+
+    def _join(self) -> None:
+        """Take in the new rows, of those that label alike one of fewest weights; too many are halved by the bound."""
+        every = np.concatenate([self._rows, *self._new])
+        every = every[np.argsort(every["size"], kind="stable")]
+        self._rows, self._new = every[first_of_each(every["mark"])], []
+        if len(self._rows) > MOST_KEPT:
+            self.complete = False
+            self._bound = float(np.partition(self._rows["total"], MOST_KEPT // 2)[MOST_KEPT // 2])
+            self._rows = self._cheapest()
+
+    def _cheapest(self) -> Any:
+        inside = self._rows[self._rows["total"] <= self._bound]
+        return inside[np.argsort(inside["total"], kind="stable")[:MOST_KEPT]]
