@@ -92,7 +92,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "bistro": "milpcb.relaxations.paper:Bistro",
         "half": "milpcb.relaxations.half:Half",
         "coordinate": "milpcb.relaxations.coordinate:Coordinate",
-        "signed": "milpcb.relaxations.signed:Signed",
+        "signed": "milpcb.relaxations.coordinate:Signed",
     },
     "learner": {
         "best_in_hindsight": "milpcb.learners.comparators:BestInHindsight",

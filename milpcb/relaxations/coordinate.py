@@ -1,15 +1,42 @@
-"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see half.py)."""
+"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see half.py).
+
+Signed estimates: c - 1/2 is estimated in the place of c, with hits half as large (derived for this project).
+Setting and oracle are those of BISTRO+. All policies' costs of a round fall by 1/2, so regret stays as it is. With h =
+L/2, chat = sign(c_y - 1/2) h e_y with probability |2 c_y - 1| / (L q_y), else 0: E chat_a = c_a - 1/2, and q >= 1/L
+suffices.
+
+Proofs are statements 7 and 8 of milpcb/theory/README.md. Of them the code uses: with psi(v) for min_pi (tot(pi) +
+v[pi(x_t)]) and phi-_i = (psi(0) - psi(-h e_i)) / h, the worst cost of a round is least where q* <= mu, with
+
+    mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2,    sum mu >= 1,
+
+so q* = mu / sum mu: the one leader's action where totals are whole and one leads, and uniform over the leaders where
+several do. Any other q loses sum_i (q_i - mu_i)^+. With probability 2 (K - 1) / L a future round adds +-h to one
+uniform action, which pays for the game, exactly where all gaps between the actions are equal, always for K = 2.
+Exploring costs (K - 1) / L.
+
+One minimiser is enough where totals are whole: ask for the least of K tot(pi) + rank[pi(x_t)] with a fresh random order
+rank = 0..K-1 of the actions. All its minimisers play one action, each leader's equally often; follow it, q* = e_i. The
+law of the estimate does not depend on q, and the payment is linear in q, so only the mean of q* over the ranks enters:
+uniform over the leaders, as above. An answer whose gap is not 0 may change that mean by the probability of such an
+answer, and so F by as much.
+
+The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it lies below the chords that the hits
+draw on either side of 0: estimator = "ips" holds too.
+"""
 
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from milpcb.contexts.draws import coordinate_sums
 from milpcb.relaxations.base import KeptRound, Relaxation
-from milpcb.types import Ints
+from milpcb.relaxations.game import centres, phi_from_psi
+from milpcb.types import Floats, Ints
 
 
 class Coordinate(Relaxation):
@@ -72,3 +99,58 @@ class Coordinate(Relaxation):
             method="bounded",
         )
         return float(max(least, np.exp(best.x)))
+
+
+class Signed(Coordinate):
+    """Estimates of c - 1/2, and future noise of +-L/2 on one uniform action with probability 2 (K - 1) / L.
+
+    Totals are kept in units of L/2: estimates are 0 or +-1, each kept round adds +-1 to one action. The oracle is asked
+    for psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. A
+    single minimiser must be one drawn evenly from the leaders' actions: following the same leader at every tie would
+    cost 1/2 there.
+
+    The guarantee is that of one sign on one action (see Coordinate) at this rate and unit; to leading order it is
+    (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at L = (4 K^2 T / log N)^(1/3).
+    """
+
+    hit = 1
+    shift = Fraction(1, 2)
+    even_ties = True
+
+    @property
+    def probe(self) -> int:
+        """Return minus one hit."""
+        return -self.hit
+
+    def least_scale(self, n_actions: int) -> float:
+        """Return the smallest L for which the distributions are valid: max(K, 2 (K - 1))."""
+        return float(max(n_actions, 2 * (n_actions - 1)))
+
+    def unit(self, scale: Any) -> Any:
+        """Return L / 2 for the ``hit`` units of a hit."""
+        return scale / (2 * self.hit)
+
+    def rate(self, scale: float, n_actions: int) -> float:
+        """Return 2 (K - 1) / L."""
+        return 2 * (n_actions - 1) / scale
+
+    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
+        """Return ``|2 c - 1| / (L q)``, and one hit with the sign of c - 1/2."""
+        twice = 2 * cost - 1
+        return abs(twice) / (scale * probability), self.hit if twice > 0 else -self.hit
+
+    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
+        """Return q* = mu / sum mu (K,), from psi_0 and the psi(-h e_i)."""
+        del leftover, descending  # nothing is left over
+        phi = phi_from_psi(psi, self.probe)
+        mu = centres(phi, phi)
+        return np.asarray(mu / mu.sum())
+
+    def excess(self, lower: Floats, upper: Floats, q_star: Floats) -> float:
+        """Return sum_i (q*_i - mu_i)^+ for the least mu that the bounds allow.
+
+        Here mu_i rises with phi-_i and falls with the others.
+        """
+        low = phi_from_psi(np.append(lower[0], upper[1:]), self.probe)
+        high = phi_from_psi(np.append(upper[0], lower[1:]), self.probe)
+        return float(min(np.maximum(q_star - centres(low, high), 0).sum(), 1))

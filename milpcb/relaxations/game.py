@@ -87,7 +87,7 @@ def excess(lower: Floats, upper: Floats, q_star: Floats, hit: float) -> float:
 
 
 def centres(low: Floats, high: Floats) -> Floats:
-    """Return mu (K,), (phi_i + 1 - max_{a != i} phi_a) / 2 with phi_i = low_i and other phi = high (see signed.py)."""
+    """Return mu (K,), (phi_i + 1 - max_{a != i} phi_a) / 2 with phi_i = low_i and other phi = high (see Signed)."""
     second, most = np.partition(high, -2)[-2:]
     others = np.full_like(high, most)
     others[high.argmax()] = second

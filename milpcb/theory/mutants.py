@@ -3,7 +3,7 @@
 The noise condition behind their numbers (derived for this project): with xi the noise of a future round,
 E max(xi_i, xi_j - g) >= (1 - g/L)^+ must hold for all actions i != j and all g >= 0. For independent signs, kappa Z eps
 with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one sign on one action, kappa >= 1. Where c
-- 1/2 is estimated, see milpcb.relaxations.signed.
+- 1/2 is estimated, see milpcb.relaxations.coordinate.
 """
 
 from __future__ import annotations
@@ -12,10 +12,9 @@ from fractions import Fraction
 from typing import Any
 
 from milpcb.relaxations.base import KeptRound
-from milpcb.relaxations.coordinate import Coordinate
+from milpcb.relaxations.coordinate import Coordinate, Signed
 from milpcb.relaxations.game import fill, phi_from_psi
 from milpcb.relaxations.paper import Paper
-from milpcb.relaxations.signed import Signed
 from milpcb.theory.player import Variant
 from milpcb.types import Floats
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from milpcb.relaxations.coordinate import Signed
 from milpcb.relaxations.game import psi_from_profile
-from milpcb.relaxations.signed import Signed
 from milpcb.types import Floats
 
 F = Fraction

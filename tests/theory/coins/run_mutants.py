@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from milpcb.relaxations.coordinate import Coordinate
+from milpcb.relaxations.coordinate import Coordinate, Signed
 from milpcb.relaxations.half import Half
 from milpcb.relaxations.paper import Paper
-from milpcb.relaxations.signed import Signed
 from milpcb.theory.player import Variant
 from milpcb.theory.runs import GivenBistroPlus, Run
 from milpcb.types import Floats, Ints
