@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from milpcb.ledger import Minimiser
 from milpcb.types import Answer, Floats
 
 NOISE = ("contexts", "columns")  # where the noise of a table may be
@@ -20,12 +21,9 @@ class Table(ABC):
     Noise has ``n_noisy`` coordinates. What a policy's total becomes by it is linear in the noise, and a cost of 1 at
     one context and action moves a total along a direction whose 1-norm in these coordinates is at most ``n_moved``.
 
-    Running totals of costs: each round changes only the entries that its context reaches.
-
     Most learners add one cost a round, to the total of one (context, action), and then query the totals. Costs can be
-    added to leaf totals (milpcb/protocols/recursion.py) instead of to contexts, and so can noise. The number of leaf
-    totals depends on the cut points alone, so a round takes as long however many contexts there are, and contexts need
-    not be known in advance.
+    added to leaf totals (milpcb/protocols/recursion.py) instead of to contexts, and so can noise. Their number depends
+    on the cut points alone, so a round takes as long however many contexts there are, known in advance or not.
     """
 
     totals: Floats
@@ -108,14 +106,11 @@ class SeveralTables:
             table.restore(own)
 
 
-class ValueOracle(Protocol):
+class ValueOracle(Minimiser, Protocol):
     """All that an oracle-based learner sees of a policy class (see milpcb.oracles.base for the meaning of each).
 
     ``capabilities`` lists which of the queries below it answers; "enumerate" stands for the list ``labelings`` (N, m).
     """
-
-    n_contexts: int
-    n_actions: int
 
     @property
     def capabilities(self) -> frozenset[str]:
@@ -123,22 +118,8 @@ class ValueOracle(Protocol):
         ...
 
     @property
-    def log_union(self) -> float:
-        """Return the log of the number of policies, known before the first round; NaN where contexts decide it."""
-        ...
-
-    @property
     def log_size(self) -> float:
         """Return the natural log of the number of policies, exactly or as an upper bound."""
-        ...
-
-    @property
-    def contexts(self) -> Floats:
-        """Return the contexts (n_contexts, d) that rows are numbers of."""
-        ...
-
-    def minimise(self, costs: Floats) -> Answer:
-        """Return bounds on the least total cost and a policy; ``costs`` is (m, K)."""
         ...
 
     def value(self, costs: Floats) -> float:

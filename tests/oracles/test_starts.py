@@ -67,6 +67,7 @@ def started(policies: object, rules: list[LabelConstraint], **options: object) -
     oracle = open_oracle(policies, CONTEXTS, constraints=rules, **options)  # type: ignore[arg-type]
     assert isinstance(oracle, MilpOracle)
     assert has_starts(oracle)
+    assert "start: the policy that the class's own search finds" in oracle.explain()
     return oracle
 
 
@@ -172,7 +173,9 @@ def test_without_time_the_policy_of_the_search_is_the_upper_bound():
 @pytest.mark.parametrize(("policies", "rules"), [(DecisionTrees(3), []), (MonotoneRules(3), [BUDGET])])
 def test_who_has_no_start(policies, rules):
     """No constraints, or a class whose search holds none: then nothing is searched."""
-    assert not has_starts(open_oracle(policies, CONTEXTS, constraints=rules))
+    oracle = open_oracle(policies, CONTEXTS, constraints=rules)
+    assert not has_starts(oracle)
+    assert "start: the last answer" in oracle.explain()
 
 
 def test_small_programs_have_no_start(monkeypatch):
