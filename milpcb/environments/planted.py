@@ -226,13 +226,6 @@ class AlternatingLeader(Planted):
         del horizon
         return 2
 
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
-        """Return the two policies in turn."""
-        del seed
-        starts = self.starts(horizon)
-        in_turn = labels[np.arange(len(starts)) % 2]
-        return Labelled(Phases(starts, in_turn), self.n_actions, self.cost_right, self.cost_wrong)
-
 
 @dataclass(frozen=True)
 class Seasonal(Planted):
@@ -261,24 +254,11 @@ class Seasonal(Planted):
         whole("n_seasons", self.n_seasons, 2)
         whole("season", self.season, 1)
 
+    def starts(self, horizon: int) -> Ints:
+        """Return the round at which each season starts."""
+        return np.arange(0, horizon, self.season, dtype=np.int64)
+
     def n_planted(self, horizon: int) -> int:
         """Return one policy for each season."""
         del horizon
         return self.n_seasons
-
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
-        """Return the policies in rotation."""
-        del horizon, seed
-        return Labelled(Rotation(labels, self.season), self.n_actions, self.cost_right, self.cost_wrong)
-
-
-@dataclass(frozen=True)
-class Rotation:
-    """``labels`` (S, m): right actions of each season, ``season`` rounds long."""
-
-    labels: Ints
-    season: int
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
-        return np.asarray(self.labels[rounds // self.season % len(self.labels), rows])

@@ -40,8 +40,8 @@ class Labelling(Protocol):
 class Phases:
     """From round ``starts[p]`` on, and until the next phase starts, ``labels[p, j]`` is the right action of row j.
 
-    ``starts`` (P,) is non-decreasing and begins with 0, ``labels`` is (P, m); of phases that start together the last
-    one counts.
+    ``starts`` (P,) is non-decreasing and begins with 0; of phases that start together the last one counts. ``labels``
+    (S, m) begin anew where they are fewer than the phases.
     """
 
     starts: Ints
@@ -50,7 +50,7 @@ class Phases:
     def __call__(self, rounds: Ints, rows: Ints) -> Ints:
         """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
         phase = np.searchsorted(self.starts, rounds, side="right") - 1
-        return np.asarray(self.labels[phase, rows])
+        return np.asarray(self.labels[phase % len(self.labels), rows])
 
 
 @dataclass(frozen=True)
