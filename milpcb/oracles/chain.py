@@ -241,11 +241,11 @@ class OpenedUnder(Opened):
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""
-        terms = self.terms_under_rows
+        terms = self.row_terms
         return terms if self.forbidden is None else AvoidingTerms(terms, self.contexts, self.forbidden)
 
     @cached_property
-    def terms_under_rows(self) -> Terms:
+    def row_terms(self) -> Terms:
         """The terms under the rows alone."""
         terms = self.opened.terms()
         if not self.rows:
@@ -332,13 +332,13 @@ STEPS = (
     SearchStep(
         "answers",
         lambda u: u.rows_by_terms,
-        lambda u: f"by a recursion over {u.terms_under_rows.n_terms:,} leaf totals, which keeps {len(u.rows)} as sums",
-        lambda u: _asking(TermSearch(u.terms_under_rows, u.contexts)),
+        lambda u: f"by a recursion over {u.row_terms.n_terms:,} leaf totals, constraints kept as sums: {len(u.rows)}",
+        lambda u: _asking(TermSearch(u.row_terms, u.contexts)),
     ),
     SearchStep(
         "answers",
         lambda u: bool(u.rows) and not u.rows_by_terms,
-        lambda u: f"by the same search, which keeps {len(u.rows)} as sums",
+        lambda u: f"by the same search, constraints kept as sums: {len(u.rows)}",
         lambda u: _asking(u.opened.search().under(u.rows)),
     ),
     SearchStep(

@@ -74,9 +74,9 @@ def test_a_search_says_where_constraints_are_kept() -> None:
     explained = lines(open_oracle(DecisionTrees(2), CONTEXTS, kind="search", constraints=SIDE))
     assert explained["forbidden"] == "1 of 8 pairs of a context and an action, by side constraints"
     assert explained["first"].startswith("the best policy without side constraints, by all trees of depth 2")
-    assert explained["answers"] == "by the same search, which keeps 1 as sums"
+    assert explained["answers"] == "by the same search, constraints kept as sums: 1"
     explained = lines(open_oracle(ThresholdRules(2), CONTEXTS, kind="search", constraints=SIDE))
-    assert explained["answers"] == "by a recursion over 12 leaf totals, which keeps 1 as sums"
+    assert explained["answers"] == "by a recursion over 12 leaf totals, constraints kept as sums: 1"
 
 
 INTEGERS = np.random.default_rng(4).integers(0, 12, (24, 8)).astype(float)
