@@ -30,20 +30,10 @@ _DUAL_SIMPLEX = 1
 _LP = {"LpMethod": _DUAL_SIMPLEX, "Presolve": 0}
 
 
-class Copt(NativeSolver):
-    """The COPT solver, kept open between queries."""
-
-    name, package, module = "copt", "coptpy", "coptpy"
-
-    def open(self, program: Program, *, relax: bool = False) -> CoptSession:
-        """Load the model once."""
-        return CoptSession(program, mip=bool(program.integer.any()) and not relax)
-
-
 class CoptSession(NativeSession):
     """One model inside COPT."""
 
-    name, status, unclear = Copt.name, STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    name, status, unclear = "copt", STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
     reads = COPT_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
@@ -96,6 +86,13 @@ class CoptSession(NativeSession):
             chosen = np.flatnonzero(np.array(rows.senses) == sense)
             matrix = sp.csr_matrix(rows.matrix[chosen])  # coptpy asks a sparse array for its length, which has none
             self._model.addMConstr(matrix, self._x, sense, rows.sides[chosen])
+
+
+class Copt(NativeSolver):
+    """The COPT solver, kept open between queries."""
+
+    name, package, module = "copt", "coptpy", "coptpy"
+    extra, session = "copt", CoptSession
 
 
 def _environment(coptpy: Any) -> Any:

@@ -35,20 +35,10 @@ _INFEASIBLE_OR_UNBOUNDED = frozenset({4, 119})
 _PRIMAL_SIMPLEX = 1
 
 
-class Cplex(NativeSolver):
-    """The CPLEX solver, kept open between queries."""
-
-    name, package, module = "cplex", "cplex", "cplex"
-
-    def open(self, program: Program, *, relax: bool = False) -> CplexSession:
-        """Build the model once."""
-        return CplexSession(program, mip=bool(program.integer.any()) and not relax)
-
-
 class CplexSession(NativeSession):
     """One model inside CPLEX."""
 
-    name, status, unclear = Cplex.name, STATUS, _INFEASIBLE_OR_UNBOUNDED
+    name, status, unclear = "cplex", STATUS, _INFEASIBLE_OR_UNBOUNDED
 
     def __init__(self, program: Program, *, mip: bool) -> None:
         import cplex
@@ -100,6 +90,13 @@ class CplexSession(NativeSession):
         spans = zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)
         pairs = [self._pair(matrix.indices[i:j].tolist(), matrix.data[i:j].tolist()) for i, j in spans]
         self._model.linear_constraints.add(lin_expr=pairs, senses=rows.senses, rhs=rows.sides.tolist())
+
+
+class Cplex(NativeSolver):
+    """The CPLEX solver, kept open between queries."""
+
+    name, package, module = "cplex", "cplex", "cplex"
+    extra, session = "cplex", CplexSession
 
 
 def _silence(model: Any) -> None:

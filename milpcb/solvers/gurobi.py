@@ -27,20 +27,10 @@ _MIP = {"IntFeasTol": 1e-9}
 _LP = {"Method": 0, "Presolve": 0}
 
 
-class Gurobi(NativeSolver):
-    """The Gurobi solver, kept open between queries."""
-
-    name, package, module = "gurobi", "gurobipy", "gurobipy"
-
-    def open(self, program: Program, *, relax: bool = False) -> GurobiSession:
-        """Build the model once."""
-        return GurobiSession(program, mip=bool(program.integer.any()) and not relax)
-
-
 class GurobiSession(NativeSession):
     """One model inside Gurobi."""
 
-    name, status, unclear = Gurobi.name, STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
+    name, status, unclear = "gurobi", STATUS, frozenset({_INFEASIBLE_OR_UNBOUNDED})
     reads = GUROBI_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
@@ -86,3 +76,10 @@ class GurobiSession(NativeSession):
         senses = np.array([{"L": "<", "G": ">", "E": "="}[sense] for sense in rows.senses])
         if len(senses):
             self._model.addMConstr(rows.matrix, self._x, senses, rows.sides)
+
+
+class Gurobi(NativeSolver):
+    """The Gurobi solver, kept open between queries."""
+
+    name, package, module = "gurobi", "gurobipy", "gurobipy"
+    extra, session = "gurobi", GurobiSession

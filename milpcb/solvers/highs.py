@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import highspy
 import numpy as np
 import scipy.sparse as sp
 
-from milpcb.errors import InputError, SolverFailedError
+from milpcb.errors import SolverFailedError
 from milpcb.program import Program
-from milpcb.protocols import SolverInfo
+from milpcb.solvers.native import NativeSolver
 from milpcb.types import Floats, Solution, Stop
 
 _S = highspy.HighsModelStatus
@@ -43,23 +42,6 @@ _DUAL_SIMPLEX = 1
 _MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False, "mip_allow_restart": False}
 # Side rows on an integral polytope: presolve finds little, and costs most of a query (measured up to 100 times).
 _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
-
-
-class Highs:
-    """The persistent HiGHS solver."""
-
-    def __init__(self, argument: str = "") -> None:
-        if argument:
-            raise InputError(f"solver 'highs' takes no argument, got 'highs:{argument}'; write solver = \"highs\"")
-
-    def open(self, program: Program, *, relax: bool = False) -> HighsSession:
-        """Pass the model to HiGHS once."""
-        return HighsSession(program, mip=bool(program.integer.any()) and not relax)
-
-    @classmethod
-    def describe(cls) -> list[SolverInfo]:
-        """Return one line with the version of highspy, which is a dependency and so never missing."""
-        return [SolverInfo("highs", version("highspy"), "LP, MIP, hot start")]
 
 
 class HighsSession:
@@ -173,6 +155,13 @@ class HighsSession:
         else:
             bound = info.mip_dual_bound if self._mip and held else -np.inf
         return Solution(stop, value, bound, x)
+
+
+class Highs(NativeSolver):
+    """The persistent HiGHS solver, which comes with milpcb."""
+
+    name, package, module = "highs", "highspy", "highspy"
+    session = HighsSession
 
 
 def _options(program: Program, *, mip: bool) -> dict[str, Any]:

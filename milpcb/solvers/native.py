@@ -6,7 +6,7 @@ A model is built once; a query changes its objective only. What a step is called
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -24,12 +24,15 @@ from milpcb.types import Floats, Solution, Stop
 INFINITE = 1e20  # what the vendors call no bound, and no time limit
 
 
-class NativeSolver(ABC):
-    """A solver that the extra of its own name installs: its ``package`` of the index brings ``module``."""
+class NativeSolver:
+    """A solver whose ``package`` brings ``module``; ``extra`` is that of milpcb that installs it, if there is one."""
 
     name: ClassVar[str]
     package: ClassVar[str]
     module: ClassVar[str]
+    can: ClassVar[str] = "LP, MIP, hot start"
+    extra: ClassVar[str] = ""
+    session: ClassVar[Callable[..., Session]]
 
     def __init__(self, argument: str = "") -> None:
         name = self.name
@@ -40,9 +43,9 @@ class NativeSolver(ABC):
                 f"solver '{name}' needs {self.package}: pip install '.[{name}]' in the clone, or use highs"
             )
 
-    @abstractmethod
     def open(self, program: Program, *, relax: bool = False) -> Session:
         """Build the model once."""
+        return type(self).session(program, mip=bool(program.integer.any()) and not relax)
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
@@ -51,7 +54,7 @@ class NativeSolver(ABC):
             found, missing = version(cls.package), ""
         except PackageNotFoundError:
             found, missing = "-", f"needs {cls.package}"
-        return [SolverInfo(cls.name, found, "LP, MIP, hot start", missing, cls.name)]
+        return [SolverInfo(cls.name, found, cls.can, missing, cls.extra)]
 
 
 class OneSidedRows(NamedTuple):

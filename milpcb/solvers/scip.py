@@ -30,7 +30,7 @@ _COMMON = {
 class Scip(NativeSolver):
     """The SCIP solver, kept open between queries."""
 
-    name, package, module = "scip", "pyscipopt", "pyscipopt"
+    name, package, module, extra = "scip", "pyscipopt", "pyscipopt", "scip"
 
     def open(self, program: Program, *, relax: bool = False) -> ScipSession:
         """Build the model once.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InputError
 from milpcb.program import Program
-from milpcb.protocols import SolverInfo
 from milpcb.solvers.guards import one_line
+from milpcb.solvers.native import NativeSolver
 from milpcb.types import Floats, Solution, Stop
 
 # https://docs.scipy.org/doc/scipy/reference/generated/scipy.optimize.milp.html (status of the result); a status not
@@ -24,23 +22,6 @@ STATUS = {
 _OTHER = 4
 
 
-class Scipy:
-    """``scipy.optimize.milp``."""
-
-    def __init__(self, argument: str = "") -> None:
-        if argument:
-            raise InputError(f"solver 'scipy' takes no argument, got 'scipy:{argument}'; write solver = \"scipy\"")
-
-    def open(self, program: Program, *, relax: bool = False) -> ScipySession:
-        """Keep the program's arrays in the form that scipy.optimize.milp takes."""
-        return ScipySession(program, relax=relax)
-
-    @classmethod
-    def describe(cls) -> list[SolverInfo]:
-        """Return one line with scipy's version; scipy is a dependency, so it is never missing."""
-        return [SolverInfo("scipy", version("scipy"), "LP, MIP, rebuilt")]
-
-
 class ScipySession:
     """One program; every query starts from nothing.
 
@@ -48,10 +29,10 @@ class ScipySession:
     proved to the end.
     """
 
-    def __init__(self, program: Program, *, relax: bool) -> None:
+    def __init__(self, program: Program, *, mip: bool) -> None:
         from scipy.optimize import Bounds
 
-        self._mip = bool(program.integer.any()) and not relax
+        self._mip = mip
         self._integrality = program.integer.astype(int) if self._mip else None
         self._bounds = Bounds(program.column_lower, program.column_upper)
         self._hold(program)
@@ -105,3 +86,10 @@ class ScipySession:
         if result.x is None or stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT}:
             return Solution(stop, np.inf, bound if stop is Stop.TIME_LIMIT else -np.inf)
         return Solution(stop, float(objective @ result.x), bound, result.x)
+
+
+class Scipy(NativeSolver):
+    """``scipy.optimize.milp``, which comes with milpcb."""
+
+    name, package, module, can = "scipy", "scipy", "scipy", "LP, MIP, rebuilt"
+    session = ScipySession

@@ -39,20 +39,10 @@ _PRIMAL_SIMPLEX = 3
 _LP = {"defaultalg": _PRIMAL_SIMPLEX, "presolve": 0}
 
 
-class Xpress(NativeSolver):
-    """The Xpress solver, kept open between queries."""
-
-    name, package, module = "xpress", "xpress", "xpress"
-
-    def open(self, program: Program, *, relax: bool = False) -> XpressSession:
-        """Load the model once."""
-        return XpressSession(program, mip=bool(program.integer.any()) and not relax)
-
-
 class XpressSession(NativeSession):
     """One model inside Xpress."""
 
-    name, status, unclear = Xpress.name, STATUS, frozenset()
+    name, status, unclear = "xpress", STATUS, frozenset()
     reads = XPRESS_READS
 
     def __init__(self, program: Program, *, mip: bool) -> None:
@@ -109,6 +99,13 @@ class XpressSession(NativeSession):
     def _add(self, rows: OneSidedRows) -> None:
         matrix = rows.matrix
         self._model.addRows(rows.senses, rows.sides, None, matrix.indptr, matrix.indices, matrix.data)
+
+
+class Xpress(NativeSolver):
+    """The Xpress solver, kept open between queries."""
+
+    name, package, module = "xpress", "xpress", "xpress"
+    extra, session = "xpress", XpressSession
 
 
 @cache
