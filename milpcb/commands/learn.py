@@ -144,7 +144,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
 
 def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings:
     from milpcb.logs.findings import Asked
-    from milpcb.logs.in_memory import find
+    from milpcb.logs.learning import find
 
     with step(err, f"reading {log.name}") as tick:
         source, limits = _read(log, given, tick)
@@ -280,7 +280,7 @@ def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, An
     """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
     from milpcb.logs.files import log_files, open_backend
     from milpcb.logs.findings import Asked
-    from milpcb.logs.one_pass import learn_in_one_pass, sample_of
+    from milpcb.logs.learning import learn_in_one_pass, sample_of
 
     _check(ctx)
     showing = partial(step, err)

@@ -112,6 +112,7 @@ def _number(number: str, text: str) -> float:
 
 CLOSE = 1e-9  # shares that differ by less are equal
 TOO_FEW = "too few events of this outcome in the log for any confidence"
+WAYS = {"more": "down", "less": "up"}  # where the action never goes as a column grows
 USED_UP = 0.0005  # of all rows: with less to spare, a limit is called used up
 
 
@@ -146,11 +147,17 @@ class _Played:
         return float(self.weight[here & (self.names == action)].sum() / whole) if whole else float("nan")
 
 
-def what_is_kept(constraints: Any, policy: Any, frame: pl.DataFrame, weight: Floats) -> list[Kept]:
-    """Return for each of the named constraints what a policy does in the rows of ``frame``, with their ``weight``."""
-    names = np.asarray(policy.predict_names(frame), dtype=object)
-    played = _Played(names, read_columns(frame, frame.columns, frame.columns), weight)
-    return [KINDS[type(constraint)](constraint, played) for constraint in constraints]
+def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> tuple[Kept, ...]:
+    """Return what a rule keeps in some rows; limits on other outcomes are of the rows learnt from, ``guarded`` ones."""
+    names = np.asarray(estimator.policy_.predict_names(rows.frame), dtype=object)
+    columns = read_columns(rows.frame, rows.frame.columns, rows.frame.columns)
+    played = _Played(names, columns, rows.scores.weight)
+    asked = [rule for rule in estimator.constraints if guarded or not isinstance(rule, NoWorseThan)]
+    order = [
+        Kept(f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are")
+        for name, way in (estimator.monotone or {}).items()
+    ]
+    return (*(KINDS[type(rule)](rule, played) for rule in asked), *order)
 
 
 def _share(asked: ShareAtMost, played: _Played) -> Kept:

@@ -104,12 +104,12 @@ def sampled_rows(
     return Sampled(rows, open_oracle(policies, take_rows(contexts, rows), kind=kind, constraints=kept), own, n)
 
 
-def affordable(asked: int, least: int, n: int, n_actions: int, n_features: int) -> int:
+def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
     """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
 
     It goes by sizes alone, so that the same log gives the same numbers on every machine.
     """
-    return max(least, min(asked, int(WORK / (n * n_actions * max(1.0, n_features**2 / 2)))))
+    return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
 
 
 def _some(n: int, size: int, members: Ints | None, rng: np.random.Generator) -> Ints:

@@ -291,8 +291,8 @@ class LowerEnds:
 
 def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np.random.Generator) -> float:
     """Return q: the noise of the lower ends is at most this in the share ``level`` of the draws."""
-    oracle, least = sampled.oracle, ceil(level / (1 - level) - ROUNDING)
-    draws = affordable(whole("draws", asked, 1), least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
+    least = ceil(level / (1 - level) - ROUNDING)
+    draws = affordable(whole("draws", asked, 1), least, len(sampled.rows), sampled.oracle)
     noise = [process.above(drawn_again(rng, sampled.members, len(sampled.rows))) for _ in range(draws)]
     return max(0.0, quantile(np.array(noise), level))
 
@@ -319,8 +319,17 @@ def no_worse_for_each(
     """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
 
     They are those of ``no_worse_than`` on the rows of each group alone, with a confidence that the chances of errors
-    add up to (Bonferroni), and at least as many draws as that needs. ``groups`` (n,) is the group of each row, such as
-    a column of names, which messages call ``by``; missing ones are a group. Raises InputError for more than 20 groups.
+    add up to (Bonferroni), and at least as many draws as that needs.
+
+    Parameters
+    ----------
+    groups : (n,) the group of each row, such as a column of names, read as any column is; missing ones are a group
+    by : what messages call the column of groups
+    than, outcome, confidence, margin, draws, seed, what : see ``no_worse_than``
+
+    Raises
+    ------
+    InputError, where there are more than 20 groups
     """
     labels = list(groups)
     if len(labels) != len(outcome.table):

@@ -197,7 +197,7 @@ def inference(
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(policies, contexts, oracle, rules, kind, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
-    times = affordable(asked, least, len(sampled.rows), oracle.n_actions, oracle.contexts.shape[1])
+    times = affordable(asked, least, len(sampled.rows), oracle)
     split = split_claim(oracle, contexts, scores, reference, level=share)
     later = split.draws(times) * len(list(against(reference))) * split.seconds * len(sampled.rows) / len(scores.table)
     far = InTwo(progress, times, later)

@@ -114,7 +114,7 @@ def stability(
     policy = policy or best_policy(oracle, costs)
     played = np.asarray(policy.predict(contexts))
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
-    times = affordable(asked, min(asked, FEW), n, oracle.n_actions, oracle.contexts.shape[1])
+    times = affordable(asked, min(asked, FEW), n, oracle)
     members = None if scores.log.group is None else scores.log.members
     by_depth = 1 + len(np.unique(scores.fold)) if _has_depth(policies) else 0  # those of lesser depths are far shorter
     counter = count(1)

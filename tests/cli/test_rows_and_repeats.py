@@ -13,7 +13,7 @@ from milpcb.cli import cli
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree, parity, share_at_most
 from milpcb.logs.findings import Asked
-from milpcb.logs.in_memory import find
+from milpcb.logs.learning import find
 from milpcb.logs.source import Columns, make_source
 
 N = 400

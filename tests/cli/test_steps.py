@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import console as steps
-from milpcb.logs.in_memory import foreseen
+from milpcb.logs.learning import foreseen
 
 Lines = steps._Lines
 

@@ -21,8 +21,8 @@ from milpcb.experiments.run.backends import Serial
 from milpcb.logs import files
 from milpcb.logs.files import Counter, KeptSums, LogFiles, count, is_files, log_files
 from milpcb.logs.findings import Asked, Findings
-from milpcb.logs.one_pass import claims_of, held_out_of, learn_in_one_pass, sample_of
-from milpcb.logs.one_pass import counter_of as of_files
+from milpcb.logs.learning import claims_of, held_out_of, learn_in_one_pass, sample_of
+from milpcb.logs.learning import counter_of as of_files
 from milpcb.logs.source import Columns
 from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate

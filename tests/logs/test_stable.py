@@ -11,7 +11,7 @@ import pytest
 
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs.findings import Asked
-from milpcb.logs.in_memory import find
+from milpcb.logs.learning import find
 from milpcb.logs.source import Columns, make_source
 
 

@@ -14,7 +14,7 @@ from milpcb.errors import InputError, LogWarning
 from milpcb.estimators import LoggedPolicyTree, never
 from milpcb.logs import words
 from milpcb.logs.findings import Asked
-from milpcb.logs.in_memory import find
+from milpcb.logs.learning import find
 from milpcb.logs.page import first, worth_lines
 from milpcb.logs.source import Columns, make_source
 from milpcb.offline import State, best_reference, evaluate, inference, no_worse_than, read_log, scores

@@ -26,7 +26,7 @@ import pytest
 from milpcb.errors import InputError
 from milpcb.logs import features, read
 from milpcb.logs.files import log_files
-from milpcb.logs.one_pass import sample_of
+from milpcb.logs.learning import sample_of
 from milpcb.logs.source import Columns, Source, read_source
 
 Outcome = tuple[str, str]  # "as meant", "reported", "refused" or "SILENT", and what was read how

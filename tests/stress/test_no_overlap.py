@@ -21,7 +21,7 @@ import pytest
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs import words
 from milpcb.logs.findings import Asked, Findings
-from milpcb.logs.in_memory import find
+from milpcb.logs.learning import find
 from milpcb.logs.limits import limit_of
 from milpcb.logs.source import Columns, make_source
 from milpcb.offline import State, evaluate, inference, read_log, scores

@@ -27,7 +27,7 @@ from milpcb.experiments.run.backends import Serial
 from milpcb.experiments.run.backends.dask import Dask
 from milpcb.logs.files import Parts, count, log_files
 from milpcb.logs.findings import Asked
-from milpcb.logs.one_pass import counter_of, sample_of
+from milpcb.logs.learning import counter_of, sample_of
 from milpcb.logs.source import Columns
 from milpcb.offline import evaluate
 

@@ -153,9 +153,7 @@ def gain_band(
     base = matching(reference, scores).played(scores.gains)
     process = Process(question.oracle, sampled, scores.gains, shares, base)
     least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
-    times = affordable(
-        whole("draws", draws, 1), least, len(sampled.rows), question.oracle.n_actions, question.oracle.contexts.shape[1]
-    )
+    times = affordable(whole("draws", draws, 1), least, len(sampled.rows), sampled.oracle)
     noise = []
     for draw in range(times):
         up, down = process.greatest(drawn_again(rng, sampled.members, len(sampled.rows)))
