@@ -183,7 +183,7 @@ def test_costs_have_a_unit_of_their_own(tmp_path: Path) -> None:
         paid.learn(first, cost=cost)
         dear.learn(second, cost=400 * cost - 100)
     assert paid.certificate() == pytest.approx(dear.certificate())
-    total = 400 * paid._rounds.learner.ledger.cost - 100 * 100
+    total = 400 * learner_of(paid).ledger.cost - 100 * 100
     dear.save(tmp_path / "dear.json")
     for bandit in (dear, Bandit.load(tmp_path / "dear.json")):
         assert f"100 decisions cost {total:,.0f} in all".replace(",", " ") in bandit.statement()

@@ -15,8 +15,6 @@ from milpcb.constraints import LabelConstraint, NamedConstraint, bind_to
 from milpcb.contexts import FinitePool
 from milpcb.data.actions import place, played
 from milpcb.errors import InputError, shown
-from milpcb.oracles import open_oracle
-from milpcb.oracles.growing import GrowingOracle
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
@@ -141,19 +139,6 @@ def known(
     if not constraints:
         return numbers, []
     return numbers, bind_to(constraints, contexts, reader.names, actions)
-
-
-def oracle(
-    policies: PolicyClass,
-    numbers: Floats | None,
-    rules: Sequence[LabelConstraint],
-    options: Mapping[str, Any],
-    changing: bool,
-) -> Any:
-    """Return the oracle on contexts (m, d), or one to which they are added as they arrive; ``options`` are its own."""
-    if numbers is not None:
-        return open_oracle(policies, numbers, constraints=rules, **options)
-    return GrowingOracle(policies, constrained=changing, **options)
 
 
 def learner(

@@ -19,6 +19,8 @@ from milpcb.constraints import NamedConstraint
 from milpcb.data.columns import Value
 from milpcb.data.fields import plain
 from milpcb.errors import InputError, shown
+from milpcb.oracles import open_oracle
+from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Aside, Floats
 
 Beside = tuple[tuple[str, Value], ...]  # what constraints read of a context beside its features, by name
@@ -47,7 +49,11 @@ class DecisionRounds:
         self._arrive, self.rules = numbers is None, list(rules)
         self.changing = self._arrive and bool(constraints)
         self._so_far = budget.ContextsSoFar(constraints, reader.policies.n_actions)
-        self.oracle: Any = made.oracle(reader.policies, numbers, rules, settings["oracle"], self.changing)
+        self.oracle: Any
+        if numbers is None:
+            self.oracle = GrowingOracle(reader.policies, constrained=self.changing, **settings["oracle"])
+        else:
+            self.oracle = open_oracle(reader.policies, numbers, constraints=rules, **settings["oracle"])
         self._today = None if settings["baseline"] is None else made.Today(settings["baseline"]["is"], reader, names)
         self.learner = made.learner(
             settings, self.oracle, arrive=self._arrive, constrained=bool(constraints), today=self._today

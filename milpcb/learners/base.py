@@ -309,8 +309,7 @@ class Learner(Certified, ABC):
             self.played, turn = whole("played", state["played"], 0), state["turn"]
             if self.horizon is not None and self.played > self.horizon:
                 raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
-            saved: Any = turn or (None, None, None, False, None, 0)
-            row, q, learnt, late, self.note, before = saved
+            row, q, learnt, late, self.note, before = turn or (-1, None, None, False, None, 0)
             self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
             self._learnt = None if learnt is None else (learnt[0], learnt[1])
             self.late, self._before = bool(late), whole("begun", before, 0)

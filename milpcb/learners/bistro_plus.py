@@ -130,8 +130,9 @@ class BistroPlus(Learner):
         self.one_draw: OneDraw | None = None
         if once:
             self._check_once()
-            law = FutureLaw(pool, self.relaxation, horizon, self.scale, seed)
-            self.one_draw = OneDraw(law, oracle, futures=futures, redraw=redraw, unproved=anytime)
+            futures, redraw = whole("futures", futures, 1), None if redraw is None else whole("redraw", redraw, 1)
+            law = FutureLaw(oracle, pool, self.relaxation, horizon, self.scale, seed, redraw, anytime)
+            self.one_draw = OneDraw(law, futures)
             self._past = self._with_room()
             self.one_draw.begin(self._with_room)
             self._mixed = [mix(one, self.scale) for one in np.eye(K)]
@@ -279,14 +280,17 @@ class BistroPlus(Learner):
         return np.pad(self._past, ((0, self.oracle.n_contexts - len(self._past)), (0, 0)))
 
     def _play(self, row: int) -> Reply:
-        """Put past estimates plus a fresh future into the cost table, tot(pi) for every policy in units, and ask."""
+        self._draw_totals()
+        return self._reply(row)
+
+    def _draw_totals(self) -> None:
+        """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
         counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
         if len(counts) > len(self._past):  # a sampler has brought new contexts
             self._past = self._with_room()
             self._costs = np.empty_like(self._past)
         noise = self.relaxation.noise(counts, self.n_actions, self._future_rng)
         np.add(self._past, noise, out=self._costs)
-        return self._reply(row)
 
     def _ask_all(self, row: int) -> Reply:
         probe, costs = self.relaxation.probe, self._costs

@@ -42,12 +42,11 @@ class Conservative(Learner):
 
     The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
     known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns
-    from rounds of the baseline alone: they show nothing of other actions, whose costs would look like 0.
+    from rounds of the baseline alone, which show nothing of other actions.
 
-    ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole, as
-    nothing is known of what other actions would have cost there. ``policy()`` goes by the others. Over all rounds is
-    ``bound()`` too: that of the learner inside, which is over the rounds in which it was followed, plus what was paid
-    in the others. There is no ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
+    ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole.
+    ``bound()`` is that of the learner inside plus what was paid in rounds in which it was not followed. There is no
+    ``guarantee()`` of regret, as nobody can know how many rounds the baseline gets.
 
     Parameters
     ----------

@@ -30,21 +30,19 @@ class FixedShare(Learner):
 
         q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
 
-    The rate is min(0.09, C / Delta), made by the run itself as that of Exp4 with rate "certified": Delta = d_1 + ... +
-    d_t with the same d. C is 1.5 log(W / alpha) for each start that came to have the most weight when a block ended, up
-    to 12 log(W / alpha): where the world is not seen to change the rate falls soon, and where it changes it stays. It
-    falls in steps of 5 %, and u is then raised to the power eta' / eta. No horizon, and no number of changes, need be
-    known. A segment, the rounds of one of several policies in turn, is cut into *pieces*, each played by one start: the
-    first needs one piece, those after it at most 1 + log_4 n. With W the number of derivations, n blocks, J starts
-    awake and R pieces, on every path (statement 23 of milpcb/theory/changes.md)
+    The rate is min(0.09, C / Delta), Delta = d_1 + ... + d_t with the d of Exp4. C is 1.5 log(W / alpha) for each start
+    that came to have the most weight when a block ended, up to 12 log(W / alpha): where the world is not seen to change
+    the rate falls soon, and where it changes it stays. It falls in steps of 5 %, and u is then raised to the power eta'
+    / eta. No horizon, and no number of changes, need be known. With W the number of derivations, n blocks, J starts
+    awake and R pieces, each of which one start plays, 1 + log_4 n at most for each policy after the first, on every
+    path (statement 23 of milpcb/theory/changes.md)
 
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta_t + d_1 + ... + d_t.
 
-    So no sqrt(S T) is claimed for all S at once: the rate does not know S. Where nothing changes it costs more than
-    Exp4. Any class with action weights can be played; trees by one compiled call a round for all starts, other classes
-    by one query for each. Rounds may be learnt late: what is learnt in another block than it was played in counts in
-    full in the bound.
+    No sqrt(S T) is claimed for all S at once: the rate does not know S. Where nothing changes it costs more than Exp4.
+    Any class with action weights can be played; trees by one compiled call a round for all starts, other classes by one
+    query for each. What is learnt in another block than it was played in counts in full in the bound.
 
     Parameters
     ----------

@@ -164,16 +164,14 @@ class ContextualFTPL(Learner):
     this project. Its rates are no worse than those of the paper's abstract, O(T^(3/4) (K log N)^(1/2)) transductively
     and O(T^(2/3) d^(3/4) K (log N)^(1/2)) with a separator of size d.
 
-    ``epsilon = "adaptive"`` (derived for this project) needs no horizon. The noise grows with what the run itself has
-    seen, and ``bound()`` is what it proves about itself: spread / eps_t plus what every round cost beyond what its
-    estimate added to the perturbed minimum, which one more query a round measures. For Laplace noise
+    ``epsilon = "adaptive"`` (derived for this project; see milpcb.learners.adaptive_noise) needs no horizon. The noise
+    grows with what the run itself has seen, and ``bound()`` is what it proves about itself. For Laplace noise
 
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
     spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by
     30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, and the number of columns that a cost touches
-    with noise on columns. For a fixed number of contexts or columns that is the square root of T. Proofs:
-    milpcb.learners.adaptive_noise.
+    with noise on columns.
 
     Parameters
     ----------

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb import rng
-from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.oracles.kept import KeptMinimiser
 from milpcb.protocols import ContextModel, ValueOracle
@@ -38,13 +37,20 @@ class CurrentRule(NamedTuple):
 
 
 class FutureLaw(NamedTuple):
-    """Law of a future; all rounds after the first carry noise with the relaxation's rate."""
+    """Law of a future; all rounds after the first carry noise with the relaxation's rate.
 
+    ``redraw`` is the number of rounds after which all futures are drawn anew, None for never; ``unproved`` whether play
+    goes on with the bounds of an oracle that stops early.
+    """
+
+    oracle: ValueOracle
     pool: ContextModel
     relaxation: Relaxation
     horizon: int
     scale: float
     seed: int
+    redraw: int | None
+    unproved: bool
 
 
 class Future:
@@ -54,8 +60,8 @@ class Future:
     equals. There each row is allowed one part of harm, so that a proof excludes them.
     """
 
-    def __init__(self, law: FutureLaw, oracle: ValueOracle, number: int, *, unproved: bool) -> None:
-        self._law, self._oracle, self._number, self._unproved = law, oracle, number, unproved
+    def __init__(self, law: FutureLaw, number: int) -> None:
+        self._law, self._number = law, number
         self.since = 0
         self._draw(0, 0)
 
@@ -63,14 +69,14 @@ class Future:
         """Take what returns a copy of the past estimates (m, K), of which all rows are known."""
         self._past = past
         law, ties = self._law, self._law.relaxation.even_ties
-        any_of_equals = ties or not getattr(self._oracle, "settles_ties", True)
-        order = None if any_of_equals else partial(_order, law.seed, self._oracle.n_actions)
+        any_of_equals = ties or not getattr(law.oracle, "settles_ties", True)
+        order = None if any_of_equals else partial(_order, law.seed, law.oracle.n_actions)
         self._parts = len(past()) + 1.0 if ties else 1.0
-        self.kept = KeptMinimiser(self._oracle, self._totals(), order, unproved=self._unproved)
+        self.kept = KeptMinimiser(law.oracle, self._totals(), order, unproved=law.unproved)
 
-    def play(self, t: int, row: int, redraw: int | None) -> int | None:
+    def play(self, t: int, row: int) -> int | None:
         """Return what the cheapest policy plays on ``row`` in round ``t``, None where no policy was found in time."""
-        kept = self.kept
+        kept, redraw = self.kept, self._law.redraw
         if redraw is not None and t // redraw != self._block:
             block = t // redraw
             self._draw(block, block * redraw)
@@ -106,10 +112,10 @@ class Future:
         """Return everything that ``restore`` needs but the past, as plain data."""
         return {"block": self._block, "at": self._at, "since": self.since, **self.kept.state()}
 
-    def restore(self, state: dict[str, Any], redraw: int | None) -> None:
+    def restore(self, state: dict[str, Any]) -> None:
         """Go on from a saved state: the same future is drawn again."""
         block = int(state["block"])
-        self._draw(block, block * redraw if redraw else 0)
+        self._draw(block, block * (self._law.redraw or 0))
         self._go_to(int(state["at"]))
         self.since = int(state["since"])
         self.kept.restore(state, self._totals())
@@ -118,7 +124,7 @@ class Future:
         """Draw the rounds after ``first``. Each block has a generator of its own, to be drawn again when restored."""
         law = self._law
         draws = rng.child(law.seed, "learner", "future", self._number, block)
-        n_actions = self._oracle.n_actions
+        n_actions = law.oracle.n_actions
         rate = law.relaxation.rate(law.scale, n_actions)
         self._times, self._rows = law.pool.future_rounds(first, law.horizon, rate, draws)
         noise = law.relaxation.noise(np.ones(len(self._times), dtype=np.int64), n_actions, draws)
@@ -157,28 +163,14 @@ class Future:
 
 
 class OneDraw:
-    """The futures of a run, of which each round takes one at random.
+    """The ``number`` futures of a run, drawn from one law, of which each round takes one at random."""
 
-    Parameters
-    ----------
-    law : what they are drawn from
-    oracle : the policy class
-    futures : how many there are
-    redraw : the number of rounds after which all are drawn anew; None for never
-    unproved : go on with the bounds of an oracle that stops early
-
-    """
-
-    def __init__(
-        self, law: FutureLaw, oracle: ValueOracle, *, futures: int, redraw: int | None, unproved: bool
-    ) -> None:
-        futures = whole("futures", futures, 1)
-        self._redraw = None if redraw is None else whole("redraw", redraw, 1)
+    def __init__(self, law: FutureLaw, number: int) -> None:
         self._ties = law.relaxation.even_ties
-        self._n_actions = oracle.n_actions
+        self._n_actions = law.oracle.n_actions
         self._pick = rng.child(law.seed, "learner", "pick")
         self._ranks = rng.child(law.seed, "learner", "ties")
-        self._futures = [Future(law, oracle, number, unproved=unproved) for number in range(futures)]
+        self._futures = [Future(law, n) for n in range(number)]
         self._now = self._futures[0]
 
     def begin(self, past: Callable[[], Floats]) -> None:
@@ -191,7 +183,7 @@ class OneDraw:
         if len(self._futures) > 1:
             self._now = self._futures[int(self._pick.integers(len(self._futures)))]
         now = self._now
-        action = now.play(t, row, self._redraw)
+        action = now.play(t, row)
         if self._ties:
             ranks = self._ranks.random(self._n_actions)  # in every round, so that they are the same for all oracles
             if not now.kept.leads_alone(row):
@@ -258,7 +250,7 @@ class OneDraw:
         rng.thaw(self._pick, state["pick"])
         rng.thaw(self._ranks, state["ranks"])
         for future, kept in zip(self._futures, state["futures"], strict=True):
-            future.restore(kept, self._redraw)
+            future.restore(kept)
         self._now = self._futures[state["now"]]
 
 

@@ -60,7 +60,7 @@ def play(learner: BistroPlus, oracle: Any, rounds: int, seed: int = 1) -> list[t
         K, scale = learner.n_actions, learner.scale
         q_star = (q - 1 / scale) / (1 - K / scale)
         hit = learner.relaxation.hit
-        phi = phi_from_psi(psi_from_profile(oracle.exact.profile(learner._costs, row), hit), hit)
+        phi = phi_from_psi(psi_from_profile(oracle.exact.profile(learner.totals(), row), hit), hit)
         lost = max(0.0, float((phi - q_star).max())) if phi.any() else 0.0
         pairs.append(((1 - K / scale) * lost, learner.oracle_error() - before))
         action = int(rng.integers(K))

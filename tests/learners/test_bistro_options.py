@@ -47,7 +47,7 @@ def test_one_minimiser_a_round_is_optimal(noise: str) -> None:
         q_star = (q - 1 / 8) / (1 - 3 / 8)
         assert sorted(np.rint(q_star)) == pytest.approx(sorted(q_star)) == [0, 0, 1]
         hit = learner.relaxation.hit
-        phi = phi_from_psi(psi_from_profile(oracle.profile(learner._costs, row), hit), hit)
+        phi = phi_from_psi(psi_from_profile(oracle.profile(learner.totals(), row), hit), hit)
         assert (q_star >= phi - 1e-12).all()
         binding += phi.any()
         learner.learn(row, 0, float(rng.random() < 0.5), q[0])

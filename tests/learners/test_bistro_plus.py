@@ -142,7 +142,7 @@ def test_learn_counts_a_hit_exactly_when_the_draw_is_below_the_chance() -> None:
         learner._learn(1, 2, cost, q)
     expected = np.zeros((5, 3))
     expected[1, 2] = 1
-    assert (learner._past == expected).all()
+    assert np.array_equal(learner.estimates(), expected)
 
 
 # --------------------------------------------------------------------------- the theorem on a game small enough to list
@@ -248,7 +248,7 @@ def test_leader_equals_follow_the_perturbed_leader() -> None:
     for t in range(50):
         row = t % 5
         q = learner.act(row)
-        totals = listed.totals(learner._costs)  # type: ignore[attr-defined]
+        totals = listed.totals(learner.totals())  # type: ignore[attr-defined]
         leaders = np.unique(listed.labelings[totals == totals.min(), row])  # type: ignore[attr-defined]
         assert set(np.flatnonzero(q > 1 / learner.scale + 1e-9)) == set(leaders.tolist())
         action = int(rng.integers(3))
