@@ -129,6 +129,11 @@ def fixed(value: float, decimals: int) -> str:
     return text.replace(",", THIN).replace("-", "\u2212" if text.strip("-0.,") else "")
 
 
+def spaced(number: float, form: str = "") -> str:
+    """Return a number in a format of Python, with narrow spaces between thousands; an integer may be of any size."""
+    return f"{number:,{form}}".replace(",", THIN)
+
+
 def _power(x: float) -> int:
     """Return the power of ten of the first digit of a number above 0."""
     return Decimal(x).adjusted()
