@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import isnan
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
-from milpcb.core.decimals import fixed, number, percent
+from milpcb.core.decimals import fixed, percent
 from milpcb.data.actions import places
 from milpcb.data.columns import Values, as_number
 from milpcb.data.conditions import holds
@@ -152,12 +153,15 @@ def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> t
     names = np.asarray(estimator.policy_.predict_names(rows.frame), dtype=object)
     columns = read_columns(rows.frame, rows.frame.columns, rows.frame.columns)
     played = _Played(names, columns, rows.scores.weight)
-    asked = [rule for rule in estimator.constraints if guarded or not isinstance(rule, NoWorseThan)]
+    rules = [rule for rule in estimator.constraints if not isinstance(rule, NoWorseThan)]
+    limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan) and guarded]
+    together = groupby(limits, key=lambda rule: (rule.what, rule.beside, rule.by, rule.confidence))
     order = [
         Kept(f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are")
         for name, way in (estimator.monotone or {}).items()
     ]
-    return (*(KINDS[type(rule)](rule, played) for rule in asked), *order)
+    kept = (KINDS[type(rule)](rule, played) for rule in rules)
+    return (*kept, *(_no_worse(list(each), played) for _, each in together), *order)
 
 
 def _share(asked: ShareAtMost, played: _Played) -> Kept:
@@ -198,19 +202,26 @@ def _never(asked: Never, played: _Played) -> Kept:
     )
 
 
-def _no_worse(asked: NoWorseThan, played: _Played) -> Kept:
+def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
+    """Return whether a limit is kept, or those of all groups."""
+    first, enough = asked[0], all(each.enough_events for each in asked)
+    found = [(each.group, *_beside(each, played)) for each in asked]
+    sure = f"with {percent(first.confidence)} confidence{' each' if first.by else ''}"
+    name, does = first.name, f"gives {found[0][1]} by the log, beside {found[0][2]}"
+    if first.by:
+        name = f"{first.what} {first.beside} for each {first.by}, {sure}"
+        does = "gives by the log " + "; ".join(f"{group}: {own} beside {other}" for group, own, other in found)
+    return Kept(name, does, True if enough else None, f"among all such people, {sure}" if enough else TOO_FEW)
+
+
+def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
+    """Return what the policy gives by the log, and what it is compared with."""
     labels = places("action of the policy", played.names, asked.outcome.actions)
-    weight = asked.outcome.weight  # 0 outside a group
-    own = float(np.average(asked.outcome.table[np.arange(len(labels)), labels], weights=weight))
-    error = float(asked.outcome.table.std() / np.sqrt((weight > 0).sum()))
-    sign = 1.0 if asked.outcome.maximise else -1.0
-    other = sign * float(np.average(asked.base(None), weights=weight))
-    return Kept(
-        asked.name,
-        f"gives {number(own, error)} by the log, beside {number(other, error)}",
-        True if asked.enough_events else None,
-        f"among all such people, with {percent(asked.confidence)} confidence" if asked.enough_events else TOO_FEW,
-    )
+    outcome, weight = asked.outcome, asked.outcome.weight  # 0 outside a group
+    own = float(np.average(outcome.table[np.arange(len(labels)), labels], weights=weight))
+    other = float(np.average(asked.base(None), weights=weight)) * (1 if outcome.maximise else -1)
+    unit = Unit.of_scores("", outcome, error=float(outcome.table.std() / np.sqrt((weight > 0).sum())))
+    return unit.value(own), unit.value(other) + (" of 100" if unit.binary else "")
 
 
 def _spare(left: float, limit: str) -> str:
@@ -225,7 +236,6 @@ KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
     RateParity: _parity,
     Never: _never,
     Always: _never,
-    NoWorseThan: _no_worse,
 }
 
 

@@ -64,6 +64,7 @@ class NoWorseThan:
     draws : searches on resamples, one query each
     seed : of the resamples
     what : what messages call the outcome
+    by, group : column and value of the rows that weigh something, where it is one of the limits for each group
 
     """
 
@@ -75,6 +76,8 @@ class NoWorseThan:
     draws: int = 500
     seed: int = 0
     what: str = "a second outcome"
+    by: str = ""
+    group: str = ""
 
     def __post_init__(self) -> None:
         check_scores(self.outcome, "outcome")
@@ -182,8 +185,14 @@ class NoWorseThan:
     @property
     def name(self) -> str:
         """Limit in words."""
+        where = f" where {self.by} = {self.group}" if self.by else ""
+        return f"{self.what}{where} {self.beside}, with {percent(self.confidence)} confidence"
+
+    @property
+    def beside(self) -> str:
+        """Bound on the outcome in words."""
         by = f", by more than {self.margin:g}" if self.margin else ""
-        return f"{self.what} no worse than {self._other}{by}, with {percent(self.confidence)} confidence"
+        return f"no worse than {self._other}{by}"
 
     @property
     def _other(self) -> str:
@@ -309,12 +318,8 @@ def no_worse_for_each(
     groups: Any,
     *,
     outcome: Scores,
-    confidence: float = 0.95,
-    margin: float = 0.0,
-    draws: int = 500,
-    seed: int = 0,
-    what: str = "a second outcome",
     by: str = "group",
+    **options: Any,
 ) -> list[NoWorseThan]:
     """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
 
@@ -325,7 +330,7 @@ def no_worse_for_each(
     ----------
     groups : (n,) the group of each row, such as a column of names, read as any column is; missing ones are a group
     by : what messages call the column of groups
-    than, outcome, confidence, margin, draws, seed, what : see ``no_worse_than``
+    than, outcome, options : those of ``no_worse_than``
 
     Raises
     ------
@@ -337,12 +342,11 @@ def no_worse_for_each(
     found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
     if len(found) > MOST_GROUPS:
         raise InputError(f"'{by}' has {len(found):,} different values, more than {MOST_GROUPS} groups; name another")
-    sure = 1 - (1 - check_confidence(confidence)) / len(found)
-    of_group = partial(no_worse_than, than, confidence=sure, margin=margin, seed=seed)
-    enough = max(draws, ceil(sure / (1 - sure) - ROUNDING))
+    whole_log = NoWorseThan(than, outcome=outcome, **options)
+    sure = 1 - (1 - whole_log.confidence) / len(found)
+    enough = max(whole_log.draws, ceil(sure / (1 - sure) - ROUNDING))
+    of_group = partial(replace, whole_log, confidence=sure, draws=enough, by=by)
     return [
-        of_group(
-            outcome=replace(outcome, weight=outcome.weight * here), draws=enough, what=f"{what} where {by} = {name}"
-        )
+        of_group(group=str(name), outcome=replace(outcome, weight=outcome.weight * here))
         for name, here in found.items()
     ]
