@@ -50,7 +50,7 @@ def best_under(
         except InfeasibleError:
             continue
     if not found:
-        names = " and ".join(guard.name for guard in guards)
+        names = " and ".join(dict.fromkeys(guard.asked for guard in guards))
         more = "rows" if all(guard.outcome.log.group is None for guard in guards) else "groups"
         raise InfeasibleError(
             f"no policy of the class is shown by these {len(contexts):,} rows to keep {names}; "

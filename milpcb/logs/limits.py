@@ -155,7 +155,7 @@ def what_is_kept(estimator: Any, rows: ScoredRows, *, guarded: bool = True) -> t
     played = _Played(names, columns, rows.scores.weight)
     rules = [rule for rule in estimator.constraints if not isinstance(rule, NoWorseThan)]
     limits = [rule for rule in estimator.constraints if isinstance(rule, NoWorseThan) and guarded]
-    together = groupby(limits, key=lambda rule: (rule.what, rule.beside, rule.by, rule.confidence))
+    together = groupby(limits, key=lambda rule: rule.asked)
     order = [
         Kept(f"'{name}' {way}", f"never goes {WAYS[way]} in the order of the actions", True, "whatever the others are")
         for name, way in (estimator.monotone or {}).items()
@@ -207,11 +207,10 @@ def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
     first, enough = asked[0], all(each.enough_events for each in asked)
     found = [(each.group, *_beside(each, played)) for each in asked]
     sure = f"with {percent(first.confidence)} confidence{' each' if first.by else ''}"
-    name, does = first.name, f"gives {found[0][1]} by the log, beside {found[0][2]}"
+    does = f"gives {found[0][1]} by the log, beside {found[0][2]}"
     if first.by:
-        name = f"{first.what} {first.beside} for each {first.by}, {sure}"
         does = "gives by the log " + "; ".join(f"{group}: {own} beside {other}" for group, own, other in found)
-    return Kept(name, does, True if enough else None, f"among all such people, {sure}" if enough else TOO_FEW)
+    return Kept(first.asked, does, True if enough else None, f"among all such people, {sure}" if enough else TOO_FEW)
 
 
 def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:

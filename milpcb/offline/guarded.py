@@ -185,14 +185,17 @@ class NoWorseThan:
     @property
     def name(self) -> str:
         """Limit in words."""
-        where = f" where {self.by} = {self.group}" if self.by else ""
-        return f"{self.what}{where} {self.beside}, with {percent(self.confidence)} confidence"
+        return self._in_words(f" where {self.by} = {self.group}" if self.by else "", "", "")
 
     @property
-    def beside(self) -> str:
-        """Bound on the outcome in words."""
+    def asked(self) -> str:
+        """Limit in words, the same for all groups."""
+        return self._in_words("", f" for each {self.by}", " each") if self.by else self.name
+
+    def _in_words(self, where: str, groups: str, each: str) -> str:
         by = f", by more than {self.margin:g}" if self.margin else ""
-        return f"no worse than {self._other}{by}"
+        limit = f"{self.what}{where} no worse than {self._other}{by}{groups}"
+        return f"{limit}, with {percent(self.confidence)} confidence{each}"
 
     @property
     def _other(self) -> str:
@@ -319,6 +322,7 @@ def no_worse_for_each(
     *,
     outcome: Scores,
     by: str = "group",
+    draws: int = 500,
     **options: Any,
 ) -> list[NoWorseThan]:
     """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
@@ -330,7 +334,7 @@ def no_worse_for_each(
     ----------
     groups : (n,) the group of each row, such as a column of names, read as any column is; missing ones are a group
     by : what messages call the column of groups
-    than, outcome, options : those of ``no_worse_than``
+    than, outcome, draws, options : those of ``no_worse_than``
 
     Raises
     ------
@@ -344,7 +348,7 @@ def no_worse_for_each(
         raise InputError(f"'{by}' has {len(found):,} different values, more than {MOST_GROUPS} groups; name another")
     whole_log = NoWorseThan(than, outcome=outcome, **options)
     sure = 1 - (1 - whole_log.confidence) / len(found)
-    enough = max(whole_log.draws, ceil(sure / (1 - sure) - ROUNDING))
+    enough = max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING))
     of_group = partial(replace, whole_log, confidence=sure, draws=enough, by=by)
     return [
         of_group(group=str(name), outcome=replace(outcome, weight=outcome.weight * here))
