@@ -20,7 +20,7 @@ import numpy as np
 
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent
-from milpcb.errors import InputError
+from milpcb.errors import InputError, clipped
 from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
@@ -166,6 +166,12 @@ def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
     if not questions.holdout:
         return np.arange(len(source.log)), None
     aside = kept_aside(source.log, questions.holdout, questions.seed)
+    for column in source.frame.get_columns():
+        if column.dtype.is_numeric() and (lost := column.is_null().to_numpy())[aside].any() and not lost[~aside].any():
+            raise InputError(
+                f"'{clipped(column.name)}' is missing in rows kept aside and in none of the others, so no rule knows "
+                "what to do there: take another --seed, or leave these rows out"
+            )
     return np.flatnonzero(~aside), np.flatnonzero(aside)
 
 

@@ -143,9 +143,13 @@ class Origin:
 
 
 def as_logged(estimator: Any, source: Source) -> None:
-    """Let a fitted estimator return actions as the log has them, and read the log's marks of missing values."""
+    """Let a fitted estimator return actions as the log has them, and read the log's marks and all of its strings.
+
+    The rows that are kept aside may have some that no row had which it was learnt from.
+    """
     estimator.actions_ = actions_in(source)
-    policy, schema = estimator.policy_, Schema(tuple(_marked(estimator.schema_, source)))
+    known = Schema(tuple(_with_all(field, source.frame[field.name]) for field in estimator.schema_.fields))
+    policy, schema = estimator.policy_, Schema(tuple(_marked(known, source)))
     if hasattr(policy, "with_columns"):
         estimator.policy_ = policy.with_columns(schema, policy.names.columns, policy.names.actions)
     estimator.schema_ = schema
@@ -158,6 +162,16 @@ def schema_of(source: Source) -> Schema:
     done = Field(columns.action, "category", source.log.actions, role="action", missing_as=marks)
     ends = (float(source.log.outcome.min()), float(source.log.outcome.max()))
     return Schema((*features, done, Field(columns.outcome, "number", ends, role="outcome", missing_as=marks)))
+
+
+def _with_all(field: Field, column: pl.Series) -> Field:
+    """Return a field that knows all values of its column; whether a number is missing is a matter of the rule."""
+    if field.is_number:
+        return field
+    there = set(column.drop_nulls().unique().to_list()) if field.texts else set()
+    values = (*field.values, *sorted(there - set(field.values)))
+    order = tuple if field.kind == "ordered category" else sorted
+    return replace(field, values=tuple(order(values)), missing=field.missing or column.null_count() > 0)
 
 
 def _marked(schema: Schema, source: Source) -> Iterator[Field]:

@@ -13,6 +13,7 @@ from milpcb.cli import cli
 from milpcb.errors import InputError
 from milpcb.estimators import from_json
 from milpcb.offline import evaluate, read_log, scores
+from milpcb.offline.log import kept_aside
 
 ACTION = ("--action", "treat")
 WAYS = (*ACTION, "--randomised")
@@ -175,3 +176,21 @@ def test_a_policy_without_its_log_reads_codes_as_it_did(run):
     value = evaluate(scores(known), played).value
     (line,) = [line for line in said.splitlines() if line.startswith("The policy gives ")]
     assert abs(float(line.split()[3]) - 100 * value.value) < 3
+
+
+def test_rows_kept_aside_may_have_values_that_no_other_row_has(run):
+    """Other spellings of a string are notes on the log, as where all are learnt from; a missing number is one line."""
+    frame = log(0)
+    odd = {3: "OLD", 50: "old ", 120: " Old", 260: "oLd", 400: None, 500: "N/A", 590: "n/a"}
+    wards = [odd.get(row, "old" if row % 3 else "new") for row in range(600)]
+    frame.with_columns(ward=pl.Series(wards)).write_csv("first.csv")
+    assert "rows kept aside" in run("learn", "first.csv", *WAYS, *QUICK, "--reward", "earned", "--holdout", "0.3")
+    tree = from_json(Path("found/policy.json").read_text())
+    assert set(tree.schema_["ward"].values) == {*filter(None, wards)}
+    assert tree.schema_["ward"].missing
+    once = pl.when(pl.int_range(600) == 3).then(None).otherwise("age").alias("age")
+    frame.with_columns(once).write_csv("first.csv")
+    known = read_log(frame.select("age"), frame["treat"], reward=frame["earned"], propensity="randomised")
+    seed = next(seed for seed in range(100) if kept_aside(known, 0.3, seed)[3])
+    with pytest.raises(InputError, match="'age' is missing in rows kept aside and in none of the others, so no rule"):
+        run("learn", "first.csv", *WAYS, *QUICK, "--reward", "earned", "--holdout", "0.3", "--seed", str(seed))
