@@ -216,12 +216,16 @@ def as_array(table: Any) -> Any:
         return found
     try:
         array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
-        lost = array.dtype.kind in "US" or (array.dtype.kind == "f" and (np.abs(array) >= MOST).any())
-        if lost and not isinstance(table, np.ndarray):
+        if not isinstance(table, np.ndarray) and (array.dtype.kind in "US" or _is_rounded(array)):
             array = np.array(table, dtype=object)
     except ValueError as error:
         raise InputError(f"a table must have rows of one length: {error}") from error
     return array
+
+
+def _is_rounded(array: Any) -> bool:
+    """Return whether a list has become floats among which integers may have lost digits."""
+    return array.dtype == float and bool((np.abs(array) >= MOST).any())
 
 
 def _objects(array: Any) -> Any:

@@ -27,7 +27,8 @@ class Schema:
         """Return the schema of a table; ``names`` are those of the columns of a table without names.
 
         A column of booleans, of strings, or of a type of categories (also of numbers) is of that type; a column
-        of objects is what all of them are. Raises InputError where one column holds values of several kinds.
+        of objects is what all of them are; integers that are one number as floats, beyond 2^53, are categories. Raises
+        InputError where one column holds values of several kinds.
         """
         names = table_names(table) or names
         return cls(tuple(inferred(name, given) for name, given in given_columns(table, names, names).items()))
@@ -108,12 +109,18 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
             f"column '{clipped(name)}' holds values of several kinds, such as {shown(first)} and {shown(other)}: "
             "convert all to numbers, or all to text"
         )
-    if given.categories is None and kinds == {"number"}:
+    if given.categories is None and kinds == {"number"} and not _are_digits(values):
         return inferred(name, GivenColumn(number_array(f"column '{clipped(name)}'", entries)), role)
     if given.categories is None:
         return Field(name, "category", tuple(sorted(values)), missing, role)
     there = tuple(value for value in map(plain, given.categories) if value in values)
     return Field(name, "ordered category" if given.ordered else "category", there, missing, role)
+
+
+def _are_digits(values: set[Value]) -> bool:
+    """Return whether integers differ that are one number as floats: identifiers, whose digits are looked up."""
+    integers = [value for value in values if isinstance(value, int)]
+    return len(set(map(float, integers))) < len(integers)
 
 
 def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:
