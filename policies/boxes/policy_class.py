@@ -94,20 +94,6 @@ class BoxList:
         return Interval(f, low, high, self.binary[f])
 
 
-class Boxes(BoxList):
-    """The different boxes on fixed contexts; ``group`` (m,) and ``contexts`` (g, d) are those of Opened."""
-
-    def __init__(self, contexts: Floats, thresholds: Thresholds, *, pairs: bool) -> None:
-        """Find the boxes on ``contexts`` (m, d), of one feature, or with ``pairs`` also of two."""
-        cuts = cut_points(contexts, thresholds)
-        distinct = Distinct.rows(
-            np.column_stack([np.searchsorted(c, column) for c, column in zip(cuts, contexts.T, strict=True)])
-        )
-        self.group, self.contexts = distinct.group, contexts[distinct.first]
-        super().__init__(cuts, [is_binary(column) for column in contexts.T], pairs=pairs, contexts=self.contexts)
-        self.totals = self.totals_of(self.contexts)  # of costs (g, K); whole costs stay exact
-
-
 def _sides(cuts: list[Floats]) -> list[list[tuple[int, int]]]:
     ends = np.cumsum([2, *map(len, cuts)]).tolist()
     return [
@@ -268,10 +254,13 @@ class OpenedBoxes(OpenedPaths):
     """Box rules on fixed contexts. ``log_size`` is exact, for labelings too."""
 
     def __init__(self, rules: BoxRules, contexts: Floats, names: Names) -> None:
-        self._boxes = boxes = Boxes(contexts, rules.thresholds, pairs=rules.max_features == 2)
+        distinct = Distinct.rows(rules.patterns(contexts))
+        kept, binary = contexts[distinct.first], [is_binary(column) for column in contexts.T]
+        cuts = cut_points(contexts, rules.thresholds)
+        self._boxes = boxes = BoxList(cuts, binary, pairs=rules.max_features == 2, contexts=kept)
         self._most, self._names = rules.max_features, names
         size = rules.n_actions * (1 + (len(boxes) - 1) * (rules.n_actions - 1))
-        super().__init__(rules, boxes.group, boxes.contexts, log_size=log(size), n_derivations=size)
+        super().__init__(rules, distinct.group, kept, log_size=log(size), n_derivations=size)
 
     @cached_property
     def own_terms(self) -> BoxTerms:

@@ -165,7 +165,10 @@ def dichotomies(points: Floats) -> Dichotomies:
     on = np.abs(scores) <= _ON
     room = independence * np.where(on, 1.0, np.abs(scores)).min(axis=1)
     simple = on.sum(axis=1) == rank
-    found = [_constant(n), _turned(scores[simple] > 0.0, subsets[spans][simple], room[simple])]
+    found = [
+        Dichotomies(np.zeros((1, n), dtype=bool), np.ones(1)),
+        _turned(scores[simple] > 0.0, subsets[spans][simple], room[simple]),
+    ]
     flats, first = np.unique(on[~simple], axis=0, return_index=True)
     for flat, score, margin in zip(flats, scores[~simple][first], room[~simple][first], strict=True):
         within = dichotomies(points[flat])
@@ -195,10 +198,6 @@ def _distinct(labels: Bools, margins: Floats) -> Dichotomies:
 
 def _binary(n: int) -> Bools:
     return (np.arange(2**n)[:, None] >> np.arange(n)[::-1] & 1).astype(bool)
-
-
-def _constant(n: int) -> Dichotomies:
-    return Dichotomies(np.zeros((1, n), dtype=bool), np.ones(1))
 
 
 # Basic solutions are exact to rounding: what is larger is no zero.

@@ -60,7 +60,12 @@ class Diagram(NamedTuple):
             below = np.where(child >= 0, counts[child], 0).cumsum(axis=1)
             counts, rows, state = below[:, -1], shorter, state.ravel()
             levels.append((child, np.pad(below[:, :-1], ((0, 0), (1, 0)))))
-        return cls._joined(levels[::-1])
+        levels.reverse()
+        first = np.cumsum([0, *(len(child) for child, _ in levels)])
+        numbered = zip((child for child, _ in levels), first[1:], strict=True)  # children counted from the root on
+        every = [np.where(child < 0, first[-1] + 1, child + after) for child, after in numbered]
+        child = np.concatenate(every).astype(np.int32)  # few bytes, so that processors keep it at hand
+        return cls(child, np.concatenate([before for _, before in levels]), first)
 
     def numbers(self, labels: npt.NDArray[np.integer]) -> Ints:
         """Return the numbers (n,) of labelings (n, P)."""
@@ -69,14 +74,6 @@ class Diagram(NamedTuple):
             numbers += self.before[state, label]
             state = self.child[state, label].astype(np.int64)
         return numbers
-
-    @classmethod
-    def _joined(cls, levels: list[tuple[Ints, Ints]]) -> Diagram:
-        first = np.cumsum([0, *(len(child) for child, _ in levels)])
-        numbered = zip((child for child, _ in levels), first[1:], strict=True)
-        every = [np.where(child < 0, first[-1] + 1, child + after) for child, after in numbered]
-        child = np.concatenate(every).astype(np.int32)  # few bytes, so that processors keep it at hand
-        return cls(child, np.concatenate([before for _, before in levels]), first)
 
 
 # Numbers held at a time.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,30 +23,30 @@ from milpcb.types import Floats, Ints
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
 
-if TYPE_CHECKING:
-    from policies.linear.template import SideWeights
-
-
 AT_ONCE = 2**11  # supports that are bounded at a time
 
 
-class Prices(NamedTuple):
-    """Costs on the supports of each batch: ``table`` (K, P, n) by label and pattern, and ``base`` besides."""
-
-    base: float
-    table: list[Floats]
-
-    @classmethod
-    def of(cls, supports: Supports, costs: Floats) -> Prices:
-        """Return the prices of costs (g, K)."""
-        return cls(float(costs[:, 0].sum()), supports.prices(costs))
-
-    def least(self) -> list[Floats]:
-        """Return (n,) for each batch: no row of a support undercuts this."""
-        return [self.base + reduce(np.minimum, table).sum(axis=0) for table in self.table]
+Prices = list[Floats]  # for each batch what each label costs at each pattern of each support (K, P, n)
 
 
-SidePrices = tuple[Prices, SideConstraint]  # the prices of its weights, and it
+def least(prices: Prices) -> list[Floats]:
+    """Return (n,) for each batch: no row of a support undercuts this."""
+    return [reduce(np.minimum, table).sum(axis=0) for table in prices]
+
+
+class Sides:
+    """Side constraints on the rows of tables: the sums of their weights are within ``bounds`` (R, 2)."""
+
+    def __init__(self, rows: Sequence[SideConstraint], prices: Callable[[Floats], Prices]) -> None:
+        self._prices = [prices(row.weights) for row in rows]
+        self.bounds = np.array([(row.lower, row.upper) for row in rows], dtype=float).reshape(-1, 2)
+
+    def weights(self, number: int, batch: Batch, some: Ints) -> Floats:
+        """Return what labels weigh (n, R, terms) on some supports of a batch, which has this number."""
+        weights = np.empty((len(some), len(self._prices), batch.template.n_terms))
+        for r, prices in enumerate(self._prices):
+            weights[:, r] = batch.template.costs(prices[number], some)
+        return weights
 
 
 class FoundRow(NamedTuple):
@@ -63,7 +63,7 @@ class TableRecursion(Recursion[Place]):
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
         self._supports, self._rows, self._batches = supports, tuple(rows), supports.batches
-        self._sides = tuple((self._prices(row.weights), row) for row in rows)
+        self._sides = Sides(rows, self._prices)
 
     @abstractmethod
     def _prices(self, totals: Floats) -> Prices:
@@ -88,8 +88,8 @@ class TableRecursion(Recursion[Place]):
     def profile(self, totals: Floats, place: Place) -> Floats:
         """Return (K,): the least total of the rows by the action at ``place``, inf where there is none."""
         prices, patterns = self._prices(totals), self._patterns(place)
-        at = [table[:, here, np.arange(len(here))] for table, here in zip(prices.table, patterns, strict=True)]
-        free = [low - here.min(axis=0) for low, here in zip(prices.least(), at, strict=True)]
+        at = [table[:, here, np.arange(len(here))] for table, here in zip(prices, patterns, strict=True)]
+        free = [low - here.min(axis=0) for low, here in zip(least(prices), at, strict=True)]
         profile = np.full(len(at[0]), np.inf)
         for action in range(len(profile)):
             bounds = [low + here[action] for low, here in zip(free, at, strict=True)]
@@ -100,17 +100,17 @@ class TableRecursion(Recursion[Place]):
     def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
         prices, patterns = self._prices(totals), self._patterns(place)
-        logs = np.full(len(prices.table[0]), -np.inf)
-        for number, (batch, table, here) in enumerate(zip(self._batches, prices.table, patterns, strict=True)):
+        logs = np.full(len(prices[0]), -np.inf)
+        for number, (batch, table, here) in enumerate(zip(self._batches, prices, patterns, strict=True)):
             for start in range(0, table.shape[2], AT_ONCE):
                 some = np.arange(start, min(start + AT_ONCE, table.shape[2]))
                 costs = rate * batch.template.costs(table, some)
-                if self._sides:
+                if self._rows:
                     own = self._kept_sums(number, costs, some, here[some])
                 else:
                     own = batch.template.log_sums(costs, here[some])
                 logs = np.logaddexp(logs, np.logaddexp.reduce(own, axis=0))
-        return logs - rate * prices.base
+        return logs
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
         """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
@@ -118,18 +118,18 @@ class TableRecursion(Recursion[Place]):
 
     def _least(self, totals: Floats) -> FoundRow | None:
         prices = self._prices(totals)
-        return self._search(prices, prices.least())
+        return self._search(prices, least(prices))
 
     def _kept_sums(self, number: int, costs: Floats, some: Ints, patterns: Ints) -> Floats:
         """Return (n, K): log of the summed exp(-cost) of the rows of some supports that keep the side constraints."""
         from policies.paths.kernels import SUM
 
-        batch = self._batches[number]
-        sides, logs = side_weights(self._sides, number, batch, some), np.empty((len(some), batch.template.n_actions))
+        batch, bounds = self._batches[number], self._sides.bounds
+        weights, logs = self._sides.weights(number, batch, some), np.empty((len(some), batch.template.n_actions))
         for action in range(batch.template.n_actions):
             forced = costs.copy()
             batch.template.force(forced, patterns, action)
-            logs[:, action] = batch.template.walk(forced, np.zeros(len(some)), sides, np.inf, SUM, len(some))[0].totals
+            logs[:, action] = batch.template.walk(forced, weights, bounds, np.inf, SUM, len(some))[0].totals
         return logs
 
     def _search(
@@ -140,30 +140,29 @@ class TableRecursion(Recursion[Place]):
         for number in range(len(self._batches)):
             here = None if patterns is None else (patterns[number], action)
             best = np.inf if found is None else found.total
-            found = self._search_batch(number, prices, bounds[number], here, best) or found
+            found = self._search_batch(number, prices[number], bounds[number], here, best) or found
         return found
 
     def _search_batch(
-        self, number: int, prices: Prices, low: Floats, forced: tuple[Ints, int] | None, best: float
+        self, number: int, prices: Floats, low: Floats, forced: tuple[Ints, int] | None, best: float
     ) -> FoundRow | None:
         """Return the least total on the supports of a batch; None where it is not below ``best``."""
         from policies.paths.kernels import LEAST  # with it numba, which takes a second to import
 
         batch, found = self._batches[number], None
-        template = batch.template
+        template, bounds = batch.template, self._sides.bounds
         some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
         while len(some):
-            costs, sides = template.costs(prices.table[number], some), side_weights(self._sides, number, batch, some)
+            costs, weights = template.costs(prices, some), self._sides.weights(number, batch, some)
             if forced is not None:
                 template.force(costs, forced[0][some], forced[1])
             tight = low[some]
             if len(some) > 1:
-                tight = np.maximum(tight, prices.base + template.bounds(costs, sides))
+                tight = np.maximum(tight, template.bounds(costs, weights, bounds))
             order = np.argsort(tight, kind="stable")
             order = order[tight[order] < best]
             if len(order):
-                sides = type(sides)(*(each[order] for each in sides))
-                on, where, _ = template.walk(costs[order], np.full(len(order), prices.base), sides, best, LEAST, 1)
+                on, where, _ = template.walk(costs[order], weights[order], bounds, best, LEAST, 1)
                 if where[0] >= 0:
                     best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
                     found = FoundRow(best, batch, batch.supports[some[order[where[0]]]], row)
@@ -173,20 +172,8 @@ class TableRecursion(Recursion[Place]):
         return found
 
 
-def side_weights(sides: Sequence[SidePrices], number: int, batch: Batch, some: Ints) -> SideWeights:
-    """Return the side constraints on some supports of a batch."""
-    from policies.linear.template import SideWeights
-
-    weights = np.empty((len(some), len(sides), batch.template.n_terms))
-    bounds = np.empty((len(some), len(sides), 2))
-    for r, (prices, side) in enumerate(sides):
-        weights[:, r] = batch.template.costs(prices.table[number], some)
-        bounds[:, r] = side.lower - prices.base, side.upper - prices.base
-    return SideWeights(weights, bounds)
-
-
 class TableSearch(TableRecursion[int], Search):
-    """The search from costs by context: they need no totals of action 0, which may be too many to keep."""
+    """The search from costs by context, also where their totals are too many to keep."""
 
     def describe(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
@@ -196,7 +183,7 @@ class TableSearch(TableRecursion[int], Search):
         return f"support tables: {n_supports} supports of {limit} features, {rows} rows each, those of low bounds first"
 
     def _prices(self, totals: Floats) -> Prices:
-        return Prices.of(self._supports, totals)
+        return self._supports.totals(totals)
 
     def _patterns(self, place: int) -> list[Ints]:
         return [self._supports.patterns_at(batch, place) for batch in self._supports.batches]
@@ -233,7 +220,7 @@ class TableTerms(TableRecursion[Ints], Terms):
 
     def _prices(self, totals: Floats) -> Prices:
         parts = zip(np.split(totals, self._first[1:-1]), self._batches, strict=True)
-        return Prices(0.0, [part.reshape(self.n_actions, *batch.places.shape) for part, batch in parts])
+        return [part.reshape(self.n_actions, *batch.places.shape) for part, batch in parts]
 
     def _patterns(self, place: Ints) -> list[Ints]:
         ends = np.cumsum([len(batch.supports) for batch in self._batches])[:-1]
@@ -275,16 +262,16 @@ class _Near:
 
     def __init__(self, supports: Supports, asked: Within) -> None:
         self._batches = supports.batches
-        self._prices = Prices.of(supports, asked.costs)
-        self._keys = [Prices.of(supports, keys) for keys in key_tables(*asked.costs.shape)]
-        self._sides = [(Prices.of(supports, row.weights), row) for row in asked.rows]
+        self._prices = supports.totals(asked.costs)
+        self._keys = [supports.totals(keys) for keys in key_tables(*asked.costs.shape)]
+        self._sides = Sides(asked.rows, supports.totals)
         self._bound, self._looked, self.complete = asked.bound, 0, True
         self._rows = np.zeros(0, ROW)
         self._new: list[Any] = []
 
     def rows(self) -> Any:
         """Return the rows by cost."""
-        for number, low in enumerate(self._prices.least()):
+        for number, low in enumerate(least(self._prices)):
             left = np.argsort(low, kind="stable")
             left = left[low[left] <= self._bound]
             while len(left) and self._looked <= MOST_LOOKED:
@@ -299,14 +286,14 @@ class _Near:
         """Add the rows within the bound on some supports of a batch; return on how many there was room for them."""
         from policies.paths.kernels import LIST  # with it numba, which takes a second to import
 
-        batch, base = self._batches[number], self._prices.base
-        template = batch.template
-        costs, sides = template.costs(self._prices.table[number], some), side_weights(self._sides, number, batch, some)
-        near = np.flatnonzero(base + template.bounds(costs, sides) <= self._bound)
-        kept = type(sides)(*(each[near] for each in sides))
-        keys = marks([template.costs(prices.table[number], some[near]) for prices in self._keys])
+        batch, template = self._batches[number], self._batches[number].template
+        costs, weights = template.costs(self._prices[number], some), self._sides.weights(number, batch, some)
+        near = np.flatnonzero(template.bounds(costs, weights, self._sides.bounds) <= self._bound)
+        keys = marks([template.costs(prices[number], some[near]) for prices in self._keys])
         room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
-        found, where, done = template.walk(costs[near], np.full(len(near), base), kept, self._bound, LIST, room, keys)
+        found, where, done = template.walk(
+            costs[near], weights[near], self._sides.bounds, self._bound, LIST, room, keys
+        )
         rows = np.empty(len(found.totals), ROW)
         numbers = batch.table.diagram.numbers(template.labels(found.paths))
         columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[near[where]], numbers

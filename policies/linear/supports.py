@@ -4,8 +4,8 @@ Support
     As many columns as the limit on features allows; a column that stands for r equal features can come up to r times.
     Rules on fewer features are among them, with weight 0.
 Prices
-    With Q[a, p] the sum of costs[j, a] - costs[j, 0] over the contexts j with pattern p on the support, a row T of its
-    table costs sum_p Q[T[p], p] more than action 0 everywhere.
+    With Q[a, p] the sum of costs[j, a] over the contexts j with pattern p on the support, a row T of its table costs
+    sum_p Q[T[p], p].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.linear.geometry import Scored, ScoredColumn, ScoringRule
+from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import Grid, LabelTable, Shape, support_table
 from policies.linear.nested_sums import NestedSums, by_pattern
 from policies.literals import LARGEST
@@ -65,8 +65,8 @@ class Supports:
 
     def __init__(self, scored: Scored) -> None:
         self.scored = scored
-        coded = [_coded(column) for column in scored.columns]
-        self._grids = [grid for grid, _ in coded]
+        coded = [np.unique(column.values, return_inverse=True) for column in scored.columns]
+        self._grids: list[Grid] = [tuple((values - values[0]).tolist()) for values, _ in coded]
         codes = np.array([codes for _, codes in coded], dtype=np.int64)
         self._codes: Ints = codes.reshape(len(coded), len(scored.contexts))
 
@@ -121,11 +121,6 @@ class Supports:
         if kept <= LARGEST:
             return ""
         return f"the supports have {kept:,} totals, more than {LARGEST:,} to keep: lower max_features"
-
-    def prices(self, costs: Floats) -> list[Floats]:
-        """Return Q (K, P, n) of each batch for ``costs`` (g, K): what each action costs more than action 0."""
-        above = self.totals(costs[:, 1:] - costs[:, :1])
-        return [np.concatenate([np.zeros_like(each[:1]), each]) for each in above]
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""
@@ -197,12 +192,6 @@ class Supports:
 
 def _about(number: int) -> str:
     return f"{number}" if number < 10**6 else f"10^{log10(number):.1f}"
-
-
-def _coded(column: ScoredColumn) -> tuple[Grid, Ints]:
-    """Return the values of a column, from 0 up, and which of them each distinct context has (g,)."""
-    values, codes = np.unique(column.values, return_inverse=True)
-    return tuple((values - values[0]).tolist()), codes
 
 
 def _elementary(sizes: list[int], most: int) -> list[int]:

@@ -7,8 +7,6 @@ graph states are one that go on alike for a few patterns: it bounds instances, a
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from milpcb.types import Floats, Ints
@@ -23,13 +21,6 @@ SPAN = 600.0  # exponents further apart leave no trace in a product of factors
 LOOK = 2  # patterns after which states count as one in bounds
 ROUNDS = 6  # multipliers that are tried of each row
 ROUNDING = 1e-9
-
-
-class SideWeights(NamedTuple):
-    """Side constraints on some instances: ``weights`` (n, R, terms), and the ``bounds`` (n, R, 2) of their sums."""
-
-    weights: Floats
-    bounds: Floats
 
 
 class Template:
@@ -61,17 +52,19 @@ class Template:
         for a in set(range(self.n_actions)) - {action}:
             costs[np.arange(len(costs)), patterns * self.n_actions + a] = np.inf
 
-    def bounds(self, costs: Floats, sides: SideWeights) -> Floats:
-        """Return (n,): no path of an instance is cheaper that keeps the rows, by a few multipliers of each."""
+    def bounds(self, costs: Floats, weights: Floats, limits: Floats) -> Floats:
+        """Return (n,): no path of an instance is cheaper that keeps its side constraints, by a few multipliers of each.
+
+        The ``weights`` (n, R, terms) add up to sums within the ``limits`` (R, 2).
+        """
         bound = self._least(costs)
-        for r in range(sides.weights.shape[1]):
-            weights = sides.weights[:, r]
-            unit = self._spread(costs) / (self._spread(weights) or 1.0)
-            for sign, limit in ((-1.0, -sides.bounds[:, r, 0]), (1.0, sides.bounds[:, r, 1])):
-                for step in range(ROUNDS if np.isfinite(limit).all() else 0):
+        for r, (lower, upper) in enumerate(limits.tolist()):
+            unit = self._spread(costs) / (self._spread(weights[:, r]) or 1.0)
+            for sign, limit in ((-1.0, -lower), (1.0, upper)):
+                for step in range(ROUNDS if np.isfinite(limit) else 0):
                     multiplier = unit * 4.0 ** (step - ROUNDS // 2)
-                    here = self._least(costs + sign * multiplier * weights) - multiplier * limit
-                    here -= ROUNDING * (np.abs(here) + np.abs(multiplier * limit))
+                    here = self._least(costs + sign * multiplier * weights[:, r]) - multiplier * limit
+                    here -= ROUNDING * (np.abs(here) + abs(multiplier * limit))
                     np.maximum(bound, here, out=bound)
         return bound
 
@@ -106,8 +99,8 @@ class Template:
     def walk(
         self,
         costs: Floats,
-        base: Floats,
-        sides: SideWeights,
+        weights: Floats,
+        limits: Floats,
         bound: float,
         mode: int,
         room: int,
@@ -119,7 +112,7 @@ class Template:
         where = np.empty(room, dtype=np.int64)
         where[:1] = -1
         marks = np.zeros((1, 1), dtype=np.uint64) if keys is None else keys
-        every = Instances(costs, base, sides.weights, sides.bounds, marks)
+        every = Instances(costs, weights, limits, marks)
         done = walk_each(self._exact, self._loose, self._at, every, bound, mode, found, where)
         if mode == LIST:
             n = int(found.number[0])

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from milpcb.errors import InputError
-from milpcb.types import Bools, Floats, Ints
+from milpcb.types import Floats, Ints
 from policies.cuts import Distinct, Thresholds, cut_points, is_binary
 from policies.monotone.rule import Axis, MonotoneRule, places
 from policies.names import Names
@@ -26,7 +26,9 @@ class Order:
         self.group = distinct.group
         self.contexts = contexts[distinct.first]
         self.points = points[distinct.first]
-        self.below = _below(self.points)
+        self.below = ~np.eye(len(self.points), dtype=bool)
+        for column in self.points.T:
+            self.below &= column[:, None] <= column
         steps = self.below.astype(np.float32)
         self.covers = np.array(np.nonzero(self.below & (steps @ steps == 0)))
         self.axes, self._names = axes, names
@@ -83,10 +85,3 @@ def axes_of(contexts: Floats, directions: Sequence[int] | None, thresholds: Thre
         Axis(f, sign, cuts, two and cuts is not None and len(cuts) == 1)
         for f, (sign, cuts, two) in enumerate(zip(signs, steps, binary, strict=True))
     )
-
-
-def _below(points: Floats) -> Bools:
-    below = ~np.eye(len(points), dtype=bool)
-    for column in points.T:
-        below &= column[:, None] <= column
-    return below

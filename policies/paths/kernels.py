@@ -70,6 +70,15 @@ class Found(NamedTuple):
     number: Array
 
 
+@compiled()
+def new_trail(depth: int, n_rows: int) -> Trail:
+    """Return the walk at the root through paths of at most so many edges; what it begins with may be set."""
+    whole, real = np.zeros((3, depth + 1), np.int64), np.ones((2, depth + 1))
+    real[0, 0] = 0.0
+    keys, weights = np.zeros(depth + 1, np.uint64), np.zeros((n_rows, depth + 1))
+    return Trail(whole[0], whole[1], whole[2], real[0], real[1], keys, weights, np.zeros(1, np.int64))
+
+
 @compiled(NO_NAN)
 def down(edges: Edges, cost: Array, soft: bool, sums: PathSums) -> None:
     """Fill what the paths from each node to the sink sum up to, given the ``cost`` of each term."""

@@ -20,18 +20,18 @@ from policies.paths.kernels import (
     PathSums,
     Trail,
     down,
+    new_trail,
     walk,
 )
 
 
 class Instances(NamedTuple):
-    """Of each instance what its terms cost (n, terms), what all paths cost besides (n,), and its side constraints.
+    """Of each instance what its terms cost (n, terms) and weigh (n, R, terms), their sums within ``bounds`` (R, 2).
 
-    These are ``weights`` (n, R, terms) with ``bounds`` (n, R, 2) of their sums. ``keys`` (n, terms) may be empty.
+    ``keys`` (n, terms) may be empty.
     """
 
     costs: Array
-    base: Array
     weights: Array
     bounds: Array
     keys: Array
@@ -85,24 +85,14 @@ def walk_each(
     n, R, depth = len(relaxed.first) - 1, every.weights.shape[1], found.paths.shape[1]
     sums, nothing = PathSums(np.empty(n + 1), np.empty(0)), np.empty(0)
     ahead = Ahead(at, sums.low, np.empty((2, R, n + 1)), nothing, nothing)
-    whole, real = np.zeros((3, depth + 1), np.int64), np.zeros((2, depth + 1))
-    trail = Trail(
-        whole[0],
-        whole[1],
-        whole[2],
-        real[0],
-        real[1],
-        np.zeros(depth + 1, np.uint64),
-        np.zeros((R, depth + 1)),
-        np.zeros(1, np.int64),
-    )
+    trail = new_trail(depth, R)
     one = Found(np.zeros(1), np.zeros(1, np.uint64), np.zeros((1, depth), np.int32), np.zeros(1, np.int64))
     acts, within = np.zeros(0, np.int32), np.zeros(1)
     keys = np.zeros(every.costs.shape[1], np.uint64)
     for i in range(len(every.costs)):
         _look_ahead(relaxed, every, i, ahead)
-        rows, base = PathRows(every.weights[i], every.bounds[i]), every.base[i]
-        trail.total[0] = base
+        rows = PathRows(every.weights[i], every.bounds)
+        trail.total[0] = 0.0
         if mode == LIST:
             within[0], before = bound, found.number[0]
             _walk_on(exact, every.costs[i], ahead, rows, acts, within, LIST, every.keys[i], trail, found)
@@ -112,7 +102,7 @@ def walk_each(
             where[before : found.number[0]] = i
             continue
         within[0] = bound if mode == LEAST else np.inf
-        if base + sums.low[0] >= within[0]:
+        if sums.low[0] >= within[0]:
             continue
         one.totals[0] = np.inf
         _walk_on(exact, every.costs[i], ahead, rows, acts, within, LEAST, keys, trail, one)
@@ -124,7 +114,7 @@ def walk_each(
         elif mode == SUM:
             found.totals[i] = -np.inf
             if least < np.inf:
-                within[0], one.totals[0], trail.total[0] = 20.0 + NEGLIGIBLE, 0.0, base - least
+                within[0], one.totals[0], trail.total[0] = 20.0 + NEGLIGIBLE, 0.0, -least
                 _walk_on(exact, every.costs[i], ahead, rows, acts, within, SUM, keys, trail, one)
                 found.totals[i] = np.log(one.totals[0]) - least
     return len(every.costs)

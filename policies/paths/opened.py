@@ -35,15 +35,16 @@ class PathEncoding(InvertibleEncoding):
         self._graph = graph = terms.graph.plain if constrained else terms.wide_graph
         first, to, _, source = graph.edges
         out = np.diff(first)
-        inner = np.bincount(source, to < graph.n_inner, graph.n_inner) > 0  # nodes that lead to others
-        last = (out > 0) & ~inner & ((out == 1) | (np.bincount(to, minlength=graph.n_inner)[:-1] == 1))
-        last[0] = False
-        passed = np.append(last, False)[to]
-        times = np.where(passed, np.append(out, 1)[to], 1) * ~last[source]
+        goes_on = np.bincount(source, to < graph.n_inner, graph.n_inner) > 0  # to other nodes than the sink
+        left_out = (out > 0) & ~goes_on & ((out == 1) | (np.bincount(to)[:-1] == 1))
+        left_out[0] = False
+        passed = np.append(left_out, False)[to]
+        times = np.where(passed, np.append(out, 1)[to], 1) * ~left_out[source]
+        # Of each column the edge into a node, and the one out of it that it stands for too, or none.
         self._edges = np.repeat(np.arange(len(to)), times)
         nth = np.arange(len(self._edges)) - np.repeat(np.cumsum(times) - times, times)
-        self._then = np.where(passed[self._edges], first[to[self._edges]] + nth, len(to))  # else none
-        self.program = self._network(last)
+        self._then = np.where(passed[self._edges], first[to[self._edges]] + nth, len(to))
+        self.program = self._network(left_out)
 
     def _network(self, left_out: Bools) -> Program:
         import scipy.sparse as sp  # only for who has a program, as it takes a tenth of a second to import
@@ -56,10 +57,8 @@ class PathEncoding(InvertibleEncoding):
         shape = int((~left_out).sum()), n
         matrix = sp.csr_array(sp.coo_array((value, (row, np.append(np.arange(n), onward))), shape))
         unit, zeros, ones = np.eye(1, shape[0])[0], np.zeros(n), np.ones(n)
-        named = zip(
-            source[self._edges].tolist(), np.append(term, -1)[self._edges].tolist(), self._then.tolist(), strict=True
-        )
-        names = tuple(f"x_{v}_{t}" if then == len(to) else f"x_{v}_{t}_{term[then]}" for v, t, then in named)
+        named = np.column_stack([source[self._edges], term[self._edges], np.append(term, -1)[self._then]]).tolist()
+        names = tuple("_".join(["x", *(str(part) for part in parts if part >= 0)]) for parts in named)
         return Program(matrix, unit, unit.copy(), zeros, ones, ones.astype(bool), names, integral=True)
 
     def objective(self, costs: Floats) -> Objective:

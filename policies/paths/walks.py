@@ -26,9 +26,9 @@ from policies.paths.kernels import (
     Found,
     PathRows,
     PathSums,
-    Trail,
     down,
     longest,
+    new_trail,
     path_sums,
     walk,
 )
@@ -187,24 +187,13 @@ class Walker:
         turns: int | None = None,
     ) -> bool:
         """Walk through the paths; return whether all that there are, not ended after so many ``turns``."""
-        plain, depth = self._plain, self._depth + 1
-        factor = sums.mass
+        plain, factor = self._plain, sums.mass
         if len(sums.mass):
             gap = cost[plain.edges.term] + sums.low[plain.edges.to]
             with np.errstate(invalid="ignore"):  # of a node that no path goes on from
                 gap -= sums.low[plain.edges.source]
             factor = np.exp(-gap)
-        edge, node, action = np.zeros((3, depth), dtype=np.int64)
-        trail = Trail(
-            edge,
-            node,
-            action,
-            np.zeros(depth),
-            np.ones(depth),
-            np.zeros(depth, dtype=np.uint64),
-            np.zeros((len(self._rows.weights), depth)),
-            np.zeros(1, dtype=np.int64),
-        )
+        trail = new_trail(self._depth, len(self._rows.weights))
         trail.total[0], trail.action[0] = begin, 0 if acts is None else -1
         ahead = Ahead(self._graph.nodes, sums.low, self._ends, sums.mass, factor)
         actions = np.zeros(0, dtype=np.int32) if acts is None else acts.actions

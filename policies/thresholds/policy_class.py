@@ -77,23 +77,16 @@ class OpenedThresholds(OpenedPaths):
         """List all rules once: constants, then feature by feature, few cuts first."""
         yield from (ThresholdRule(0, (), (a,), self._names) for a in range(self.n_actions))
         for f, cuts in self._bins.cuts.items():
-            for c in range(1, self._most(cuts) + 1):
-                for chosen, actions in product(combinations(cuts.tolist(), c), _alternating(self.n_actions, c + 1)):
+            for c in range(1, min(self._max_cuts, len(cuts)) + 1):
+                every = product(range(self.n_actions), repeat=c + 1)
+                changing = [actions for actions in every if all(a != b for a, b in pairwise(actions))]
+                for chosen, actions in product(combinations(cuts.tolist(), c), changing):
                     yield ThresholdRule(f, chosen, actions, self._names, self._bins.binary[f])
 
     def draw(self, rng: np.random.Generator) -> ThresholdRule:
         """Return a random rule: a feature, as many of its cuts as allowed, any action for each piece, all uniform."""
         f = int(rng.choice(list(self._bins.cuts)))
         cuts = self._bins.cuts[f]
-        chosen = np.sort(rng.choice(cuts, self._most(cuts), replace=False))
+        chosen = np.sort(rng.choice(cuts, min(self._max_cuts, len(cuts)), replace=False))
         actions = rng.integers(self.n_actions, size=len(chosen) + 1)
         return ThresholdRule(f, tuple(chosen.tolist()), tuple(actions.tolist()), self._names, self._bins.binary[f])
-
-    def _most(self, cuts: Floats) -> int:
-        return min(self._max_cuts, len(cuts))
-
-
-def _alternating(n_actions: int, pieces: int) -> Iterator[tuple[int, ...]]:
-    for actions in product(range(n_actions), repeat=pieces):
-        if all(left != right for left, right in pairwise(actions)):
-            yield actions

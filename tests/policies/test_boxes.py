@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.boxes import BoxRule, BoxRules, Interval, policy_class
-from policies.boxes.policy_class import Boxes, BoxList
+from policies.boxes.policy_class import BoxList
 from policies.cuts import cut_points
 from policies.names import Names
 
@@ -88,7 +88,7 @@ def test_the_program_has_the_size_it_states(max_features, columns):
 
 def test_boxes_that_divide_alike_are_one():
     """A box, one with the same contexts and one with all others are the first of them."""
-    boxes = Boxes(np.array([[0.0, 1.0], [1.0, 0.0]]), 3, pairs=True)
+    boxes = BoxRules(2, max_features=2).on(np.array([[0.0, 1.0], [1.0, 0.0]]))._boxes
     assert len(boxes) == 2
     assert boxes.intervals(1) == (Interval(0, None, 0.5, True),)
 
@@ -103,13 +103,13 @@ def test_contexts_between_the_same_cuts_are_one():
 @pytest.fixture
 def built(monkeypatch):
     """A list that grows by one each time boxes are found."""
-    found, build = [], Boxes.__init__
+    found, build = [], BoxList.__init__
 
     def counted(self, *args, **options):
         found.append(self)
         build(self, *args, **options)
 
-    monkeypatch.setattr(Boxes, "__init__", counted)
+    monkeypatch.setattr(BoxList, "__init__", counted)
     return found
 
 

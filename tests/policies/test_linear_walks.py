@@ -165,7 +165,7 @@ def test_answers_are_those_of_all_rows(name: str, whole: bool) -> None:
 def test_both_ways_to_sum_are_gone_through() -> None:
     """The costs of the test above are on both sides of the limit between the two ways to sum."""
     on = opened("three of seven", np.random.default_rng(2))
-    smallest = np.abs(Supports(on.scored).prices(np.tile([0.0, 1.0], (len(on.contexts), 1)))[0]).sum(axis=(0, 1)).min()
+    smallest = np.abs(Supports(on.scored).totals(np.ones((len(on.contexts), 1)))[0]).sum(axis=(0, 1)).min()
     assert 0.5 * 9 * smallest < SPAN < 0.5 * 60 * 9 * smallest
 
 
