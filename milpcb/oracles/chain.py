@@ -287,7 +287,7 @@ def _free_optimum(under: OpenedUnder) -> Ask:
 
 
 class SearchStep(NamedTuple):
-    """A step from a table of costs to an answer, as functions of a class and its side constraints.
+    """A step from a table of costs to an answer, as functions of ``u``, a class under side constraints.
 
     It is taken ``when`` the condition holds; ``Oracle.explain`` prints ``why``. ``ask`` returns what is asked, None for
     nothing, which leaves a query to the next step by raising SearchTooLargeError.
