@@ -18,8 +18,8 @@ from milpcb.errors import InputError
 from milpcb.estimators.base import PolicyEstimator
 from milpcb.estimators.cuts import explicit_cuts
 from milpcb.estimators.inputs import Features, checked, read_features
-from milpcb.estimators.layout import MODEL_ROWS, CodedPart, Layout, RowCounter, coded_parts, fit_row_models
-from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Sample, batches_of
+from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter, fit_row_models
+from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
 from milpcb.offline.compressed import CompressedLog
 from milpcb.offline.compressing import compress
@@ -109,7 +109,7 @@ class FromBatches(PolicyEstimator):
         else:
             with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
                 known = layout.read(sample.table, columns)
-                layout = replace(layout, parts=self._parts(layout, known))
+                layout = replace(layout, parts=layout.unseen(known, self._least()))
         if not layout.scored:
             return RowCounter(layout, columns, self.min_propensity)
         known = layout.read(sample.table, columns)
@@ -119,22 +119,10 @@ class FromBatches(PolicyEstimator):
         frame = sample.table[list(layout.schema.names)]
         done = np.array(layout.actions)[known.action]
         log = read_log(frame, done, reward=known.outcome, propensity=propensity, actions=layout.actions)
-        models = fit_row_models(
-            log,
-            features,
-            frame,
-            sample.numbers,
-            np.ones(len(known.action), dtype=bool) if aside is None else ~aside,
-            self.model_outcome,
-            cv=self.cv,
-            seed=self.random_state,
-            rows=model_rows,
-        )
+        kept = np.ones(len(known.action), dtype=bool) if aside is None else ~aside
+        options = {"cv": self.cv, "seed": self.random_state, "rows": model_rows}
+        models = fit_row_models(log, features, frame, sample.numbers, kept, self.model_outcome, **options)
         return RowCounter(layout, columns, self.min_propensity, models, shares)
-
-    def _parts(self, layout: Layout, known: LoggedBatch) -> tuple[CodedPart, ...]:
-        chances, codes = known.every_chance(len(layout.actions)), layout.codes(known.values)
-        return coded_parts(layout.columns, layout.cuts, codes, known.action, chances, self._least())
 
     def layout(self, X: Any, actions: Sequence[Any]) -> Layout:
         """Return how rows become cells, by a sample ``X`` of them; raises InputError where the rows are needed."""

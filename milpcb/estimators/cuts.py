@@ -126,33 +126,15 @@ def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Val
     signs = _signs(monotone)
     if not signs:
         return []
-    names = tuple(dict.fromkeys(column.name for column in columns))
+    names, found = tuple(dict.fromkeys(column.name for column in columns)), []
     for name in signs:
         if name not in names:
             raise UnknownNameError("column of monotone", name, names)
-    return list(_joints(signs, names, columns, values, contexts))
-
-
-def _signs(monotone: Any) -> dict[str, int]:
-    if monotone is None:
-        return {}
-    if not isinstance(monotone, Mapping) or not all(way in WAYS for way in monotone.values()):
-        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
-    return {name: WAYS[way] for name, way in monotone.items()}
-
-
-def _joints(
-    signs: Mapping[str, int],
-    names: Sequence[str],
-    columns: Sequence[Column],
-    values: Mapping[str, Values],
-    contexts: Floats,
-) -> Iterator[Joint]:
     for name in names:
         places = tuple(place for place, column in enumerate(columns) if column.name == name)
         numbers = contexts[:, places]
         if name not in signs:
-            yield Joint(places, np.unique(numbers, axis=0))
+            found.append(Joint(places, np.unique(numbers, axis=0)))
             continue
         raw = values[name]
         if raw.dtype == object:
@@ -162,4 +144,13 @@ def _joints(
         known = ~np.isnan(raw)
         _, first = np.unique(raw[known], return_index=True)
         rising = numbers[known][first][:: signs[name]]
-        yield Joint(places, np.concatenate([rising, numbers[~known][:1]]), len(rising))
+        found.append(Joint(places, np.concatenate([rising, numbers[~known][:1]]), len(rising)))
+    return found
+
+
+def _signs(monotone: Any) -> dict[str, int]:
+    if monotone is None:
+        return {}
+    if not isinstance(monotone, Mapping) or not all(way in WAYS for way in monotone.values()):
+        raise InputError(f"monotone must map names of columns to 'more' or 'less', got {shown(monotone)}")
+    return {name: WAYS[way] for name, way in monotone.items()}

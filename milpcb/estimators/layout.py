@@ -60,6 +60,34 @@ class Layout:
             found.append(code if place is None else code[place])
         return np.array(found, dtype=np.int32)
 
+    def unseen(self, rows: LoggedBatch, least: float) -> tuple[CodedPart, ...]:
+        """Return the parts in which the ``rows`` of a sample have none of some action, see ``parts_without``."""
+        codes, each = self.codes(rows.values), np.ones(len(rows.action))
+        tests = [
+            compared(str(f), codes[f].astype(float), float(cut), up=up)
+            for f, cuts in enumerate(self.cuts)
+            for cut in range(len(cuts))
+            for up in (True, False)
+        ]
+        expected, found = expected_of(rows.action, rows.every_chance(len(self.actions)), each), []
+        for part in parts_without(tests, rows.action, each, expected, least):
+            coded = tuple((int(test.name), test.up, int(np.floor(test.cut))) for test in part.tests)
+            words = " and ".join(self._in_words(*test) for test in coded)
+            found.append(CodedPart(part.action, coded, words))
+        return tuple(found)
+
+    def _in_words(self, f: int, up: bool, cut: int) -> str:
+        return self.columns[f].test("<=" if up else ">", self.cuts[f][cut], binary=self.cuts[f] == (0.5,))
+
+    def barred(self, codes: Codes, chances: Floats) -> Bools | None:
+        """Return the cells (n, K) without rows, by propensities (n, K), NaN where not known; None for none."""
+        if self.parts is None:
+            return None
+        cells = completed(chances) == 0
+        for part in self.parts:
+            cells[part.within(codes), part.action] = True
+        return cells if cells.any() else None
+
     def contexts(self, codes: Ints) -> Floats:
         """Return numbers (m, d) in these bins (m, d)."""
         found = np.zeros(codes.shape)
@@ -83,14 +111,11 @@ def bins(cuts: Floats, numbers: Floats) -> Codes:
 
 @dataclass(frozen=True)
 class CodedPart:
-    """A part in which an action was never done, or nearly so.
-
-    ``tests`` are column, whether its bin is up to a number or above, and that number; ``words`` name who is in it.
-    """
+    """A part in which an action was never done, or nearly so."""
 
     action: int
-    tests: tuple[tuple[int, bool, int], ...]
-    words: str
+    tests: tuple[tuple[int, bool, int], ...]  # column, whether its bin is up to a number or above, and that number
+    words: str  # who is in it
 
     def within(self, codes: Codes) -> Bools:
         """Return which rows, by their bins (d, n), are in it."""
@@ -98,48 +123,6 @@ class CodedPart:
         for column, up, cut in self.tests:
             found &= (codes[column] <= cut) == up
         return found
-
-
-def coded_parts(
-    columns: Sequence[Column],
-    cuts: Sequence[tuple[float, ...]],
-    codes: Codes,
-    action: Ints,
-    propensity: Floats,
-    least: float,
-) -> tuple[CodedPart, ...]:
-    """Return the parts of a sample with these bins (d, n); ``propensity`` is (n, K), see ``expected_of``."""
-    tests = [
-        compared(str(f), codes[f].astype(float), float(cut), up=up)
-        for f, own in enumerate(cuts)
-        for cut in range(len(own))
-        for up in (True, False)
-    ]
-    each = np.ones(len(action))
-    expected = expected_of(action, propensity, each)
-    found = []
-    for part in parts_without(tests, action, each, expected, least):
-        coded = tuple((int(test.name), test.up, int(np.floor(test.cut))) for test in part.tests)
-        words = " and ".join(_in_words(columns[f], cuts[f], up, cut) for f, up, cut in coded)
-        found.append(CodedPart(part.action, coded, words))
-    return tuple(found)
-
-
-def _in_words(column: Column, cuts: tuple[float, ...], up: bool, cut: int) -> str:
-    return column.test("<=" if up else ">", cuts[cut], binary=cuts == (0.5,))
-
-
-def barred(parts: Sequence[CodedPart] | None, codes: Codes, chances: Floats) -> Bools | None:
-    """Return the cells (n, K) of rows in which no rows of the log stand; None for none, and where ``parts`` is None.
-
-    ``chances`` (n, K) are propensities, NaN where they are not known.
-    """
-    if parts is None:
-        return None
-    cells = completed(chances) == 0
-    for part in parts:
-        cells[part.within(codes), part.action] = True
-    return cells if cells.any() else None
 
 
 @dataclass(frozen=True)
@@ -170,7 +153,7 @@ class RowCounter:
         if self.models is not None:
             regression = self.models.predict(frame, batch.values, np.arange(start, start + len(frame)))
         codes = self.layout.codes(batch.values)
-        cells = barred(self.layout.parts, codes, batch.every_chance(len(self.layout.actions)))
+        cells = self.layout.barred(codes, batch.every_chance(len(self.layout.actions)))
         return codes, Known(batch.action, batch.outcome, propensity, regression, batch.chances, cells)
 
     def add(self, sums: Statistics, codes: Codes, known: Known) -> None:
@@ -191,10 +174,7 @@ class RowModels:
     codes: tuple[Mapping[Value, float] | None, ...]
 
     def predict(self, frame: Any, values: Read, numbers: Ints) -> Floats:
-        """Return the predictions (n, K) of rows with these ``numbers`` in the log, by no model that has seen them.
-
-        Models of somebody's own read the data ``frame``, others ``values`` as numbers.
-        """
+        """Return the predictions (n, K) of rows with these ``numbers`` in the log: own models read ``frame``."""
         features = frame[list(self.names)] if self.models.own else self._numbers(values)
         return self.models.predict(features, numbers)
 

@@ -107,7 +107,7 @@ class FromLog(FromBatches):
             self.scores_: Scores | None = None
             return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
-        found = self._scores(X, done, reward, cost, propensity, weight)
+        found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
         self._from_scores(features, found, actions)
         warn_of(found.diagnostics)
         return self
@@ -176,7 +176,8 @@ class FromLog(FromBatches):
         """
         X = checked(self, X, reset=False)
         weight = read_weights(sample_weight, len(X))
-        found = self._scores(X, self._done(y, action), reward, cost, propensity, weight)
+        done = self._done(y, action)
+        found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
         return evaluate(found, self._policy(), contexts=X, **options)
 
     def _done(self, y: Any, action: Any) -> Any:
@@ -189,17 +190,11 @@ class FromLog(FromBatches):
             raise InputError(f"action must be one name or number for each row, got a table of shape {done.shape}")
         return done.ravel() if done.ndim else done
 
-    def _scores(self, X: Any, done: Any, reward: Any, cost: Any, propensity: Any, weight: Any) -> Scores:
+    def _scores(self, X: Any, done: Any, weight: Any, **outcome: Any) -> Scores:
         features = read_features(self, X)
         own_models = self.model_outcome is not None or self.model_propensity is not None
-        log = read_log(
-            X if own_models else features.numbers(),
-            done,
-            reward=reward,
-            cost=cost,
-            propensity=propensity,
-            actions=self.actions_.tolist(),
-        )
+        table = X if own_models else features.numbers()
+        log = read_log(table, done, actions=self.actions_.tolist(), **outcome)
         return self.estimate_scores(replace(log, values=features.values), columns=features.values, sample_weight=weight)
 
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:

@@ -35,15 +35,12 @@ def batches_of(batches: Iterable[Any] | Callable[[], Iterable[Any]]) -> Iterable
 
 @dataclass(frozen=True)
 class LoggedColumns:
-    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial.
-
-    Of K columns of probabilities, ``of_actions`` are the actions, () where they are not named.
-    """
+    """Names of the columns of what was done, what came of it, and its probability: () in a randomised trial."""
 
     action: str
     outcome: str
     propensity: tuple[str, ...]
-    of_actions: tuple[Any, ...] = ()
+    of_actions: tuple[Any, ...] = ()  # of K columns of probabilities, () where they are not named
 
     @classmethod
     def of(cls, action: str, outcome: str, propensity: str | Sequence[str] | Mapping[Any, str]) -> Self:
@@ -214,16 +211,13 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class LoggedBatch:
-    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,).
-
-    ``chances`` (n, K) are the propensities of all actions, None where they are not known.
-    """
+    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,)."""
 
     values: Read
     action: Ints
     outcome: Floats
     propensity: Floats
-    chances: Floats | None
+    chances: Floats | None  # (n, K) propensities of all actions, None where they are not known
     randomised: bool = False
 
     def every_chance(self, n_actions: int) -> Floats:

@@ -17,19 +17,14 @@ _SPLIT = 2.0**27 + 1  # Dekker's constant: splits a float into halves whose prod
 
 @dataclass(frozen=True)
 class Rows:
-    """Weighted rows merged into distinct contexts (g, d), which are in lexicographic order.
-
-    ``group`` (n,) is the distinct context of each row, ``weight`` (n,) its weight, above 0; ``sizes`` (g,) are the
-    total weights of the distinct contexts. ``done`` (n,) is the action that a log did in each row, None without a log;
-    ``order`` is the one that policies have to keep, None without.
-    """
+    """Weighted rows merged into distinct contexts (g, d), which are in lexicographic order."""
 
     contexts: Floats
-    group: Ints
-    weight: Floats
-    sizes: Floats
-    done: Ints | None = None
-    order: ActionOrder | None = None
+    group: Ints  # (n,) the distinct context of each row
+    weight: Floats  # (n,) its weight, above 0
+    sizes: Floats  # (g,) total weights of the distinct contexts
+    done: Ints | None = None  # (n,) the action that a log did in each row, None without a log
+    order: ActionOrder | None = None  # that policies have to keep
 
     @classmethod
     def merge(cls, contexts: Floats, weight: Floats, done: Ints | None = None) -> Rows:

@@ -189,14 +189,11 @@ class Balance:
 
 @dataclass(frozen=True)
 class Front:
-    """The rules that are the best for some weighting, the best by the first outcome first.
+    """The rules that are the best for some weighting, the best by the first outcome first."""
 
-    ``unit`` is that of the second outcome, ``done`` what was done gave in both, with 95 % intervals.
-    """
-
-    unit: Unit
+    unit: Unit  # of the second outcome
     points: tuple[Balance, ...]
-    done: tuple[IntervalEstimate, IntervalEstimate]
+    done: tuple[IntervalEstimate, IntervalEstimate]  # what was done gave in both, with 95 % intervals
 
 
 def front_column(text: str) -> str:

@@ -151,17 +151,13 @@ Block = tuple[int, Parts]  # the sums of 2^level files
 
 @dataclass(frozen=True)
 class Counter:
-    """Counts of a file.
-
-    ``starts`` are the numbers in the log of the first rows of the files. ``aside`` is the share of rows that are kept
-    aside, by their place in the log and the ``seed``. ``missing`` are the marks of a missing value.
-    """
+    """Counts of a file."""
 
     rows: RowCounter
-    starts: tuple[int, ...]
-    aside: float
+    starts: tuple[int, ...]  # numbers in the log of the first rows of the files
+    aside: float  # share of rows that are kept aside, by their place in the log and the ``seed``
     seed: int
-    missing: tuple[str, ...]
+    missing: tuple[str, ...]  # marks of a missing value
 
     def empty(self) -> Parts:
         """Return the sums over no rows."""

@@ -65,10 +65,7 @@ class Claims:
 
     @classmethod
     def of(cls, found: Inference, *, by_estimates: bool) -> Claims:
-        """Return the claims of rows in memory; not ``by_estimates``, those on other rules and on learning are left out.
-
-        These are of rules that are the best by the estimates.
-        """
+        """Return the claims of rows in memory; on other rules and on learning there are some ``by_estimates`` only."""
         gain = IntervalEstimate(found.gain, nan, found.lower, found.upper)
         words = tuple(found.words()[1:] if by_estimates else found.words()[-2:])
         learning = found.cross_fitted

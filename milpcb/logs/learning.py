@@ -190,16 +190,9 @@ def _in_words(found: Stability, policy: Any) -> Stability:
 def _budget(
     estimator: Any, learnt: ScoredRows, state: State | None, questions: Asked, step: Step
 ) -> tuple[BudgetValue, ...]:
-    """Return the value of learning for each share of the rows that may get an action.
-
-    Where nothing is shown to gain anything, the curve would be of chance: it is left out unless it was asked for.
-    """
-    if (
-        questions.budget is None
-        or questions.limits
-        or estimator.monotone
-        or not (state == State.TARGET or questions.curve)
-    ):
+    """Return the value of learning by the share of an action; without evidence the curve would be of chance."""
+    shown = state == State.TARGET or questions.curve
+    if questions.budget is None or questions.limits or estimator.monotone or not shown:
         return ()
     with step(f"the value against the budget of '{questions.budget}'") as tick:
         options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}

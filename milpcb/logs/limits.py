@@ -240,13 +240,10 @@ KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
 
 @dataclass(frozen=True)
 class Guaranteed:
-    """Two rules: how each looks, and the lower end of its gain over treating all alike; both ends hold at once.
+    """Two rules: how each looks, and the lower end of its gain over treating all alike; both ends hold at once."""
 
-    ``rules`` is the rule that looks best, in words; ``differ`` whether it plays otherwise anywhere.
-    """
-
-    rules: str
-    differ: bool
+    rules: str  # the rule that looks best, in words
+    differ: bool  # whether it plays otherwise anywhere
     looks: Floats
     lower: Floats
     other: str

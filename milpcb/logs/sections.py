@@ -19,17 +19,13 @@ THOUSAND = 1000
 
 @dataclass(frozen=True)
 class Unit:
-    """How amounts of an outcome are written, with as many digits as can be relied on.
+    """How amounts of an outcome are written, with as many digits as can be relied on."""
 
-    ``name`` is the column, ``maximise`` whether more is better, ``binary`` whether outcomes are 0 or 1. ``error`` is
-    the standard error of the mean outcome, NaN where it is not known; ``sign`` is what amounts are in, such as "$".
-    """
-
-    name: str
-    maximise: bool
-    binary: bool
-    error: float = nan
-    sign: str = ""
+    name: str  # of the column
+    maximise: bool  # whether more is better
+    binary: bool  # whether outcomes are 0 or 1
+    error: float = nan  # standard error of the mean outcome, NaN where it is not known
+    sign: str = ""  # what amounts are in, such as "$"
 
     @classmethod
     def of_scores(cls, name: str, scores: Scores, sign: str = "", error: float = nan) -> Unit:
@@ -113,18 +109,14 @@ SHOWN = 12  # rows of a table; the others are folded away
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table: its label, a heading for each column, and its rows.
-
-    ``words`` are the numbers of the columns that hold words, ``kind`` is "cards" where each row becomes a card on a
-    phone, ``most`` how many rows are shown before the others are folded away.
-    """
+    """A table: its label, a heading for each column, and its rows."""
 
     label: str
     headings: Row
     rows: Sequence[Row]
-    words: tuple[int, ...] = (0,)
-    kind: str = ""
-    most: int = SHOWN
+    words: tuple[int, ...] = (0,)  # numbers of the columns that hold words
+    kind: str = ""  # "cards" where each row becomes a card on a phone
+    most: int = SHOWN  # rows that are shown before the others are folded away
 
 
 @dataclass(frozen=True)

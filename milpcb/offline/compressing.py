@@ -74,6 +74,8 @@ def compress(
     base = found.centre + charge
     products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
+    clipped = 0 if randomised else int(stats.outcomes[:, 2].sum())
+    limits: dict[str, Any] = {"clipped": clipped, "min_propensity": min_propensity}
     return CompressedLog(
         codes,
         sizes,
@@ -87,18 +89,7 @@ def compress(
         _outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
         _reach(stats, found, charge, min_propensity, randomised=randomised),
         maximise,
-        _diagnostics(
-            found,
-            n,
-            actions,
-            residual,
-            charge,
-            barred.sum(axis=0),
-            parts,
-            clipped=0 if randomised else int(stats.outcomes[:, 2].sum()),
-            least=min_propensity,
-            given=True,
-        ),
+        _diagnostics(found, n, residual, charge, barred.sum(axis=0), parts, actions, **limits),
     )
 
 
@@ -172,17 +163,7 @@ def _reach(stats: Statistics, found: _Summed, charge: Floats, least: float, *, r
 
 
 def _diagnostics(
-    found: _Summed,
-    n: int,
-    actions: Sequence[str],
-    residual: Floats,
-    charge: Floats,
-    barred: Floats,
-    parts: Sequence[tuple[int, str]],
-    *,
-    clipped: int,
-    least: float,
-    given: bool,
+    found: _Summed, n: int, residual: Floats, charge: Floats, barred: Floats, parts: Any, actions: Any, **known: Any
 ) -> Diagnostics:
     there = np.maximum(n - np.rint(barred), 1.0)  # rows in which an action was possible
     calibration, modelled = found.inverse / there, found.modelled + charge
@@ -190,22 +171,20 @@ def _diagnostics(
     zero = [0 if each else int(rows) for each, rows in zip(own, np.rint(barred).tolist(), strict=True)]
     unseen = [text for item in zip(actions, own, zero, strict=True) for text in sentence(*item, ignored=False)]
     constants = found.centre + charge + residual.sum(axis=0) / n
-    known: dict[str, Any] = {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
+    known |= {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
     return Diagnostics(
         actions=tuple(actions),
         least_propensity=found.least,
         effective_size=found.inverse**2 / found.squares,
-        clipped=clipped,
         calibration=calibration,
         calibration_error=np.sqrt(
             np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
         ),
         constants=constants,
         calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
-        given=given,
+        given=True,
         unseen=tuple(unseen),
         outcome_r2=found.r2,
-        min_propensity=least,
         rows=n,
         **known,
     )

@@ -99,14 +99,11 @@ def _numbers(policy: FoundPolicy, contexts: object) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class SplitClaim:
-    """The claim by one split, or by that of the median p-value, its p-value by the normal law.
-
-    ``fold`` (n,) is the split, and ``seconds`` is what it took to learn and evaluate by one.
-    """
+    """The claim by one split, or by that of the median p-value, its p-value by the normal law."""
 
     claim: Claim
-    fold: Ints
-    seconds: float
+    fold: Ints  # (n,) the split
+    seconds: float  # that it took to learn and evaluate by one
 
     def draws(self, most: int) -> int:
         """Return the draws of ``calibrated`` for a lottery that are expected."""

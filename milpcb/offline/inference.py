@@ -236,10 +236,7 @@ def _under(
 def _best_seen(
     oracle: Oracle, again: Callable[[list[LabelConstraint]], Oracle], contexts: Any, scores: Scores, aside: Bools | None
 ) -> FoundPolicy:
-    """Return the best policy on the rows that are not kept ``aside`` (n,), with rows of its action in each part.
-
-    ``again`` returns the oracle under further constraints.
-    """
+    """Return the best policy on the rows that are not kept ``aside`` (n,); ``again`` opens under more constraints."""
     learnt = np.ones(len(scores.table), dtype=bool) if aside is None else ~aside
     each = learnt * counted(scores.log, scores.weight)
     counts, expected = rows_of_actions(scores.log, each)

@@ -77,13 +77,10 @@ def cross_fitted(fitted: Fitted, fold: Ints, progress: Progress | None = None) -
 
 @dataclass(frozen=True, eq=False)
 class OutcomeFit:
-    """Copies of a model of outcomes, one for each action, fitted to rows in which it was done.
-
-    ``empty`` are for each the columns without any number in these rows; None where the model reads them as they are.
-    """
+    """Copies of a model of outcomes, one for each action, fitted to rows in which it was done."""
 
     copies: tuple[Any, ...]
-    empty: tuple[Bools | None, ...]
+    empty: tuple[Bools | None, ...]  # columns without any number in these rows; None where models read them as they are
 
     def predict(self, features: Any) -> Floats:
         """Return the predictions (n, K) of rows; raises InputError."""

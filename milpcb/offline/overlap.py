@@ -47,30 +47,24 @@ LISTED = 3  # parts that a sentence names
 
 @dataclass(frozen=True, eq=False)
 class ColumnTest:
-    """A test of one column: its words, where it holds (n,), and for a comparison the numbers that are compared.
-
-    ``up`` is whether it holds up to ``cut``, or above.
-    """
+    """A test of one column: its words, where it holds (n,), and for a comparison the numbers that are compared."""
 
     words: str
     holds: Bools
     name: str = ""
     numbers: Floats | None = None
-    up: bool = True
+    up: bool = True  # whether it holds up to ``cut``, or above
     cut: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class UnseenPart:
-    """A part of the rows in which an action was never done, or nearly so.
-
-    It is where all ``tests`` hold; ``within`` (n,) are its rows, of which ``seen`` have the action.
-    """
+    """A part of the rows in which an action was never done, or nearly so."""
 
     action: int
-    tests: tuple[ColumnTest, ...]
-    within: Bools
-    seen: int
+    tests: tuple[ColumnTest, ...]  # which all hold there
+    within: Bools  # (n,) its rows
+    seen: int  # how many of them have the action
 
     @property
     def words(self) -> str:

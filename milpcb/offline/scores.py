@@ -203,32 +203,18 @@ def scores(
     parts = parts_without(list(column_tests(values)), log.action, each, expected_rows(log, each), least)
     cells = cells_without(log, parts)
     there = np.ones(taken.shape, dtype=bool) if cells is None else ~cells
-    return Scores(
-        table=table + charge,
-        log=log,
-        method=method,
-        weight=weight,
-        fold=fold,
-        regression=regression + charge,
-        charge=charge,
-        diagnostics=diagnose(
-            log,
-            weight,
-            propensity if ignored else np.where(there, propensity, np.nan),
-            inverse,
-            table + charge,
-            regression + charge,
-            there,
-            clipped=int((logged < clipped).sum()),
-            min_propensity=least,
-            outcome_r2=r2,
-            regression_only=method == "dm",
-            given=log.propensity is not None,
-            unseen=tuple(sentences(log, parts, ignored=ignored)),
-        ),
-        unseen=None if ignored else cells,
-        overlap=overlap,
-    )
+    table, regression = table + charge, regression + charge
+    facts: dict[str, Any] = {
+        "clipped": int((logged < clipped).sum()),
+        "min_propensity": least,
+        "outcome_r2": r2,
+        "regression_only": method == "dm",
+        "given": log.propensity is not None,
+        "unseen": tuple(sentences(log, parts, ignored=ignored)),
+    }
+    known = propensity if ignored else np.where(there, propensity, np.nan)
+    trust = diagnose(log, weight, known, inverse, table, regression, there, **facts)
+    return Scores(table, log, method, weight, fold, regression, charge, trust, None if ignored else cells, overlap)
 
 
 def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:

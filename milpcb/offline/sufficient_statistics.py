@@ -52,18 +52,14 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """Of n rows what was done (n,), its outcome (n,) and propensity (n,); for the method "dr" the regression (n, K).
-
-    ``chances`` (n, K) are the propensities of all actions, None where they are not known; ``barred`` (n, K) is where
-    the log has no rows of an action, None for nowhere.
-    """
+    """Of n rows what was done (n,), its outcome (n,) and propensity (n,)."""
 
     action: Ints
     outcome: Floats
     propensity: Floats
-    regression: Floats | None = None
-    chances: Floats | None = None
-    barred: Bools | None = None
+    regression: Floats | None = None  # (n, K) for the method "dr"
+    chances: Floats | None = None  # (n, K) propensities of all actions, None where they are not known
+    barred: Bools | None = None  # (n, K) where the log has no rows of an action, None for nowhere
 
     def part(self, rows: Any) -> Known:
         """Return some of the rows."""
