@@ -43,7 +43,7 @@ def run(
     settings = read_config(config)
     target = directory or Path(settings.run.out or f"runs/{settings.experiment.name}")
     if dry_run:
-        from milpcb.experiments.run.dry_run import dry_run as parts_of
+        from milpcb.experiments.run.runner import dry_run as parts_of
 
         for part in parts_of(with_workers(settings, workers), target, backend):
             out.print(part)
@@ -66,7 +66,7 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
 
     directory = RunDirectory(path)
     try:
-        with open_progress(mode, out, path / "live") as progress:
+        with open_progress(mode, out) as progress:
             failed = run_all(config, directory, progress, backend)
     except KeyboardInterrupt as error:
         raise MilpcbError(_interrupted(config, directory.path)) from error

@@ -318,7 +318,7 @@ def link_cases(base: Base) -> Iterator[Case]:
     leader = index["leaders"][0]
     linked = [f"{comparator['file']}.txt", f"{leader['file']}.svg", "config.toml", "study.json", "curves.csv",
               "report.html", "regret.png", ".milpcb.lock", f"cells/{leader['key']}.json", f"logs/{leader['key']}.log",
-              "cells", "costs", "live", "logs"]  # fmt: skip
+              "cells", "costs", "logs"]  # fmt: skip
     for file in linked:
         for how in ("link", "hard link", "pipe", "folder"):
             for command in ("report", "resume"):

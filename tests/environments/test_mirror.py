@@ -249,7 +249,7 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     def go(text):
         worlds._open.clear()
         config = parse_config(tomllib.loads(text), text)
-        assert run(config, RunDirectory(tmp_path / "out"), Progress(None, tmp_path), "serial") == []
+        assert run(config, RunDirectory(tmp_path / "out"), Progress(None), "serial") == []
 
     go(STUDY)
     (file,) = (tmp_path / "out/costs").iterdir()

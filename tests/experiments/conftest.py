@@ -58,6 +58,9 @@ class Recorder:
         """Note the tasks."""
         self.started += [f"{task.title}: {task.horizon}" for task in tasks]
 
+    def note(self, at: Any) -> None:
+        """Leave a position aside."""
+
     def done(self, task: Any, failure: str | None) -> None:
         """Note the task."""
         self.ended.append((task.title, failure))

@@ -25,7 +25,7 @@ def curves(solver: str, directory: Path) -> pl.DataFrame:
     tables = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
     tables["experiment"]["horizon"] = 40
     tables["oracle"]["solver"] = solver
-    with open_progress("quiet", Console(), directory / "live") as progress:
+    with open_progress("quiet", Console()) as progress:
         assert run(parse_config(tables), RunDirectory(directory), progress, "serial") == []
     return milpcb.load(directory).drop("seconds", "oracle_seconds", "oracle", "key")
 

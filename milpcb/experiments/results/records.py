@@ -26,20 +26,19 @@ from milpcb.experiments.study.cells import FORMAT, Cell, Comparator, Study, Task
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
-FOLDERS = ("cells", "costs", "live", "logs")
+FOLDERS = ("cells", "costs", "logs")
 _PLACES = {
     "png": ("cells", "png"),
     "svg": ("cells", "svg"),
     "record": ("cells", "json"),
     "part": ("cells", "part"),
     "costs": ("costs", "json"),
-    "live": ("live", "json"),
     "log": ("logs", "log"),
 }
 
 
 def file_of(directory: Path, what: str, key: str) -> Path:
-    """Return where a task's "record", "part" (saved state), "costs", "live" (position), "log", "png" or "svg" is kept.
+    """Return where a task's "record", "part" (saved state), "costs", "log", "png" or "svg" is kept.
 
     Raises InputError where the folder is a link, or the key no name of a file.
     """

@@ -113,7 +113,6 @@ SavedState = table(  # the learner checks its own state
     points=_list[table(rounds=Round, **POINT, **{name: _sometimes[kind] for name, kind in PERHAPS.items()})],
 )
 KeptCosts = table(key=Key, data=Any)  # costs/KEY.json: the environment checks its own data
-LivePosition = table(closed=False, first=NotRequired[Whole], started=Number, round=Whole, cost=Number)  # live/KEY.json
 
 # learned.json and counted.json, in a folder of ``milpcb learn``: digests of the files there; sums over files of a log,
 # those to learn from and those kept aside, as base64, in blocks of 2^level files.

@@ -4,7 +4,6 @@ config.toml          resolved, with versions, the number of this format, and a c
 study.json           which cells there are, what curves call them, and which comparator measures each
 cells/KEY.json       a finished task; KEY.part its saved state before that; KEY.png and KEY.svg its drawn policy
 costs/KEY.json       costs that an environment computed for a horizon and seed, where that takes long
-live/KEY.json        how far a running task is
 logs/KEY.log         what a task logged, warned of, or failed with
 curves.csv .parquet  everything that is drawn or tabulated, put together from the records (curves.py)
 best_policy_*        best policies in hindsight, and leader_* those that learners end with, as study.json lists them
@@ -64,7 +63,7 @@ from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
-_LIVE = re.compile(r"[0-9a-f]{16}\.json")
+_OF_TASK = re.compile(r"[0-9a-f]{16}\.json")
 _POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
@@ -86,7 +85,7 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if _exists(path) and not path.is_dir():
+        if (path.exists() or path.is_symlink()) and not path.is_dir():
             raise RunError(f"{path} exists and is no run directory; choose another with --out")
         for folder in FOLDERS:
             if (path / folder).is_symlink():
@@ -129,18 +128,15 @@ class RunDirectory:
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
         """Write down what is going to be computed, and clear away what a killed run left.
 
-        That are temporaries, positions, saved states of tasks that are ``finished`` (their keys), and policies that an
-        earlier run wrote for other tasks.
+        That are temporaries, saved states of tasks that are ``finished`` (their keys), and policies that an earlier run
+        wrote for other tasks.
         """
         earlier, index = whole_index(self.path), index_of(config, study)
         written = self._clear_policies(earlier, index) if earlier else []
         self.write(CONFIG, _config_text(config).encode())
         self.write(INDEX, sealed({**index, "written": written}, indent=1))
-        for folder in (self.path, self.path / "cells", self.path / "costs", self.path / "live"):
+        for folder in (self.path, self.path / "cells", self.path / "costs"):
             for file in filter(is_temporary, _files_in(folder)):
-                remove(file)
-        for file in _files_in(self.path / "live"):
-            if _LIVE.fullmatch(file.name):
                 remove(file)
         for file in _files_in(self.path / "cells"):
             if file.suffix == ".part" and file.stem in finished:
@@ -175,7 +171,7 @@ class RunDirectory:
                 continue
             finished.add(task.key)
             made_with[repr(record["versions"])] = record["versions"]
-        return Held(finished, (*_shortened(damaged), *_mixed(self.path, made_with.values())))
+        return Held(finished, tuple(_on_records(self.path, damaged, made_with.values())))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
@@ -185,12 +181,6 @@ class RunDirectory:
         body = {**record, "pictures": digests, "versions": installed()}
         write_file(file_of(self.path, "record", task.key), sealed(body), durable=False)
         remove(file_of(self.path, "part", task.key))
-        remove(file_of(self.path, "live", task.key))
-
-    def end(self) -> None:
-        """Take away what only a running study needs."""
-        with suppress(OSError):
-            (self.path / "live").rmdir()
 
     def log(self, task: Task, text: str) -> None:
         """Add a line to the task's log."""
@@ -243,7 +233,7 @@ def remarks(path: Path) -> tuple[str, ...]:
             continue
         if record is not None:
             made_with[repr(record["versions"])] = record["versions"]
-    return (*_shortened(damaged), *_mixed(path, made_with.values()))
+    return tuple(_on_records(path, damaged, made_with.values()))
 
 
 def check_config(path: Path) -> None:
@@ -260,22 +250,16 @@ def check_config(path: Path) -> None:
         )
 
 
-def _shortened(lines: Sequence[str]) -> list[str]:
-    more = len(lines) - MOST_REMARKS
-    return [*lines[:MOST_REMARKS], *([f"and {more:,} more records are damaged, too"] if more > 0 else [])]
-
-
-def _mixed(path: Path, made_with: Iterable[Mapping[str, str]]) -> list[str]:
-    others = describe(made_with)
-    return [f"{path} holds records made with other versions: {others}; their numbers may differ"] if others else []
+def _on_records(path: Path, damaged: Sequence[str], made_with: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    yield from damaged[:MOST_REMARKS]
+    if len(damaged) > MOST_REMARKS:
+        yield f"and {len(damaged) - MOST_REMARKS:,} more records are damaged, too"
+    if others := describe(made_with):
+        yield f"{path} holds records made with other versions: {others}; their numbers may differ"
 
 
 def _tasks_of_files(index: Mapping[str, Any]) -> dict[str, str]:
     return {task["file"]: task["key"] for task in (*index["comparators"], *index["leaders"])}
-
-
-def _exists(path: Path) -> bool:
-    return path.exists() or path.is_symlink()
 
 
 def _files_in(folder: Path) -> list[Path]:
@@ -284,12 +268,11 @@ def _files_in(folder: Path) -> list[Path]:
 
 def _is_kept_costs(folder: Path) -> bool:
     """Return whether a folder holds costs of environments alone: they are kept before a run writes its first file."""
-    return folder.name == "costs" and all(is_temporary(file) or _holds_costs(file) for file in _files_in(folder))
 
+    def holds_costs(file: Path) -> bool:
+        return _OF_TASK.fullmatch(file.name) is not None and WorldCosts(folder.parent, file.stem).load() is not None
 
-def _holds_costs(file: Path) -> bool:
-    named = _LIVE.fullmatch(file.name) is not None
-    return named and WorldCosts(file.parents[1], file.stem).load() is not None
+    return folder.name == "costs" and all(is_temporary(file) or holds_costs(file) for file in _files_in(folder))
 
 
 def _check_owner(path: Path) -> None:

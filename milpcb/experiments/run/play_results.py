@@ -28,14 +28,10 @@ LIVE = "Live: only costs of actions played are known, so regret cannot be known;
 
 @dataclass(frozen=True)
 class Played:
-    """One learner with one seed.
+    """One learner with one seed: a point at each checkpoint, as LearnerPlayer has them, and the best policy at the end.
 
-    label, seed, guarantee : of the learner; infinite where there is no guarantee
-    points : what was noted at each checkpoint: rounds, cumulative_cost, certificate, bound, ...
-    best_costs : least cost of any policy at each checkpoint, None in live play
-    policy : the best policy by what the learner was shown; None where the oracle found none
-    confidence : of the certificates about this very play; None where none was asked for
-    name : the registered name of the learner, by which pictures give it its colour; "" for the label
+    ``best_costs`` are the least costs of any policy, None in live play. Pictures give a learner its colour by its
+    registered ``name``, "" for the label.
     """
 
     label: str

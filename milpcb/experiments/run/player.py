@@ -69,10 +69,8 @@ class LiveStream:
         """Return the row of the context of round ``t`` (0-based); raises InputError where it is like none of them."""
         shown = context_array(np.reshape(self._environment.context(), (1, -1)))
         if shown.shape[1] != self.contexts.shape[1]:
-            raise InputError(
-                f"round {t + 1} shows a context of {shown.shape[1]} numbers, "
-                f"contexts= has {self.contexts.shape[1]} columns"
-            )
+            columns = f"contexts= has {self.contexts.shape[1]} columns"
+            raise InputError(f"round {t + 1} shows a context of {shown.shape[1]} numbers, {columns}")
         row = self._rows.get(self._keys(shown)[0])
         if row is None:
             raise InputError(
@@ -171,16 +169,9 @@ def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, ac
 class LearnerPlayer:
     """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have.
 
-    Parameters
-    ----------
-    learner : the learner
-    oracle : its oracle, whose queries are counted; None for a learner that asks none
-    stream : contexts and costs
-    certifier : returns an oracle for a query of a certificate; it shares no state with the learner's own
-    at : increasing rounds at which the curve has a point, the last of them the horizon
-    seed : actions are drawn from a child of it
-    confidence : of certificates about this very run, at every point of the curve; None for none
-
+    ``certifier`` returns an oracle for a query of a certificate, which shares no state with the learner's own. ``at``
+    are increasing rounds at which the curve has a point, the last of them the horizon. ``confidence`` is that of
+    certificates about this very run, at every point; None for none.
     """
 
     def __init__(

@@ -1,17 +1,15 @@
 """The progress display of a run: a live table, plain lines, JSON lines, or nothing.
 
-The process that starts the tasks reports only whole tasks (``start``, ``done``), which costs it microseconds a task.
-How far the playing ones are is read from the files that they write (see positions) when it is shown.
+The process that starts the tasks notes whole tasks (``start``, ``done``) and the positions that playing ones report
+(``note``), which costs it microseconds each.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic, time
 from typing import Any, Self
 
@@ -21,40 +19,30 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from milpcb.core.files import contents
-from milpcb.core.gate import read_json
 from milpcb.core.text import escaped
 from milpcb.errors import InputError
-from milpcb.experiments.results.schemas import LivePosition, checked
 from milpcb.experiments.study.cells import Task
 
 
 @dataclass(frozen=True)
 class Position:
-    """How far a playing task is: round, the round it began from, cumulative cost, seconds since it began."""
+    """How far a playing task is: round, the round it began from, cumulative cost, and the wall clock when it began."""
 
     task: Task
     round: int
     first: int
     cost: float
-    seconds: float
+    started: float
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of play."""
+        return time() - self.started
 
     @property
     def pace(self) -> float:
         """Rounds a second."""
         return (self.round - self.first) / self.seconds if self.seconds > 0 else 0.0
-
-
-def read_positions(live: Path, tasks: Iterable[Task]) -> list[Position]:
-    """Return the positions of those ``tasks`` that are playing, in their order; files of other tasks are left aside."""
-    keys = {path.stem for path in live.glob("*.json")}
-    found = []
-    for task in tasks:
-        with suppress(OSError, ValueError):  # the task has ended, or is writing just now
-            if task.key in keys:
-                at = checked(LivePosition, read_json(contents(live / f"{task.key}.json")))
-                found.append(Position(task, at["round"], at.get("first", 0), at["cost"], time() - at["started"]))
-    return found
 
 
 REFRESHES = 4  # of the live table, a second
@@ -68,9 +56,10 @@ MIN_SHARE = 0.01  # of a task's rounds before its own pace counts: opening an or
 class Progress:
     """Counts the tasks of a run, around which it is a context manager, and shows nothing but remarks: mode "quiet"."""
 
-    def __init__(self, console: Console, live: Path) -> None:
-        self.console, self.live = console, live
+    def __init__(self, console: Console) -> None:
+        self.console = console
         self.pending: dict[str, Task] = {}
+        self._positions: dict[str, Position] = {}
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
         self.began = monotonic()
@@ -92,9 +81,15 @@ class Progress:
         self.total += len(new)
         self.rounds += sum(task.horizon for task in new.values())
 
+    def note(self, at: Mapping[str, Any]) -> None:
+        """Note the position that a playing task reports; that of another task is left aside."""
+        if task := self.pending.get(at["key"]):
+            self._positions[task.key] = Position(task, at["round"], at["first"], at["cost"], at["started"])
+
     def done(self, task: Task, failure: str | None) -> None:
         """Note that a task has ended, and why it failed if it did."""
         self.pending.pop(task.key, None)
+        self._positions.pop(task.key, None)
         self.ended += 1
         self.failed += failure is not None
         if failure is None:
@@ -110,8 +105,9 @@ class Progress:
         sys.stderr.flush()
 
     def positions(self) -> list[Position]:
-        """Return how far the playing tasks are."""
-        return read_positions(self.live, self.pending.copy().values())  # the other thread ends cells meanwhile
+        """Return how far the playing tasks are, in the order of all."""
+        playing = self._positions.copy()  # the other thread ends cells meanwhile
+        return [playing[key] for key in self.pending.copy() if key in playing]
 
     def seconds_left(self, positions: list[Position]) -> float | None:
         """Return the rounds to come over the rounds a second so far, of play alone; None while too little was played.
@@ -188,8 +184,8 @@ class Json(Progress):
 class Live(Progress):
     """A table on a terminal that a thread draws four times a second: all cells, then one line per playing cell."""
 
-    def __init__(self, console: Console, live: Path) -> None:
-        super().__init__(console, live)
+    def __init__(self, console: Console) -> None:
+        super().__init__(console)
         self._over = False
         self._refresh = Refresh(get_renderable=self._draw, console=console, refresh_per_second=REFRESHES)
 
@@ -227,11 +223,11 @@ class Live(Progress):
 MODES: dict[str, type[Progress]] = {"live": Live, "plain": Plain, "quiet": Progress, "json": Json}
 
 
-def open_progress(mode: str, console: Console, live: Path) -> Progress:
-    """Return the progress of a mode; ``live`` is the folder of positions. Off a terminal "live" means "plain"."""
+def open_progress(mode: str, console: Console) -> Progress:
+    """Return the progress of a mode; off a terminal "live" means "plain"."""
     if mode not in MODES:
         raise InputError(f"unknown progress '{mode}': give one of {', '.join(MODES)}")
-    return MODES["plain" if mode == "live" and not console.is_terminal else mode](console, live)
+    return MODES["plain" if mode == "live" and not console.is_terminal else mode](console)
 
 
 def span(seconds: float) -> str:

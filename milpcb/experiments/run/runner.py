@@ -1,4 +1,4 @@
-"""From a config to a finished run directory: missing tasks are computed, finished ones are kept.
+"""From a config to a finished run directory: missing tasks are computed, finished ones are kept; or to a dry run.
 
 The config.toml of a run directory may name classes as ``module:Class``, files of data, and the address of a scheduler.
 Whoever made the directory chose them. So ``milpcb resume``, ``log``, ``learn`` and ``evaluate`` take them only from a
@@ -14,9 +14,15 @@ import os
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from time import perf_counter
 from typing import Any, cast
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
 
 from milpcb.core.files import contents, write_file
 from milpcb.core.gate import named_classes
@@ -24,10 +30,10 @@ from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG, WorldCosts
 from milpcb.experiments.results.store import RunDirectory, check_config
-from milpcb.experiments.run.backends import Backend, cores
-from milpcb.experiments.run.progress import Progress
-from milpcb.experiments.run.task import Failure, Outcome, compute
-from milpcb.experiments.study.cells import Cell, Task, build_study
+from milpcb.experiments.run.backends import Backend, cores, listening
+from milpcb.experiments.run.progress import Progress, span
+from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, compute
+from milpcb.experiments.study.cells import Cell, Study, Task, build_study
 from milpcb.experiments.study.config import folder_of, read_config, read_tables
 from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
 from milpcb.experiments.study.options import check_options
@@ -35,6 +41,9 @@ from milpcb.experiments.study.sections import Config, RunSection
 from milpcb.experiments.study.worlds import World, build_learner, open_world
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import local_classes, registry
+
+MOST_LISTED = 40  # cells of a dry run; more are counted by learner
+ROUNDS, SECONDS = 300, 0.3  # of play to measure a pace by
 
 Failed = list[tuple[Task, str]]
 
@@ -61,22 +70,21 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     for line in held.remarks:
         progress.remark(line)
     pending = [task for task in study.tasks if task.key not in held.finished]
-    by = open_backend(config, backend, len(pending))
+    make_backend = registry.load("backend", backend_name(config, backend, len(pending)))
+    by = cast("Backend", make_backend(workers=config.run.workers, scheduler=config.run.scheduler))
     try_out(pending, directory.path.resolve())
     with directory.locked():
         directory.begin(config, study, held.finished)
         remember(directory.path, config)
-        with _curves_even_if_interrupted(directory):
+        try:
             failed = _compute_all(config, directory, pending, progress, by)
+        except KeyboardInterrupt:
+            with suppress(RunError):
+                write_curves(directory)
+            raise
+        write_curves(directory)
         directory.write_policies()
-        directory.end()
     return failed
-
-
-def open_backend(config: Config, name: str | None, n_tasks: int) -> Backend:
-    """Make the backend of a run."""
-    backend = registry.load("backend", backend_name(config, name, n_tasks))
-    return cast("Backend", backend(workers=config.run.workers, scheduler=config.run.scheduler))
 
 
 def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
@@ -125,7 +133,7 @@ def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], pro
     failed: Failed = []
     progress.start(tasks)
     played = cast("Iterator[tuple[Task, Outcome | Failure | Exception]]", by.map(work, tasks))
-    with closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
+    with listening(progress.note), closing(played) as results:  # type: ignore[type-var]  # iterators of backends are generators
         for task, result in results:
             if isinstance(result, Outcome | Failure):
                 for line in result.remarks:
@@ -146,17 +154,6 @@ def _keep(directory: RunDirectory, task: Task, result: Outcome | Failure | Excep
     failure = result if isinstance(result, Failure) else Failure(str(result))
     directory.log(task, "\n".join([failure.message, failure.trace]).rstrip())
     return " ".join(failure.message.split())
-
-
-@contextmanager
-def _curves_even_if_interrupted(directory: RunDirectory) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        with suppress(RunError):
-            write_curves(directory)
-        raise
-    write_curves(directory)
 
 
 def read_run(directory: Path, *, trust: bool) -> Config:
@@ -199,3 +196,67 @@ def _code(directory: Path) -> list[bytes]:
     folder = check_options(RunSection, run, "[run]")["folder"] if isinstance(run, dict) else None
     with local_classes.seen_from(folder_of(folder, directory.absolute())):
         return [f"{name} {source_digest(name)}".encode() for name in sorted({*named_classes(tables)})]
+
+
+def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[Table | str]:
+    """Yield what --dry-run prints, tables and lines: the config's cells, how many are finished, the time for the rest.
+
+    Nothing is written, and no more than a few rounds of each kind of cell are played.
+    """
+    study, directory = build_study(config), RunDirectory(path)
+    held = directory.held(study.cells)
+    finished = held.finished
+    yield from held.remarks
+    yield _list(study, finished) if len(study.cells) <= MOST_LISTED else _counts(study, finished)
+    yield from study.left_out
+    missing = [cell for cell in study.cells if cell.key not in finished]
+    name = backend_name(config, backend, len(missing))
+    workers = 1 if name == "serial" else config.run.workers or cores()
+    where = f" in {path}" if finished else ""
+    yield f"{len(study.cells)} cells, of which {len(finished)} are finished{where}"
+    if missing:
+        yield f"beside them the best policy in hindsight, {len(study.comparators)} times, each a step of the run too"
+        seconds = estimated_seconds(missing, workers)
+        yield f"estimate: {span(seconds)} with backend {name}, {workers} worker{'s' if workers > 1 else ''}"
+
+
+def estimated_seconds(cells: list[Cell], workers: int) -> float:
+    """Return about how many seconds the cells take, by the first rounds of each kind; hindsight is not counted."""
+    paces: dict[str, float] = {}
+    needed = [cell.horizon / _pace(cell, paces) for cell in cells]
+    return max(sum(needed) / workers, *needed)
+
+
+def _pace(cell: Cell, known: dict[str, float]) -> float:
+    kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
+    if kind not in known:
+        world = open_world(cell)
+        known[kind] = _measure(CellPlayer(cell, world, lambda: np.zeros(len(world.stream.contexts), dtype=np.int64)))
+    return known[kind]
+
+
+def _measure(player: CellPlayer) -> float:
+    """Play for a moment; return the rounds a second, without the slowest tenth: those that compile what they call."""
+    seconds: list[float] = []
+    while not seconds or (len(seconds) < min(player.cell.horizon, ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
+        start = perf_counter()
+        player.advance(1)
+        seconds.append(perf_counter() - start)
+    quick = sorted(seconds)[: ceil(0.9 * len(seconds))]
+    return len(quick) / sum(quick)
+
+
+def _list(study: Study, finished: set[str]) -> Table:
+    table = Table("cell", "rounds", "", box=SIMPLE_HEAD)
+    for cell in study.cells:
+        table.add_row(cell.title, f"{cell.horizon:,}", "finished" if cell.key in finished else "")
+    return table
+
+
+def _counts(study: Study, finished: set[str]) -> Table:
+    table = Table("learner", "cells", "finished", "rounds", box=SIMPLE_HEAD)
+    for label in dict.fromkeys(cell.learner.label for cell in study.cells):
+        own = [cell for cell in study.cells if cell.learner.label == label]
+        done, rounds = sum(cell.key in finished for cell in own), sum(cell.horizon for cell in own)
+        table.add_row(label, f"{len(own):,}", f"{done:,}", f"{rounds:,}")
+    return table

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +18,7 @@ from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.records import WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
+from milpcb.experiments.run.backends import report
 from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
 from milpcb.experiments.study.cells import Cell, Comparator, Task
 from milpcb.experiments.study.worlds import World, build_learner, open_world
@@ -33,15 +33,14 @@ MOST_SAVING = 0.05  # share of the time that saving may take: large states are s
 class TaskFiles:
     """The files of one task; its state is saved every ``every`` seconds.
 
-    The clock decides only when a position and a state are written, never what is played: a play that goes on from
-    any saved state has the numbers of one that never stopped. ``remarks`` is filled with what a user should know.
+    The clock decides only when a position is reported and a state written, never what is played: a play that goes on
+    from any saved state has the numbers of one that never stopped. ``remarks`` is filled with what a user should know.
     """
 
-    def __init__(self, directory: Path, key: str, title: str, horizon: int, every: float) -> None:
+    def __init__(self, directory: Path, key: str, title: str, every: float) -> None:
         self.directory = directory
-        self._live, self._part = file_of(directory, "live", key), file_of(directory, "part", key)
-        self._log = file_of(directory, "log", key)
-        self._facts = {"key": key, "horizon": horizon, "first": 0, "started": 0.0}
+        self._part, self._log = file_of(directory, "part", key), file_of(directory, "log", key)
+        self._facts = {"key": key, "first": 0, "started": 0.0}
         self._playing = False
         self._title, self._every = title, every
         self.remarks: list[str] = []
@@ -72,15 +71,14 @@ class TaskFiles:
         )
 
     def report(self, played: int, cost: float) -> None:
-        """Write how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
+        """Report how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
         now = perf_counter()
         if not self._playing:
             self._playing = True
             self._facts |= {"first": played, "started": round(time(), 3)}
         if now >= self._report_due:
             self._report_due = now + REPORT_EVERY
-            position = {**self._facts, "round": played, "cost": cost}
-            write_file(self._live, json.dumps(position).encode(), durable=False)
+            report({**self._facts, "round": played, "cost": cost})
 
     @property
     def save_due(self) -> bool:
@@ -97,7 +95,7 @@ class TaskFiles:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Write what is logged or warned of into the task's log meanwhile; the position is removed after the block."""
+        """Write what is logged or warned of into the task's log meanwhile."""
         handler = _LateLog(self._log)
         logging.getLogger().addHandler(handler)
         logging.captureWarnings(True)
@@ -107,8 +105,6 @@ class TaskFiles:
             logging.captureWarnings(False)
             logging.getLogger().removeHandler(handler)
             handler.close()
-            with suppress(OSError):
-                self._live.unlink(missing_ok=True)
 
 
 class Pace:
@@ -182,7 +178,7 @@ def compute(task: Task, directory: Path, save_seconds: float) -> Outcome | Failu
     Linear algebra keeps to one thread: then sums of floats come in one order, and give the same bytes, on every
     backend.
     """
-    files = TaskFiles(directory, task.key, task.title, task.horizon, save_seconds)
+    files = TaskFiles(directory, task.key, task.title, save_seconds)
     with files.working(), threadpool_limits(limits=1), interrupts_end_everything():
         result = _outcome_or_failure(task, files)
     return replace(result, remarks=tuple(files.remarks))

@@ -49,17 +49,8 @@ def settings(config: Config) -> Iterator[BoundTask]:
     """
     seed = config.experiment.seeds[0]
     for environment, policies, horizon in product(config.environments, config.policies, config.experiment.horizon):
-        task = Task(
-            environment,
-            policies,
-            config.constraints,
-            horizon,
-            seed,
-            config.experiment.checkpoints,
-            "",
-            folder=config.run.folder,
-        )
-        world = open_world(task)
+        shared = (config.constraints, horizon, seed, config.experiment.checkpoints)
+        world = open_world(Task(environment, policies, *shared, "", folder=config.run.folder))
         oracle, pool = world.comparator_oracle(), world.knowledge("pool")
         yield BoundTask(_name(config, environment, policies), oracle, pool, horizon, seed)
 
@@ -85,9 +76,8 @@ def _rows(found: Bound) -> Iterator[dict[str, Any]]:
     points = np.column_stack([value.scales, value.mean, value.half_width, value.closed_form])
     fresh = [best.scale, best.mean, best.half_width, best.closed_form]
     for draws, point in [*(("shared", point) for point in points.tolist()), ("own", fresh)]:
-        scale, mean, half_width, closed = point
-        numbers = {"scale": scale, "estimate": mean, "half_width": half_width, "closed_form": closed}
-        yield {**shared, "draws": draws, **numbers}
+        numbers = zip(("scale", "estimate", "half_width", "closed_form"), point, strict=True)
+        yield {**shared, "draws": draws, **dict(numbers)}
 
 
 def _name(config: Config, environment: Component, policies: Component) -> str:

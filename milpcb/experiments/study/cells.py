@@ -22,14 +22,8 @@ NO_ORACLE = "-"
 class Task:
     """One computation of a study, and the settings that cells and comparators share.
 
-    environment : what makes contexts and costs; ``seed`` fixes them, and rounds 1..``horizon`` are played
-    policies, constraints : the policy class, and the side constraints that every policy must keep
-    checkpoints : number of evenly spaced rounds at which the curve has a point, and of logarithmically spaced ones
-    title : a line of text by which people distinguish the tasks of one study
-    draw : whether the policy that the task ends with is also drawn as a picture
-    folder : where classes that the config names as ``module:Class`` are; None when it has no folder of its own
-
-    ``title``, ``draw``, ``folder`` and all labels change no number, so they are no part of ``key``.
+    ``title``, by which people distinguish the tasks of a study, ``draw``, whether the last policy is also drawn,
+    ``folder``, that of the config's own classes, and all labels change no number, so they are no part of ``key``.
     """
 
     environment: Component

@@ -132,5 +132,5 @@ def test_a_version_does_not_steer_the_terminal(held, capsys):
     """What a record names as its versions is shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
     remark = store.remarks(held)[0]
-    Progress(Console(), held / "live").remark(remark)
+    Progress(Console()).remark(remark)
     assert "1\\x1b[2J" in capsys.readouterr().err

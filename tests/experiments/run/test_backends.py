@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError
+from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError, listening
 
 # Workers import it by its name, so it stands in a file of its own.
 WORK = '''\
@@ -23,9 +23,16 @@ import signal
 import time
 from pathlib import Path
 
+from milpcb.experiments.run.backends import report
+
 
 def square(task):
     return task * task
+
+
+def announce(task):
+    report({"task": task})
+    return task
 
 
 def fail_on_odd(task):
@@ -93,6 +100,16 @@ def test_every_task_comes_back_with_its_result(backend, work):
     """Each task once, whatever the order; none is fine too."""
     assert sorted(backend.map(work.square, range(20))) == [(n, n * n) for n in range(20)]
     assert list(backend.map(work.square, [])) == []
+
+
+def test_news_of_tasks_reach_who_listens(backend, work):
+    """What a task reports while it is computed arrives before its result, and is no result."""
+    heard = []
+    with listening(heard.append):
+        assert sorted(backend.map(work.announce, range(6))) == [(n, n) for n in range(6)]
+    assert sorted(news["task"] for news in heard) == list(range(6))
+    assert list(backend.map(work.announce, [7])) == [(7, 7)]
+    assert len(heard) == 6
 
 
 def test_an_exception_is_a_result(backend, work):

@@ -26,7 +26,7 @@ from distributed import Client
 
 from milpcb.errors import InputError, MilpcbError
 from milpcb.experiments.results.store import RunDirectory
-from milpcb.experiments.run.backends import Serial, WorkerDiedError, dask
+from milpcb.experiments.run.backends import Serial, WorkerDiedError, dask, listening
 from milpcb.experiments.run.backends.dask import Dask
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study.config import parse_config
@@ -40,6 +40,7 @@ from pathlib import Path
 
 from milpcb.plugins import registry
 from milpcb.errors import SolverMissingError
+from milpcb.experiments.run.backends import report
 from milpcb.experiments.run.task import Failure
 from milpcb.learners import BistroPlus
 
@@ -86,6 +87,11 @@ def sleep(folder, seconds):
 
 def either(folder, task):
     return environment(folder, task) if isinstance(task, str) else sleep(folder, task)
+
+
+def announce(task):
+    report({"task": task})
+    return task
 
 
 class Odd(Exception):
@@ -257,6 +263,17 @@ def test_work_that_a_worker_cannot_import_is_a_result(scheduler: str, modules: P
     (modules / "here_only.py").unlink()
     [(_, error)] = Dask(scheduler=scheduler).map(here_only.same, [1])
     assert str(error).startswith("No module named 'here_only' (on worker tcp://")
+
+
+def test_news_of_tasks_travel_through_the_scheduler(scheduler: str, work: Any) -> None:
+    """What a task reports reaches this process, which shares no folder with the workers."""
+    heard: list[dict[str, Any]] = []
+    with listening(heard.append):
+        stream = Dask(scheduler=scheduler).map(work.announce, [1])
+        assert next(stream) == (1, 1)
+        until(lambda: heard)
+        assert list(stream) == []
+    assert [news["task"] for news in heard] == [1]
 
 
 def test_closing_early_stops_what_workers_are_playing(scheduler: str, work: Any, tmp_path: Path) -> None:
@@ -454,6 +471,9 @@ class Killer:
         os.kill(self.victim, signal.SIGKILL)
         until(lambda: not alive(self.victim))
         self.hold.unlink()
+
+    def note(self, at: Any) -> None:
+        """Leave a position aside."""
 
     def done(self, task: Any, failure: str | None) -> None:
         """Note how it ended."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from milpcb.experiments.run import dry_run
+from milpcb.experiments.run import runner
 
 
 class Clocked:
@@ -26,5 +26,5 @@ class Clocked:
 def test_rounds_that_compile_do_not_count(compiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whichever round it is; one that never comes changes nothing."""
     player = Clocked(compiles)
-    monkeypatch.setattr(dry_run, "perf_counter", lambda: player.now)
-    assert dry_run._measure(player) == pytest.approx(1000)  # type: ignore[arg-type]
+    monkeypatch.setattr(runner, "perf_counter", lambda: player.now)
+    assert runner._measure(player) == pytest.approx(1000)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Progress: counts and time left are right, every mode says what happened, a bad position file hurts nobody."""
+"""Progress: counts and time left are right, every mode says what happened, news of other tasks are left aside."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import io
 import json
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,18 +48,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return clock
 
 
-@pytest.fixture
-def position(tmp_path: Path) -> Callable[..., None]:
-    """Return ``position(key, round, started, **more)``: write a cell's position, its cost being twice the round."""
-
-    def write(key: str, round_: int, started: float, **more: object) -> None:
-        written = {"key": key, "round": round_, "horizon": 100, "cost": 2.0 * round_, "started": started} | more
-        (tmp_path / f"{key}.json").write_text(json.dumps(written), encoding="utf-8")
-
-    return write
+def position(progress: Progress, key: str, round_: int, started: float, first: int = 0) -> None:
+    """Report a cell's position, its cost being twice the round."""
+    progress.note({"key": key, "round": round_, "cost": 2.0 * round_, "started": started, "first": first})
 
 
-def make(mode: str, live: Path, width: int = 100, height: int = 25) -> tuple[Progress, io.StringIO]:
+def make(mode: str, width: int = 100, height: int = 25) -> tuple[Progress, io.StringIO]:
     """Return a progress and what it writes; its console is a terminal for "live" only."""
     file = io.StringIO()
     terminal = mode == "live"
@@ -74,7 +66,7 @@ def make(mode: str, live: Path, width: int = 100, height: int = 25) -> tuple[Pro
         markup=terminal,
         highlight=False,
     )
-    return open_progress(mode, console, live), file
+    return open_progress(mode, console), file
 
 
 def cells(count: int, horizon: int = 100) -> list[Any]:
@@ -91,9 +83,9 @@ def drawn(progress: Progress, file: io.StringIO) -> list[str]:
         return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
 
 
-def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, clock: Clock, position) -> None:
+def test_time_left_is_the_rounds_left_over_the_rounds_a_second(clock: Clock) -> None:
     """Five cells of 100 rounds: one done and one halfway in the next 10 s leave 250 rounds at 15 a second."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(tasks := cells(5))
     clock.now += 60  # of opening and compiling, within the first
     assert quiet.seconds_left([]) is None
@@ -102,13 +94,13 @@ def test_time_left_is_the_rounds_left_over_the_rounds_a_second(tmp_path: Path, c
     clock.now += 10
     quiet.done(tasks[1], None)
     assert quiet.seconds_left([]) == pytest.approx(300 / 10)
-    position("k2", 50, started=clock.now - 5)
+    position(quiet, "k2", 50, started=clock.now - 5)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(250 / 15)
 
 
-def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Clock) -> None:
+def test_a_failed_cell_is_neither_played_nor_to_come(clock: Clock) -> None:
     """A failure within a moment does not make the rest look fast."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(tasks := cells(4))
     quiet.done(tasks[0], None)
     quiet.done(tasks[1], "no solver")
@@ -117,36 +109,36 @@ def test_a_failed_cell_is_neither_played_nor_to_come(tmp_path: Path, clock: Cloc
     assert quiet.seconds_left([]) == pytest.approx(100 / 10)
 
 
-def test_the_last_cell_has_one_worker_only(tmp_path: Path, clock: Clock, position) -> None:
+def test_the_last_cell_has_one_worker_only(clock: Clock) -> None:
     """Many done cells do not hide how slow the one is that is still playing."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(tasks := cells(10))
     for task in tasks[1:]:
         quiet.done(task, None)
     clock.now += 10
-    position("k0", 10, started=clock.now - 10)
+    position(quiet, "k0", 10, started=clock.now - 10)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(90)
 
 
-def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(tmp_path: Path, clock: Clock, position) -> None:
+def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(clock: Clock) -> None:
     """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is shown."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(tasks := cells(10, horizon=1000))
     for task in tasks[1:]:
         quiet.done(task, None)
     clock.now += 10
-    position("k0", 1, started=clock.now - 10)
+    position(quiet, "k0", 1, started=clock.now - 10)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 8001)
 
 
-def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, position) -> None:
+def test_opening_and_compiling_are_no_play(clock: Clock) -> None:
     """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, 18 s when the next plays."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(tasks := cells(2))
     clock.now += 60
     assert quiet.seconds_left(quiet.positions()) is None
     clock.now += 2
-    position("k0", 20, started=clock.now - 2)
+    position(quiet, "k0", 20, started=clock.now - 2)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(18)
     clock.now += 8
     quiet.done(tasks[0], None)
@@ -154,36 +146,39 @@ def test_opening_and_compiling_are_no_play(tmp_path: Path, clock: Clock, positio
     assert clock.now - quiet.began == 70
 
 
-def test_a_resumed_cell_is_timed_from_where_it_went_on(tmp_path: Path, clock: Clock, position) -> None:
+def test_a_resumed_cell_is_timed_from_where_it_went_on(clock: Clock) -> None:
     """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(cells(2))
     clock.now += 10
-    position("k0", 90, started=clock.now - 10, first=80)
+    position(quiet, "k0", 90, started=clock.now - 10, first=80)
     assert quiet.positions()[0].pace == pytest.approx(1.0)
     assert quiet.seconds_left(quiet.positions()) == pytest.approx(110)
 
 
-@pytest.mark.parametrize("text", ["", '{"round": 3', "[]", "{}", '{"round": null, "cost": 1, "started": 0}', "\xff"])
-def test_a_position_that_cannot_be_read_is_left_out(tmp_path: Path, text: str, position) -> None:
-    """Half-written files, files of other runs and a missing directory are no news, and no error."""
-    (tmp_path / "k0.json").write_text(text, encoding="latin-1")
-    position("stranger", 50, started=0.0)
-    position("k1", 50, started=0.0)
-    assert [found.task.key for found in progress.read_positions(tmp_path, cells(2))] == ["k1"]
-    assert progress.read_positions(tmp_path / "nowhere", cells(2)) == []
+def test_news_of_tasks_that_do_not_play_are_left_aside() -> None:
+    """Tasks of other runs, and those that have ended, have no position."""
+    quiet = Progress(Console(quiet=True))
+    quiet.start(tasks := cells(2))
+    position(quiet, "stranger", 50, started=0.0)
+    for key in ("k1", "k0"):
+        position(quiet, key, 50, started=0.0)
+    assert [found.task.key for found in quiet.positions()] == ["k0", "k1"]
+    quiet.done(tasks[0], None)
+    position(quiet, "k0", 60, started=0.0)
+    assert [found.task.key for found in quiet.positions()] == ["k1"]
 
 
-def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, clock: Clock, position) -> None:
+def test_live_shows_every_playing_cell_and_ends_with_one_line(clock: Clock) -> None:
     """Round, pace and cost of each playing cell under the count of all; when all is over only the count stays."""
-    progress, file = make("live", tmp_path)
+    progress, file = make("live")
     with progress:
         progress.start(tasks := cells(4))
         progress.done(tasks[0], None)
         clock.now += 10
-        position("k0", 99, started=clock.now)
-        position("k1", 50, started=clock.now - 5)
-        position("k2", 25, started=clock.now - 5)
+        position(progress, "k0", 99, started=clock.now)
+        position(progress, "k1", 50, started=clock.now - 5)
+        position(progress, "k2", 25, started=clock.now - 5)
         head, first, second, *_ = drawn(progress, file)
         assert head.startswith("1/4 tasks")
         assert head.endswith("30 s left")
@@ -198,9 +193,9 @@ def test_live_shows_every_playing_cell_and_ends_with_one_line(tmp_path: Path, cl
     assert "uniform" not in file.getvalue()
 
 
-def test_live_draws_by_itself(tmp_path: Path) -> None:
+def test_live_draws_by_itself() -> None:
     """A cell's end shows without anyone asking for a drawing."""
-    progress, file = make("live", tmp_path)
+    progress, file = make("live")
     with progress:
         progress.start(tasks := cells(2))
         progress.done(tasks[0], None)
@@ -211,14 +206,14 @@ def test_live_draws_by_itself(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(100, 25), (60, 10), (40, 6)])
-def test_live_fits_the_terminal(tmp_path: Path, clock: Clock, position, width: int, height: int) -> None:
+def test_live_fits_the_terminal(clock: Clock, width: int, height: int) -> None:
     """Thirty playing cells: no line is cut off or too long, the rest is counted, the end of each title is seen."""
-    progress, file = make("live", tmp_path, width, height)
+    progress, file = make("live", width, height)
     with progress:
         progress.start([Cell(f"k{i}", f"{'long ' * 30}seed {i}", 100) for i in range(30)])
         clock.now += 10
         for i in range(30):
-            position(f"k{i}", 50, started=clock.now - 5)
+            position(progress, f"k{i}", 50, started=clock.now - 5)
         lines = drawn(progress, file)
     assert len(lines) <= height
     assert max(map(len, lines)) <= width
@@ -227,17 +222,17 @@ def test_live_fits_the_terminal(tmp_path: Path, clock: Clock, position, width: i
     assert ("cost" in lines[1]) == (width >= 70)
 
 
-def test_a_run_with_nothing_to_play_shows_nothing(tmp_path: Path) -> None:
+def test_a_run_with_nothing_to_play_shows_nothing() -> None:
     """A finished directory played again draws no empty table."""
-    progress, file = make("live", tmp_path)
+    progress, file = make("live")
     with progress:
         progress.start([])
     assert "tasks" not in file.getvalue()
 
 
-def test_plain_writes_at_most_one_line_a_second(tmp_path: Path, clock: Clock) -> None:
+def test_plain_writes_at_most_one_line_a_second(clock: Clock) -> None:
     """Of 64 cells, sixteen a second, every sixteenth is a line, and the last."""
-    progress, file = make("plain", tmp_path)
+    progress, file = make("plain")
     with progress:
         progress.start(tasks := cells(64))
         for task in tasks:
@@ -249,10 +244,10 @@ def test_plain_writes_at_most_one_line_a_second(tmp_path: Path, clock: Clock) ->
     assert lines[-1] == f"64/64 {tasks[63].title}"
 
 
-def test_plain_tells_the_first_failures_at_once(tmp_path: Path, clock: Clock) -> None:
+def test_plain_tells_the_first_failures_at_once(clock: Clock) -> None:
     """Ten failures are written within the second they happen in, whole and uncut; the others are not."""
     reason = "the solver 'scip' is missing: " + "x" * 200
-    progress, file = make("plain", tmp_path)
+    progress, file = make("plain")
     with progress:
         progress.start(tasks := cells(50))
         for task in tasks[:40]:
@@ -262,9 +257,9 @@ def test_plain_tells_the_first_failures_at_once(tmp_path: Path, clock: Clock) ->
     assert clock.now == 1000.0
 
 
-def test_json_is_one_object_a_line(tmp_path: Path) -> None:
+def test_json_is_one_object_a_line() -> None:
     """Every cell is written, with its reason when it failed, between ``started`` and ``done``."""
-    progress, file = make("json", tmp_path, width=20)
+    progress, file = make("json", width=20)
     with progress:
         progress.start(tasks := cells(3))
         progress.done(tasks[1], None)
@@ -280,9 +275,9 @@ def test_json_is_one_object_a_line(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_json_says_that_it_was_interrupted(tmp_path: Path) -> None:
+def test_json_says_that_it_was_interrupted() -> None:
     """Whoever reads the lines learns that the run did not end by itself."""
-    progress, file = make("json", tmp_path)
+    progress, file = make("json")
 
     def interrupted() -> None:
         with progress:
@@ -294,30 +289,30 @@ def test_json_says_that_it_was_interrupted(tmp_path: Path) -> None:
     assert json.loads(file.getvalue().splitlines()[-1])["complete"] is False
 
 
-def test_quiet_writes_nothing(tmp_path: Path) -> None:
+def test_quiet_writes_nothing() -> None:
     """Not even a failure."""
-    progress, file = make("quiet", tmp_path)
+    progress, file = make("quiet")
     with progress:
         progress.start(tasks := cells(2))
         progress.done(tasks[0], "no solver")
     assert file.getvalue() == ""
 
 
-def test_live_off_a_terminal_is_plain(tmp_path: Path) -> None:
+def test_live_off_a_terminal_is_plain() -> None:
     """A table drawn over itself would fill a log file."""
     console = Console(file=io.StringIO(), force_terminal=False)
-    assert type(open_progress("live", console, tmp_path)) is module.Plain
+    assert type(open_progress("live", console)) is module.Plain
 
 
-def test_an_unknown_mode_is_named(tmp_path: Path) -> None:
+def test_an_unknown_mode_is_named() -> None:
     """The message lists what there is."""
     with pytest.raises(InputError, match=r"unknown progress 'fancy'.* live, plain, quiet, json"):
-        open_progress("fancy", Console(), tmp_path)
+        open_progress("fancy", Console())
 
 
-def test_tasks_may_come_in_parts(tmp_path: Path, clock: Clock) -> None:
+def test_tasks_may_come_in_parts(clock: Clock) -> None:
     """Tasks that are known later are added to the count; the clock runs on."""
-    quiet = Progress(Console(quiet=True), tmp_path)
+    quiet = Progress(Console(quiet=True))
     quiet.start(first := cells(3))
     quiet.done(first[0], None)
     clock.now += 10

@@ -19,6 +19,7 @@ from milpcb.errors import InputError, OracleInexact, RunError
 from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task as tasks
+from milpcb.experiments.run.backends import listening
 from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, Pace, TaskFiles, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
@@ -92,7 +93,7 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     player = CellPlayer(cell, open_world(cell))
     while player.tally.round < 23:
         player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+    TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
     seen = []
 
     def spy(learner, stream, tally, until, rng):
@@ -146,7 +147,7 @@ def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
     player = CellPlayer(cell, open_world(cell))
     while player.tally.round < 23:
         player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path, cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+    TaskFiles(tmp_path, cell.key, cell.title, 1.0).save(player.state())
     part = file_of(tmp_path, "part", cell.key)
     whole = part.read_bytes()
     if case in DAMAGED:
@@ -187,32 +188,31 @@ def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
     assert failure.message.startswith("the files or the source code that it reads are not those the run began with")
 
 
-def test_checkpoints_and_positions_are_written_while_it_plays(tiny, tmp_path, monkeypatch):
-    """With no time between them each is there at every cut, which says where the play is; the position ends with it."""
-    cell, seen = cell_of(tiny), []
+def test_checkpoints_and_positions_show_where_it_is_while_it_plays(tiny, tmp_path, monkeypatch):
+    """With no time between them the state is saved and the position reported at every cut."""
+    cell, seen, positions = cell_of(tiny), [], []
     monkeypatch.setattr(tasks, "REPORT_EVERY", 0.0)
     monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
 
     class Watched(Pace):
         def measure(self, rounds):
-            live, part = (file_of(tmp_path, what, cell.key) for what in ("live", "part"))
-            if live.exists():
-                seen.append((json.loads(live.read_bytes()), unsealed(part.read_bytes())))
+            if positions:
+                seen.append((positions[-1], unsealed(file_of(tmp_path, "part", cell.key).read_bytes())))
             super().measure(rounds)
 
     monkeypatch.setattr(tasks, "Pace", Watched)
-    outcome = compute(cell, tmp_path, 0.0)
+    with listening(positions.append):
+        outcome = compute(cell, tmp_path, 0.0)
     assert seen
     for live, part in seen:
         assert live["key"] == part["key"] == cell.key
-        assert live["horizon"] == 40
         assert live["first"] == 1  # what came before was opening
         assert live["round"] == part["round"]
         assert live["cost"] == part["cost"]
         assert [point["rounds"] for point in part["points"]] == [
             n for n in outcome.record["rounds"] if n <= part["round"]
         ]
-    assert not list((tmp_path / "live").iterdir())
+    assert not (tmp_path / "live").exists()
 
 
 def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
@@ -322,7 +322,7 @@ def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
     (tmp_path / "mine").write_text("mine")
     (tmp_path / place).parent.mkdir(exist_ok=True)
     (tmp_path / place).hardlink_to(tmp_path / "mine")
-    with TaskFiles(tmp_path, "0123456789abcdef", "t", 5, 1.0).working():
+    with TaskFiles(tmp_path, "0123456789abcdef", "t", 1.0).working():
         logging.getLogger("mine").warning("lost")
     assert (tmp_path / "mine").read_text() == "mine"
 
@@ -383,7 +383,7 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
         player = CellPlayer(cell, open_world(cell))
         while player.tally.round < stop:
             player.advance(stop - player.tally.round)
-        TaskFiles(tmp_path / "run", cell.key, cell.title, cell.horizon, 1.0).save(player.state())
+        TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
         assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
 
 

@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, TypeVar, cast
@@ -36,6 +37,25 @@ ONE_THREAD = {
 WORKERS = ONE_THREAD | CHILD  # the environment variables that they get
 # Not "fork": solvers and compiled code hold threads and locks that a forked copy would wait for.
 METHOD = "forkserver" if "forkserver" in mp.get_all_start_methods() else "spawn"
+
+
+News = dict[str, Any]  # plain data
+listener: ContextVar[Callable[[News], None]] = ContextVar("listener", default=lambda _: None)
+
+
+@contextmanager
+def listening(to: Callable[[News], None]) -> Iterator[None]:
+    """Hand on to a function what tasks ``report`` within the block, wherever a backend computes them."""
+    token = listener.set(to)
+    try:
+        yield
+    finally:
+        listener.reset(token)
+
+
+def report(news: News) -> None:
+    """Report news of the task that is computed here, such as its position; lost where nobody listens."""
+    listener.get()(news)
 
 
 class WorkerDiedError(MilpcbError):
@@ -83,19 +103,22 @@ class Processes:
             busy = {worker.give(waiting.popleft()): worker for worker in team}
             while busy:
                 for ready in cast("list[Connection]", wait(list(busy))):
-                    worker = busy.pop(ready)
-                    job, ended = worker.job, True
+                    worker, job = busy[ready], busy[ready].job
                     try:
-                        result = ready.recv()
+                        ended, result = ready.recv()
+                        if not ended:
+                            report(result)
+                            continue
                     except (EOFError, OSError):  # the process died
                         team.remove(worker)
                         died = f"its worker process died {job.tries} times (exit code {worker.stop(patience=5)})"
                         result = WorkerDiedError(f"{died}: killed, or out of memory")
                         worker = _Worker(work)
                         team.append(worker)
-                        if job.tries < TRIES:
+                        ended = job.tries == TRIES
+                        if not ended:
                             waiting.appendleft(job)
-                            ended = False
+                    del busy[ready]
                     if waiting:  # before the result is looked at, so that the worker need not wait for that
                         busy[worker.give(waiting.popleft())] = worker
                     if ended:
@@ -149,13 +172,13 @@ class _Worker:
 
 
 def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
-    """Answer one task after the other until the pipe is closed; end at once when the parent dies."""
+    """Answer one task after the other, with (False, news) and then (True, result); end at once when the parent dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Control-C reaches the whole terminal; the parent decides
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with suppress(EOFError, OSError):
+    with suppress(EOFError, OSError), listening(lambda news: pipe.send((False, news))):
         while True:
-            pipe.send(attempt(work, pipe.recv()))
+            pipe.send((True, attempt(work, pipe.recv())))
 
 
 def _end_with_parent() -> None:

@@ -10,8 +10,7 @@ both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on 
 - one thread each, under a nanny (the default): a task of ours that nobody waits for any more is stopped by restarting
   its worker;
 - the run directory under the same path, shared, if a cell whose worker dies is to go on from its saved state and not
-  from its start, and if progress is to show the cells that are playing: results travel through the scheduler, these do
-  not.
+  from its start: results and positions travel through the scheduler, saved states do not.
 
 Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is
 started here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package
@@ -40,12 +39,21 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from milpcb.errors import InputError, MilpcbError, RunError
-from milpcb.experiments.run.backends import TRIES, WORKERS, WorkerDiedError, environment, portable
+from milpcb.experiments.run.backends import (
+    TRIES,
+    WORKERS,
+    WorkerDiedError,
+    environment,
+    listener,
+    listening,
+    portable,
+)
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 AHEAD = 500  # tasks that the scheduler knows at a time: enough for 250 workers, and 10 000 would only slow it
+TOPIC = "milpcb"  # of the events by which workers report positions
 SECONDS = 8  # to wait for a scheduler, and for workers to stop
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
@@ -91,6 +99,8 @@ class Dask:
         """See Backend.map; an error that a worker's installation can cause names the worker."""
         with self._connected() as client:
             running: dict[Any, _Try] = {}
+            hand_on = listener.get()  # events arrive in a thread of the client
+            client.subscribe_topic(TOPIC, lambda event: hand_on(event[1]))
             try:
                 yield from self._results(client, work, tasks, running)
             finally:
@@ -204,11 +214,13 @@ def _on_worker(work: bytes, wanted: str) -> Any:
 
     from milpcb.experiments.run.task import Failure
 
-    worker = get_worker().address
+    here = get_worker()
+    worker = here.address
     if (found := version("milpcb")) != wanted:  # this worker came after the others were checked
         return InputError(_mismatch(f"worker {worker}", found, wanted))
     try:
-        result = pickle.loads(work)()  # noqa: S301 - our own bytes
+        with listening(partial(here.log_event, TOPIC)):
+            result = pickle.loads(work)()  # noqa: S301 - our own bytes
     except ImportError as error:
         return InputError(f"{error} (on worker {worker}); install there what the config names")
     except MilpcbError as error:

@@ -85,7 +85,7 @@ def finished(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("commands")
     (folder / "tiny.toml").write_text(CONFIG, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch, open_progress("quiet", Console(), folder / "run/live") as progress:
+    with pytest.MonkeyPatch.context() as patch, open_progress("quiet", Console()) as progress:
         patch.setattr(Figure, "savefig", sketch)
         assert not run(read_config(folder / "tiny.toml"), RunDirectory(folder / "run"), progress)
     return folder / "run"
