@@ -16,7 +16,7 @@ from rich.table import Table
 
 from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
 from milpcb.commands.console import err, out, step
-from milpcb.commands.log import columns_of, source_of, source_options
+from milpcb.commands.log import RowsOption, columns_of, needs_rows, source_of, source_options
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
@@ -38,39 +38,39 @@ NOTED = 1e9  # bytes
 @source_options
 @click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
 @click.option("--depth", type=int, help="Of trees: short for --max-depth.")
-@click.option("--at-most", multiple=True, metavar="ACTION=SHARE", help="An action for at most this share of the rows.")
-@click.option(
+@needs_rows("--at-most", multiple=True, metavar="ACTION=SHARE", help="An action for at most this share of the rows.")
+@needs_rows(
     "--never",
     multiple=True,
     metavar="ACTION:CONDITION",
     help='An action never where this holds, as in "drug B: pregnant = 1".',
 )
-@click.option("--always", multiple=True, metavar="ACTION:CONDITION", help="An action always where this holds.")
-@click.option(
+@needs_rows("--always", multiple=True, metavar="ACTION:CONDITION", help="An action always where this holds.")
+@needs_rows(
     "--parity", multiple=True, metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group."
 )
-@click.option(
+@needs_rows(
     "--no-worse",
     multiple=True,
     metavar="LIMIT",
     help="Limit on another outcome, kept with confidence, as in 'complained at most today'.",
 )
-@click.option(
+@needs_rows(
     "--monotone",
     multiple=True,
     metavar="COLUMN=more",
     help="The action never goes down as the column grows; with =less never up.",
 )
-@click.option(
+@needs_rows(
     "--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'complained less'."
 )
-@click.option(
+@needs_rows(
     "--what-if",
     multiple=True,
     metavar="RESTRICTION",
     help="What a change of the rule would cost, as in 'without age'; repeatable.",
 )
-@click.option(
+@needs_rows(
     "--near",
     type=float,
     metavar="AMOUNT",
@@ -88,7 +88,7 @@ NOTED = 1e9  # bytes
     metavar="ACTION=COST",
     help="What an action costs beside its outcome: a number, or the column that has it.",
 )
-@click.option("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
+@needs_rows("--budget", metavar="ACTION", help="Draw the value against the share of rows that may get this action.")
 @click.option("--holdout", default=0.0, metavar="SHARE", help="Keep this share of the rows aside, to evaluate on [0].")
 @click.option("--unit", default="", metavar="WORD", help='What outcomes are in, such as "$", on the page.')
 @click.option(
@@ -101,8 +101,8 @@ NOTED = 1e9  # bytes
     "--labels", type=click.Path(path_type=Path), help="TOML file: what a score card calls columns and actions."
 )
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
-@click.option("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
-@click.option("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
+@needs_rows("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
+@needs_rows("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all random draws.")
 @click.option(
     "--one-pass/--in-memory",
@@ -134,8 +134,8 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
         )
     if given["near"] is not None:
         real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
-    one_pass = wants_one_pass(log, one_pass=given["one_pass"])
-    found = learn_files(ctx, log, folder, given) if one_pass else _in_memory(ctx, log, given)
+    one_pass = _wants_one_pass(log, one_pass=given["one_pass"])
+    found = _in_one_pass(ctx, log, folder, given) if one_pass else _in_memory(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
     _print(found)
@@ -157,9 +157,9 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
             f"{estimator.thresholds}; --thresholds sets another number"
         )
         estimator.thresholds = THIN
-    asked = {name: given[name] for name in ("level", "draws", "resamples", "holdout", "seed", "unit")}
-    asked |= {"sensitive": given["sensitive"], "labels": _labels(given["labels"], source)}
-    asked |= {"limits": limits, "restrictions": given["what_if"], "front": given["front"], "near": given["near"]}
+    names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front", "near")
+    asked = {name: given[name] for name in names}
+    asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
     questions = Asked(**asked, budget=_budget(source, given), curve=given["budget"] is not None)
     return find(source, estimator, questions, partial(step, err))
 
@@ -260,14 +260,10 @@ def _table(shown: PageTable) -> Table:
     return table
 
 
-NOT_HERE = (
-    "at_most", "never", "always", "parity", "no_worse", "monotone", "front", "near", "what_if", "budget", "draws",
-    "resamples", "group", "weight",
-)  # fmt: skip  # options whose answers need the rows themselves
 METHOD = "--method"
 
 
-def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
+def _wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
     """Return whether a log is added up in one pass: as it is asked for, else where it takes much memory."""
     from milpcb.logs.files import is_files, log_files
 
@@ -276,7 +272,7 @@ def wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
     return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
 
 
-def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
+def _in_one_pass(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
     """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
     from milpcb.logs.files import log_files, open_backend
     from milpcb.logs.findings import Asked
@@ -302,9 +298,10 @@ def learn_files(ctx: click.Context, log: Path, folder: Path, given: dict[str, An
 
 
 def _check(ctx: click.Context) -> None:
-    for name in NOT_HERE:
-        if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT:
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if given and isinstance(option, RowsOption):
             raise InputError(
-                f"--{name.replace('_', '-')} needs the rows themselves, and the log is added up in one pass: leave it "
+                f"{option.opts[0]} needs the rows themselves, and the log is added up in one pass: leave it "
                 "out, or hold the log, or a sample of it, in memory (--in-memory)"
             )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,6 +131,13 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 Command = Callable[..., Any]
+
+
+class RowsOption(click.Option):
+    """An option whose answer needs the rows of a log, which a log that is added up in one pass does not hold."""
+
+
+needs_rows = partial(click.option, cls=RowsOption)
 OPTIONS = (
     click.argument("log", type=click.Path(path_type=Path)),
     click.option("--action", help="Column of what was done."),
@@ -147,8 +155,8 @@ OPTIONS = (
         "--features", multiple=True, help="Columns that the policy may read, with commas between [default: all others]."
     ),
     click.option("--leave-out", multiple=True, metavar="COLUMN", help="Column that policies may not read; repeatable."),
-    click.option("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
-    click.option("--weight", metavar="COLUMN", help="How much each row counts [default: once]."),
+    needs_rows("--group", metavar="COLUMN", help="Rows of one value belong together, such as a person's."),
+    needs_rows("--weight", metavar="COLUMN", help="How much each row counts [default: once]."),
     click.option(
         "--actions", multiple=True, help="Names of the actions in order, with commas between [default: sorted]."
     ),
