@@ -158,7 +158,7 @@ def test_a_context_may_be_an_array_a_mapping_or_a_row_of_a_frame(context: Any) -
     """Names decide, not the order; actions come by name."""
     bandit = Bandit(TREES)
     assert bandit.act(context).action in ("call", "write", "wait")
-    assert bandit._rounds.oracle.contexts.tolist() == [[1, 0, 1]]
+    assert learner_of(bandit).oracle.contexts.tolist() == [[1, 0, 1]]
 
 
 def test_rewards_are_costs_turned_round() -> None:
@@ -284,7 +284,7 @@ def test_a_bandit_goes_on_after_its_learner_failed(learner: str, monkeypatch: py
         bandit.learn(first, cost=0.5)
     bandit.learn(bandit.act([1, 0, 0]), cost=0.5)
     assert inside.played == 1
-    assert inside._aside == len(open_decisions(bandit)) == 0
+    assert inside.state()["aside"] == len(open_decisions(bandit)) == 0
 
 
 # ------------------------------------------------------------------- the log

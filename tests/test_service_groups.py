@@ -17,6 +17,7 @@ from milpcb.constraints import NamedRows
 from milpcb.errors import InputError
 from milpcb.ledger import Ledger
 from milpcb.policies import DecisionTrees, FiniteClass
+from tests.inside import learner_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[45], []], feature_names=["age", "region"], action_names=["call", "mail"])
 GROUPS = ["region = north", "age > 60", "branch = 3"]
@@ -49,7 +50,7 @@ def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
         if over:
             bandit.override(made.to_json(), ["mail", "call"][action], by="AB", reason="")
         bandit.learn(made, cost=cost)
-        row = int(bandit._rounds.oracle.rows(np.array(bandit._reader.read(made.context).numbers, dtype=float))[0])
+        row = int(learner_of(bandit).oracle.rows(np.array(bandit._reader.read(made.context).numbers, dtype=float))[0])
         members = [person["region"] == "north", person["age"] > 60, person["branch"] == 3]
         for i in np.flatnonzero(members):
             played[i, 1 - action if over else action] += 1

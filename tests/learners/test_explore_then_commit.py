@@ -92,7 +92,7 @@ def test_training_is_weighted_classification(seed: int) -> None:
     learner = etc(80, rounds=40)
     rounds, _ = play(learner, np.random.default_rng(seed).random((4, 2)), seed)
     errors = sum(2 * cost * (LABELINGS[:, row] != 1 - action) for row, action, cost, _ in rounds[:40])
-    assert learner._log.state()["labels"] == LABELINGS[int(np.argmin(errors))].tolist()
+    assert learner.state()["log"]["labels"] == LABELINGS[int(np.argmin(errors))].tolist()
     costs = np.random.default_rng(seed).random((4, 2))
     every_y = [(row, y) for row in ROWS for y in (0, 1)]
     paid = sum(2 * costs[row, y] * (LABELINGS[:, row] == y) for row, y in every_y)

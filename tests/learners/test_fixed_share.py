@@ -125,7 +125,7 @@ def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) ->
         assert all(bound >= value for bound, value in zip(bounds, stated, strict=False))
     n, J = learner.block + 1, 1 + 2 * (learner.block + 1).bit_length()
     price = log(4) - (n - 1) * log1p(-kind.share) + log(J)
-    assert learner.bound() == pytest.approx(price / learner.rate + learner._gaps)
+    assert learner.bound() == pytest.approx(price / learner.rate + learner.state()["gaps"])
     assert np.isnan(learner.bound(0.95))
     assert FixedShare(listed(), horizon=100).guarantee(changes=3) > FixedShare(listed(), horizon=100).guarantee()
     assert FixedShare(listed()).guarantee() == np.inf
@@ -149,7 +149,7 @@ def test_the_rate_falls_with_what_rounds_add_to_the_bound_and_never_rises() -> N
         play(learner, 4)
         rates.append(learner.rate)
     assert all(one >= other for one, other in pairwise(rates))
-    wanted = Hurried.ahead * (log(4) - log(Hurried.share)) / learner._gaps
+    wanted = Hurried.ahead * (log(4) - log(Hurried.share)) / learner.state()["gaps"]
     assert wanted <= learner.rate <= 1.05 * wanted
 
 
@@ -174,8 +174,8 @@ def test_the_rate_falls_later_where_starts_came_to_lead() -> None:
             learner.restore(state)
         led = 1 + sum(one != other for one, other in pairwise([0, *Counted.leaders]))
         play(learner, 1, seed=t)
-        C = change * min(Counted.ahead, Counted.each * led)
-        rate = C / learner._gaps if learner._gaps * rate > 1.05 * C else rate
+        C, gaps = change * min(Counted.ahead, Counted.each * led), learner.state()["gaps"]
+        rate = C / gaps if gaps * rate > 1.05 * C else rate
         assert learner.rate == pytest.approx(rate, rel=1e-12)
     assert led > 3
 

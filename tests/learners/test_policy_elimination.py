@@ -101,7 +101,7 @@ def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
     N, K = len(LABELINGS), 2
     learner = learner_on(growth=growth)
     alive, sums, solved, mu = np.ones(N, dtype=bool), np.zeros(N), 0, np.inf
-    table, mu_played = table_of(learner), learner._mu
+    table, mu_played = table_of(learner), learner.state()["mu"]
     supported = alive.copy()  # the policies that P may be made of
     for t, (row, action, cost, q) in enumerate(play(learner, 2000), start=1):
         floor = min(1 / (2 * K), np.sqrt(log_of(t, N) / (2 * K * t)))
@@ -120,7 +120,7 @@ def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
         b = 2 * np.sqrt(2 * K * log_of(t, N) / t)
         alive &= sums / t >= (sums / t)[alive].max() - 2 * b
         assert learner.survivors.tolist() == np.flatnonzero(alive).tolist()
-        table, mu_played = table_of(learner), learner._mu
+        table, mu_played = table_of(learner), learner.state()["mu"]
     assert 1 < alive.sum() < N
 
 

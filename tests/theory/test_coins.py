@@ -56,11 +56,12 @@ def check_telescoped(learner: Any) -> None:
     """
     if not isinstance(learner, Exp4) or not learner.played:
         return
-    labelings, rate = learner.oracle.labelings, learner._last_rate  # type: ignore[attr-defined]  # it lists policies
+    state, labelings = learner.state(), learner.oracle.labelings  # type: ignore[attr-defined]  # it lists policies
+    rate = state["last_rate"]
     totals = learner.ledger.totals(labelings.shape[1], learner.n_actions)[np.arange(labelings.shape[1]), labelings]
     each = totals.sum(axis=1)
     potential = each.min() - np.log(np.exp(-rate * (each - each.min())).mean()) / rate
-    assert learner._gaps >= learner.ledger.cost - potential - ROUNDING
+    assert state["gaps"] >= learner.ledger.cost - potential - ROUNDING
     assert learner.bound() >= learner.certificate() - ROUNDING
 
 
