@@ -117,7 +117,7 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
     return Field(name, "ordered category" if given.ordered else "category", there, missing, role)
 
 
-def _are_digits(values: set[Value]) -> bool:
+def _are_digits(values: Iterable[Value]) -> bool:
     """Return whether integers differ that are one number as floats: identifiers, whose digits are looked up."""
     integers = [value for value in values if isinstance(value, int)]
     return len(set(map(float, integers))) < len(integers)

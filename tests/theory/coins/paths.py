@@ -1,14 +1,16 @@
 """Whether the starts of fixed share pay what statement 23 of milpcb/theory/changes.md allows, on every path.
 
 The statement holds whoever draws the actions. So the learner itself is played on paths in which two policies take turns
-to pay nothing, actions that are seldom played are played often, a block is a round or two, and the rate falls fast. The
-lemma of the proof is checked after every round, for every start awake and every policy: with M_s what the mixture was
-charged in round s, A(pi) the estimates of the rounds since the start's birth, and b blocks that have ended since then,
+to pay nothing, actions that are seldom played are played often, a block is two rounds, and the rate falls fast, and
+rises at alarms. The lemma of the proof is checked after every round, for every start awake and every policy: with
+M_s what the mixture was charged in round s, A(pi) the estimates of the rounds since the start's birth, eta_0 the rate
+then and eta_k that at the birth of each start k since, and rho the sum of 1/eta - 1/eta' where it rose since,
 
-    sum of M_s since its birth <= A(pi) + [log W + log 1/alpha + b log 1/(1 - alpha) + log u] / eta
-                                  + [1/eta - 1/(eta at its birth)] log J
+    sum of M_s since its birth <= A(pi) + log(1/alpha) / eta_0 + sum of log(1/(1 - alpha)) / eta_k
+                                  + [log W + log u] / eta + rho log W + [1/eta - 1/eta_0 + rho] log J
 
-(without log 1/alpha for start 0), and at the end that no certificate is above its bound. The M_s are recomputed from q.
+(without log 1/alpha for start 0), and that no certificate is above its bound: after every round that to one policy, at
+the end those to several in turn. The M_s are recomputed from q.
 """
 
 from __future__ import annotations
@@ -31,19 +33,34 @@ LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
 class Hurried(FixedShare):
-    """Fixed share with blocks of a round or two, a rate that falls at once, and starts that come to weigh much."""
+    """Fixed share with starts that come to weigh much, whose rate falls at once and stays low.
 
-    parts: ClassVar[int] = 2
+    ``paid`` is the part of what rises of the rate add that the lemma counts.
+    """
+
     share: ClassVar[float] = 0.2
-    ahead: ClassVar[float] = 0.5
-    first: ClassVar[float] = 2.0
+    calm: ClassVar[float] = np.inf
+    C: ClassVar[float] = 1.0
+    paid: ClassVar[float] = 1.0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._change = self.C
+
+
+class Alarmed(Hurried):
+    """The same with an alarm every nine rounds."""
+
+    calm: ClassVar[float] = -np.inf
+
+    def _counts(self, rounds: int) -> bool:
+        return rounds % 9 == 0
 
 
 class Steady(Hurried):
     """The same with a rate that does not fall."""
 
-    ahead: ClassVar[float] = 1e6
-    each: ClassVar[float] = 1e6
+    C: ClassVar[float] = 1e6
 
 
 @dataclass(frozen=True)
@@ -88,7 +105,7 @@ def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:
     learner = kind(open_oracle(policies, np.arange(2.0)[:, None], kind="enumeration"), horizon=ROUNDS)
     turns = np.resize(np.repeat([0, 2, 0, 2, 0], draws.integers(1, ROUNDS // 2, size=5)), ROUNDS)
     totals, charged, rates = np.zeros((ROUNDS + 1, len(LABELINGS))), np.zeros(ROUNDS + 1), [learner.rate]
-    least = np.inf
+    risen, least, alone = [0.0], np.inf, np.inf
     for turn in turns.tolist():
         row = int(draws.random() < 0.3)  # at context 1 the two agree
         q, eta, block = learner.act(row), learner.rate, learner.block
@@ -98,26 +115,37 @@ def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:
         learner.learn(row, action, cost, p)
         totals[block] += cost / p * (LABELINGS[:, row] == action)
         charged[block] -= np.log1p(-p * -np.expm1(-eta * cost / p)) / eta
+        rises = max(0.0, 1 / eta - 1 / learner.rate)
+        risen[-1] += getattr(kind, "paid", 1.0) * rises
         rates += [learner.rate] * (learner.block > block)
-        least = min(least, _lemma(learner, totals, charged, rates))
+        risen += [0.0] * (learner.block > block)
+        least = min(least, _lemma(learner, totals, charged, rates, risen))
+        alone = min(alone, learner.bound() - learner.certificate())
     stated = learner.changes(most=CHANGES).certificates
-    return least, min(learner.bound(changes=c) - stated[c] for c in range(CHANGES + 1))
+    return least, min(alone, *(learner.bound(changes=c) - stated[c] for c in range(1, CHANGES + 1)))
 
 
-def _lemma(learner: Any, totals: Floats, charged: Floats, rates: Sequence[float]) -> float:
-    """Return the least slack of all starts awake; totals (n, N), charges (n,) and first rates (n,) are by block."""
+def _lemma(learner: Any, totals: Floats, charged: Floats, rates: Sequence[float], risen: Sequence[float]) -> float:
+    """Return the least slack of all starts awake.
+
+    All are by the number of the start that was born last: totals (n, N), charges (n,), first rates (n,), and the sums
+    (n,) of 1/eta - 1/eta' where the rate rose from eta to eta' before the next was born, or as it was.
+    """
     new, kept = np.log(learner.share), np.log1p(-learner.share)
     tables, slack = np.log(1 + 2 * (learner.block + 1).bit_length()), []
     for start, log_weight in learner.starts():
-        price = np.log(len(LABELINGS)) - (new if start else 0.0) - (learner.block - start) * kept + log_weight
-        fallen = (1 / learner.rate - 1 / rates[start]) * tables
-        slack.append(totals[start:].sum(axis=0).min() + price / learner.rate + fallen - charged[start:].sum())
+        rho, size = sum(risen[start:]), np.log(len(LABELINGS))
+        shares = (new if start else 0.0) / rates[start] + kept * sum(1 / rate for rate in rates[start + 1 :])
+        fallen = (1 / learner.rate - 1 / rates[start] + rho) * tables
+        price = (size + log_weight) / learner.rate + rho * size + fallen - shares
+        slack.append(totals[start:].sum(axis=0).min() + price - charged[start:].sum())
     return float(min(slack))
 
 
 FOLLOWED = [
     Followed("fixed share", FixedShare),
     Followed("fixed share, rate falls"),
+    Followed("fixed share, rate rises", Alarmed),
     Followed("fixed share, rate stays", Steady),
 ]
 
@@ -128,10 +156,16 @@ FOLLOWED = [
 class CarriedAlong(Hurried):
     """Takes the weights of starts along where the rate falls."""
 
-    def _lower(self, rate: float) -> None:
+    def _set_rate(self, rate: float) -> None:
         logs = self._logs.copy()
-        super()._lower(rate)
+        super()._set_rate(rate)
         self._logs = logs
+
+
+class RisesForNothing(Alarmed):
+    """Has a rate that rises, which the lemma leaves out."""
+
+    paid: ClassVar[float] = 0.0
 
 
 class HalfCharged(Steady):
@@ -164,4 +198,5 @@ PATH_MUTANTS = [
     Followed("fixed share, starts charged half", HalfCharged),
     Followed("fixed share, starts that remember", StartsThatRemember),
     Followed("fixed share, starts for nothing", NoPriceOfStarts),
+    Followed("fixed share, rises for nothing", RisesForNothing),
 ]
