@@ -57,7 +57,6 @@ class SearchOracle(Oracle):
         if "totals" in self._opened_class.capabilities:
             self.capabilities |= {"columns"}
         if self._limit is not None:
-            self._opened_class.require("time_limit")
             self.capabilities -= {"action_weights", "columns"}
         return under.search().opened()
 
@@ -80,6 +79,8 @@ class SearchOracle(Oracle):
             return OpenedUnder(opened, [sides[number] for number in numbers], self._limit)
 
         every = under(range(len(sides)))
+        if self._limit is not None:
+            (every if constraints else opened).require("time_limit")
         if constraints and not every.feasible():
             raise InfeasibleError(conflict(constraints, lambda numbers: under(numbers).feasible()))
         return every
