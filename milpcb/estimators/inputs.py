@@ -111,7 +111,7 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
         raise InputError(f"costs[{row}, {column}] is {'missing' if np.isnan(number) else f'{number:g}'}; {fix}")
     if actions is not None:
         return table, actions
-    _warn_of_alike([*map(action_name, names)])
+    warn_of_alike([*map(action_name, names)])
     texts = all(isinstance(name, str) for name in names)
     return table, np.array(names, dtype=object if texts else None) if names else np.arange(table.shape[1])
 
@@ -130,12 +130,12 @@ def _of_labels(labels: Any, *, maximise: bool, actions: Any, log: bool) -> tuple
         )
     names = [action_name(action) for action in known.tolist()]
     if actions is None:
-        _warn_of_alike(names)
+        warn_of_alike(names)
     right = places("y", labels, names, unknown=-1)[:, None] == np.arange(len(names))
     return (right if maximise else ~right).astype(float), known
 
 
-def _warn_of_alike(names: Sequence[str]) -> None:
+def warn_of_alike(names: Sequence[str]) -> None:
     """Warn of actions that may be one."""
     if odd := odd_words(names):
         warnings.warn(f"the actions are {odd}", LogWarning, stacklevel=5)

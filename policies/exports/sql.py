@@ -48,7 +48,7 @@ def _wrong(field: Field) -> Iterator[str]:
         yield f"{_known(field)} NOT BETWEEN -{LARGEST:g} AND {LARGEST:g}"
     if field.kind == "boolean":
         yield f"{_word(_known(field))} NOT IN ({_listed((*TRUE, *FALSE))})"
-    if known := [value for value in field.values if isinstance(value, str)]:
+    if known := [value for value in field.values if isinstance(value, str) and "\0" not in value]:
         spelt = sorted({*NULLS, *(value.strip().lower() for value in known)} - {""})
         yield f"(LOWER(TRIM({_known(field)})) IN ({_listed(spelt)}) AND {_known(field)} NOT IN ({_listed(known)}))"
 

@@ -196,15 +196,18 @@ def test_unknown_names_stay_unknown_name_errors(people):
 def test_actions_that_may_be_one_are_reported(label):
     """By a warning of each estimator that is handed what was done; of names that differ nothing is said."""
     X = pd.DataFrame({"age": range(40)})
-    for tree, options in ((OptimalPolicyTree(), {}), (LoggedPolicyTree(method="ips"), {"reward": [0.0, 1.0] * 20})):
-        for second in (label, "letter"):
-            with warnings.catch_warnings(record=True) as seen:
-                warnings.simplefilter("always")
-                tree.fit(X, ["call", second] * 20, **options)
-            said = [str(each.message) for each in seen if "actions are" in str(each.message)]
-            assert [line.endswith("which are two strings to a rule: write them in one way") for line in said] == (
-                [True] * (second == label)
-            )
+    for second in (label, "letter"):
+        done, earned = ["call", second] * 20, [0.0, 1.0] * 20
+        batch, logged = X.assign(done=done, earned=earned), LoggedPolicyTree(method="ips")
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            OptimalPolicyTree().fit(X, done)
+            OptimalPolicyTree().fit(X, pd.DataFrame(np.eye(2)[[0, 1] * 20], columns=["call", second]))
+            logged.fit(X, done, reward=earned)
+            logged.fit_batches([batch], action="done", reward="earned", propensity="randomised")
+        found = [str(each.message) for each in seen if "actions are" in str(each.message)]
+        assert len(found) == 4 * (second == label)
+        assert all(line.endswith("which are two strings to a rule: write them in one way") for line in found)
 
 
 @pytest.mark.parametrize("estimator", [OptimalPolicyTree, OptimalScoringRule])
