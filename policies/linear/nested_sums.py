@@ -15,8 +15,6 @@ import numpy as np
 
 from milpcb.types import Floats, Ints
 
-CHUNK = 2**12  # sets of columns whose sums are made at a time, which a processor keeps at hand
-
 
 class NestedSums:
     """The sums for columns that take so many values each, ``sizes``."""
@@ -28,16 +26,16 @@ class NestedSums:
         self._value = 1 + np.arange(len(self._owner)) - self._begin[self._owner]
         self._next = _nodes(self._owner, self._most)
 
-    def items(self, codes: Ints) -> Floats:
-        """Return (n, items): 1 where a context has an item, given the numbers of its values (columns, n)."""
-        return np.ascontiguousarray((codes[self._owner] == self._value[:, None]).T.astype(float))
+    def sums(self, codes: Ints, values: Floats) -> Floats:
+        """Return the sums of the columns of ``values`` (n, k), as (k, all of them).
 
-    def sums(self, items: Floats, values: Floats) -> Floats:
-        """Return the sums of the columns of ``values`` (n, k), as (k, all of them)."""
+        ``codes`` (columns, n) are the numbers of the values that contexts have in each column, from 0 up.
+        """
         from policies.linear.kernels import add_nested  # with it numba, which takes a second to import
 
+        has = np.ascontiguousarray((codes[self._owner] == self._value[:, None]).T.astype(float))
         sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
-        add_nested(items, self._next, self._most, np.ascontiguousarray(values.T), sums)
+        add_nested(has, self._next, self._most, np.ascontiguousarray(values.T), sums)
         return sums.reshape(len(sums), -1)
 
     def places(self, sets: Ints, sizes: Sequence[int]) -> Ints:
@@ -60,15 +58,12 @@ class NestedSums:
 
 def by_pattern(sums: Floats, places: Ints, sizes: Sequence[int]) -> Floats:
     """Return the sums (k, P, n) of each pattern: the lowest value has what all have, less the others'."""
-    found = np.empty((len(sums), *places.shape))
-    for start in range(0, places.shape[1], CHUNK):
-        for every, into in zip(sums, found, strict=True):
-            some = np.take(every, places[:, start : start + CHUNK])
-            by_value = some.reshape(*sizes, -1)
-            for axis in range(len(sizes)):
-                values = np.moveaxis(by_value, axis, 0)
-                values[0] -= values[1] if len(values) == 2 else values[1:].sum(axis=0)
-            into[:, start : start + CHUNK] = some
+    found = sums.take(places, axis=1)
+    by_value = found.reshape(len(sums), *sizes, places.shape[1])
+    for axis in range(1, 1 + len(sizes)):
+        lowest, *others = np.moveaxis(by_value, axis, 0)
+        for other in others:
+            lowest -= other
     return found
 
 

@@ -124,7 +124,7 @@ class Supports:
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""
-        sums = self._nested.sums(self._items, costs)
+        sums = self._nested.sums(self._codes, costs)
         return [by_pattern(sums, batch.places, batch.sizes) for batch in self.batches]
 
     def patterns_at(self, batch: Batch, row: int) -> Ints:
@@ -177,10 +177,6 @@ class Supports:
     @cached_property
     def _nested(self) -> NestedSums:
         return NestedSums([len(grid) for grid in self._grids], self.scored.limit - 1)
-
-    @cached_property
-    def _items(self) -> Floats:
-        return self._nested.items(self._codes)
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(self.scored.scores, shapes)

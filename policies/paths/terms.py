@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,11 +57,7 @@ class PathTerms(Terms):
 
     def deciding(self, place: Ints) -> tuple[Ints, Ints]:
         """Return terms of the graph, of which each path has one, and the action (n,) of each at ``place``."""
-        return place.ravel(), self._each_action
-
-    @cached_property
-    def _each_action(self) -> Ints:
-        return np.tile(np.arange(self.n_actions), self.n_touched)
+        return place.ravel(), np.tile(np.arange(self.n_actions), self.n_touched)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the totals of ``costs`` at ``contexts``; whole costs stay exact."""

@@ -36,7 +36,6 @@ from policies.paths.kernels import (
 FAR = 400.0  # exponents that are added up below the largest one
 MOST_WAYS = 500  # to begin, that are looked at for a first bound
 SMALL = 2_000  # edges from which on a first bound pays
-FIRST_LISTED = 2**14  # paths that there is room for at first
 MOST_LISTED = 2 * 10**6  # paths: half a second
 MOST_LABELS = 10**8  # of these paths
 MOST_TURNS = 4  # of a list, each of kernels.STEPS edges: half a second
@@ -163,15 +162,11 @@ class Walker:
 
     def _list(self, cost: Floats, sums: PathSums, bound: float, keys: Marks) -> tuple[Found, bool]:
         """Return the paths within a bound, and whether these are all."""
-        most, size = min(MOST_LISTED, MOST_LABELS // max(1, self._depth)), FIRST_LISTED
-        while True:
-            found = self._room(min(size, most))
-            done = self._walk(cost, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS)
-            n, room = int(found.number[0]), len(found.totals)
-            if n <= room or room == most or not done:
-                kept = slice(min(n, room))
-                return Found(found.totals[kept], found.marks[kept], found.paths[kept], found.number), done and n <= room
-            size *= 8
+        found = self._room(min(MOST_LISTED, MOST_LABELS // max(1, self._depth)))  # memory is taken as it is filled
+        done = self._walk(cost, sums, None, np.array([bound]), LIST, found, keys=keys, turns=MOST_TURNS)
+        n, kept = int(found.number[0]), slice(min(int(found.number[0]), len(found.totals)))
+        listed = Found(found.totals[kept], found.marks[kept], found.paths[kept], found.number)
+        return listed, done and n <= len(found.totals)
 
     def _walk(
         self,
