@@ -12,6 +12,8 @@ import pytest
 
 from milpcb.data.columns import Membership, Number, Reached
 from milpcb.data.fields import Field
+from milpcb.errors import InputError
+from milpcb.estimators import OptimalPolicyTree
 from policies import DecisionTrees
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
@@ -57,3 +59,12 @@ def test_whole_numbers_beyond_floats_are_compared_as_predict_does(cut):
         expected = rule.predict(frame).tolist()
         assert sqlite(rule.to_sql(), [(x,) for x in NEAR], "x INTEGER") == expected
         assert [answer for (answer,) in duckdb.sql(f"SELECT {rule.to_sql()} FROM frame").fetchall()] == expected
+
+
+def test_a_category_that_sql_cannot_hold_is_left_out_where_no_rule_tests_it():
+    """It never comes; where a rule tests it, one line says that it cannot be written."""
+    frame = pd.DataFrame({"town": ["a", "b", "c\0"] * 20})
+    tree = OptimalPolicyTree(max_depth=1)
+    assert duckdb.sql(f"SELECT {tree.fit(frame, [1, 0, 0] * 20).to_sql()} FROM frame").fetchall()[0] == (1,)
+    with pytest.raises(InputError, match="a name or category has a zero character"):
+        tree.fit(frame, [0, 0, 1] * 20).to_sql()
