@@ -149,12 +149,19 @@ class Field:
     def read(self, given: GivenColumn) -> Values:
         """Return a column (n,): floats, NaN being missing, of numbers; else objects, None being missing.
 
-        Raises UnfitError on the first value that does not fit.
+        Strings that the type of the column has as categories are values of their own. Raises UnfitError on the first
+        value that does not fit.
         """
         if self.is_number and isinstance(given.entries, np.ndarray):
             return self._numbers(given.entries)
         entries = given.entries.tolist() if isinstance(given.entries, np.ndarray) else given.entries
-        return self.array([self.one(value, row) for row, value in enumerate(entries)])
+        known = set(given.categories or ()) - set(self.marks) if self.texts else set()
+        return self.array(
+            [
+                value if type(value) is str and value in known else self.one(value, row)
+                for row, value in enumerate(entries)
+            ]
+        )
 
     def array(self, values: list[Value]) -> Values:
         """Return values that were read, one by one, as a column."""
@@ -199,7 +206,8 @@ class Field:
         """Return a string; one that is not known must be one of its own, and no other spelling of a value or a mark."""
         if entry not in self._known:
             if other := self._spellings.get(folded(entry)):
-                raise self._unfit(entry, row, f"and is known as {shown(other)}", "write it so")
+                both = "" if row is None else ", or give the column a type that has both as categories"
+                raise self._unfit(entry, row, f"and is known as {shown(other)}", f"write it so{both}")
             if folded(entry) in {"", *NULLS}:
                 raise self._unfit(
                     entry, row, "which is no known value, or a missing one", "give None, or name it as missing"

@@ -221,3 +221,19 @@ def test_a_cut_that_was_rounded_to_32_bits_is_reported_at_the_fit(estimator):
             estimator(thresholds={"price": [cut]}).fit(frame, ["a", "b"] * 20)
         found = [each for each in seen if f"which is the cut {cut} in 32 bits" in str(each.message)]
         assert len(found) == (frame is not prices)
+
+
+def test_a_type_of_categories_has_spellings_that_no_row_of_a_fold_has():
+    """A rare one is missing from a fold: strings are refused then, and a type that lists it says that it is a value."""
+    X = pd.DataFrame({"region": np.where(np.arange(100) == 7, "North", np.where(np.arange(100) % 2, "north", "south"))})
+    tree = OptimalPolicyTree(max_depth=1).fit(X[8:], X["region"][8:])
+    with pytest.raises(
+        InputError, match="'North' in row 7, and is known as 'north': write it so, or give the column a"
+    ):
+        tree.predict(X)
+    typed = X.astype("category")
+    assert tree.predict(typed).tolist() == tree.predict(X.replace("North", "new")).tolist()
+    search = GridSearchCV(OptimalPolicyTree(), {"max_depth": [1, 2]}, cv=5)
+    assert np.isfinite(search.fit(typed, X["region"].str.lower()).cv_results_["mean_test_score"]).all()
+    with pytest.raises(InputError, match="column 'region' is 'n/a'"):
+        tree.predict(pd.DataFrame({"region": ["n/a"]}))
