@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
@@ -219,48 +218,16 @@ def grow(
 def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:
     """Return H, shape (p, 2) * depth + costs.shape[1:]: total costs of the contexts on each path.
 
-    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). Whole costs stay exact.
+    ``truth`` is (g, p) of 0 and 1, ``costs`` (g, ...). Whole costs stay exact. One side of each test is a product of
+    matrices, the other follows by subtraction.
     """
     if depth == 0:
         return np.asarray(costs.sum(axis=0))
-    rest = costs.ndim - 1
-    literals = [*range(depth + 1 + rest, 2 * depth + rest), depth]
-    axes = [axis for pair in zip(literals, range(depth), strict=True) for axis in pair]
-    return _sides(truth, costs, depth).transpose(*axes, *range(depth + 1, depth + 1 + rest))
-
-
-def _sides(truth: Floats, costs: Floats, depth: int) -> Floats:
-    """Return H with the axes s_1..s_D, f_D, those of ``costs`` but the first, f_1..f_{D-1}.
-
-    In this order sums over sides and minima over actions run over long rows. One side of each test is a matrix
-    product, the other follows by subtraction.
-    """
-    if depth == 2:
-        return _four_sides(truth, costs)
-    g, p = truth.shape
     if depth == 1:
-        every = costs.sum(axis=0)
-        held = (truth.T @ costs.reshape(g, every.size)).reshape(p, *every.shape)
+        every = np.asarray(costs.sum(axis=0))
+        held = (truth.T @ costs.reshape(len(costs), every.size)).reshape(-1, *every.shape)
     else:
-        wide = costs[..., None] * truth.reshape(g, *[1] * (costs.ndim - 1), p)
-        held = _sides(truth, wide, depth - 1)
-        every = np.expand_dims(_sides(truth, costs, depth - 1), depth + costs.ndim - 1)
-    totals = np.empty((2, *held.shape))
-    totals[1] = held
-    np.subtract(every, held, out=totals[0])
-    return totals
-
-
-def _four_sides(truth: Floats, costs: Floats) -> Floats:
-    """Return what ``_sides`` returns at depth 2: one product for where both tests hold, three subtractions."""
-    (g, p), rest = truth.shape, costs.shape[1:]
-    n = math.prod(rest)  # a shape of -1 is undefined where there are no contexts
-    flat = costs.reshape(g, n)
-    totals = np.empty((2, 2, p, n, p))  # s_1, s_2, f_2, those of the costs, f_1
-    (neither, second), (first, both) = totals
-    held = truth.T @ flat
-    np.matmul(truth.T, (flat[:, :, None] * truth[:, None, :]).reshape(g, n * p), out=both.reshape(p, n * p))
-    np.subtract(held.T, both, out=first)
-    np.subtract(held[:, :, None], both, out=second)
-    np.subtract((flat.sum(axis=0) - held)[:, :, None], first, out=neither)
-    return totals.reshape(2, 2, p, *rest, p)
+        every = path_totals(truth, costs, depth - 1)
+        first = costs[:, None] * truth.reshape(*truth.shape, *[1] * (costs.ndim - 1))
+        held = np.moveaxis(path_totals(truth, first, depth - 1), 2 * (depth - 1), 0)
+    return np.stack([every - held, held], axis=1)
