@@ -223,14 +223,6 @@ class RootCuts:
 ROUNDING = 1e-12  # what sums of floats are off by at most, as a share of the summed absolute costs
 
 
-class _Found(NamedTuple):
-    """A lower bound on the least cost, counted from the cheapest actions; the best tree so far; and why it ended."""
-
-    lower: float
-    best: RootCuts
-    stop: Stop
-
-
 class EveryCutSearch(Search):
     """Trees by evaluated root cuts and bounds between them; any number of cuts.
 
@@ -240,9 +232,10 @@ class EveryCutSearch(Search):
 
     def __init__(self, trees: TreesOn, *, time_limit: float | None = None) -> None:
         self._trees, self._literals, self._time_limit = trees, trees.literals, time_limit
-        self._sizes = np.ascontiguousarray(trees.counts.T)
+        least, counts = trees.asked
+        self._sizes = np.ascontiguousarray(counts.T)
         tested = ~trees.closed[:, trees.literals.first[:-1]]
-        self._query = RootQuery(trees.depth, trees.most_leaves, tested, trees.least)
+        self._query = RootQuery(trees.depth, trees.most_leaves, tested, least)
         self._by_table = TreeSearch(trees, by_codes=True)
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
@@ -255,12 +248,9 @@ class EveryCutSearch(Search):
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        found = self._search_cuts(costs)
-        lower, upper = self._bounds(costs, found)
-        if found.stop is not Stop.OPTIMAL:
-            raise OracleInexact(
-                f"the search stopped with '{found.stop}' between {lower:g} and {upper:g}: give it more time"
-            )
+        lower, upper, _, stop = self._search_cuts(costs)
+        if stop is not Stop.OPTIMAL:
+            raise OracleInexact(f"the search stopped with '{stop}' between {lower:g} and {upper:g}: give it more time")
         return upper
 
     def profile(self, costs: Floats, row: int) -> Floats:
@@ -279,44 +269,35 @@ class EveryCutSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it."""
-        return self._costed(costs, self._search_cuts(costs))
+        return self._costed(costs, self._search_cuts(costs)[2])
 
     def answer(self, costs: Floats) -> tuple[float, float, DecisionTree, Stop]:
         """Return bounds on the least total cost, a tree that attains the upper one, and why the search stopped."""
-        found = self._search_cuts(costs, best_so_far=True)
-        upper, tree = self._costed(costs, found)
-        lower = upper if found.stop is Stop.OPTIMAL else min(upper, self._bounds(costs, found)[0])
-        return lower, upper, tree, found.stop
+        lower, _, best, stop = self._search_cuts(costs, best_so_far=True)
+        upper, tree = self._costed(costs, best)
+        return upper if stop is Stop.OPTIMAL else min(upper, lower), upper, tree, stop
 
-    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> _Found:
-        """Return what is known at the end of the search, whether it is complete or not."""
+    def _search_cuts(self, costs: Floats, *, best_so_far: bool = False) -> tuple[float, float, RootCuts, Stop]:
+        """Return bounds on the least total cost, the search that has found the best tree, and why it ended."""
         rows, searches = all_rows(self._literals, self._orders, costs, self._sizes), list[RootCuts]()
-        lesser = range(2, self._trees.depth) if self._time_limit is not None else ()
-        name = f"trees of depth {self._trees.depth} on every cut"
+        cheapest, whole = float(costs.min(axis=1).sum()), bool((costs == np.rint(costs)).all())
+        rounding = 0.0 if whole else ROUNDING * float(np.abs(costs).sum())
 
-        def found() -> _Found:
-            complete = not (watched.interrupted or watched.timed_out)
-            stop = Stop.OPTIMAL if complete else Stop.TIME_LIMIT if watched.timed_out else Stop.INTERRUPTED
-            lower = searches[-1].answer.lower if searches[-1].query.depth == self._trees.depth else 0.0
-            return _Found(lower, min(searches, key=lambda search: search.answer.upper), stop)
+        def bounds() -> tuple[float, float]:
+            last = searches[-1]
+            lower = last.answer.lower if last.query.depth == self._trees.depth else 0.0
+            return cheapest + lower - rounding, cheapest + min(search.answer.upper for search in searches)
 
-        with LongSearch(name, best_so_far=best_so_far, time_limit=self._time_limit) as watched:
-            for depth in (*lesser, self._trees.depth):
+        name, limit = f"trees of depth {self._trees.depth} on every cut", self._time_limit
+        with LongSearch(name, best_so_far=best_so_far, time_limit=limit) as watched:
+            for depth in range(self._trees.depth if limit is None else 2, self._trees.depth + 1):
                 searches.append(RootCuts(rows, replace(self._query, depth=depth)))
-                searches[-1].run(lambda: watched.look(*self._bounds(costs, found())))
-        return found()
+                searches[-1].run(lambda: watched.look(*bounds()))
+        stop = Stop.TIME_LIMIT if watched.timed_out else Stop.INTERRUPTED if watched.interrupted else Stop.OPTIMAL
+        return *bounds(), min(searches, key=lambda search: search.answer.upper), stop
 
-    def _bounds(self, costs: Floats, found: _Found) -> tuple[float, float]:
-        """Return the bounds on the least total cost; the lower one allows for the rounding of real costs."""
-        least = costs.min(axis=1)
-        cheapest = float(least.sum())
-        lower, upper = cheapest + found.lower, cheapest + found.best.answer.upper
-        if not (costs == np.rint(costs)).all():
-            lower -= ROUNDING * float(np.abs(costs).sum())
-        return lower, upper
-
-    def _costed(self, costs: Floats, found: _Found) -> tuple[float, DecisionTree]:
-        tree = self._tree(costs, found.best)
+    def _costed(self, costs: Floats, best: RootCuts) -> tuple[float, DecisionTree]:
+        tree = self._tree(costs, best)
         return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum()), tree
 
     def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:

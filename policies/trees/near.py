@@ -21,8 +21,9 @@ from milpcb.types import Bools, Floats, Ints
 from policies.literals import Test
 from policies.names import Names
 from policies.semirings import Array
+from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.states import TreeState, TreeStates
+from policies.trees.states import TreeState
 from policies.trees.totals import ContextCosts
 
 MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second
@@ -140,8 +141,7 @@ class NearTrees:
 
     def _whole(self, least: float, bound: float) -> tuple[Trees, bool]:
         """Return the trees of all contexts within a bound, or a lower one where they are too many, and which."""
-        everyone, depth = np.arange(len(self._truth)), self._states.depth
-        found = self._parts(everyone, depth, TreeState(0, np.zeros(depth + 1, np.int64), 0), bound)
+        found = self._parts(np.arange(len(self._truth)), self._states.depth, self._states.root, bound)
         if found.n_pairs(bound) <= MOST_PAIRS:
             return found.joined(bound, self._asked.rows), True
         for _ in range(HALVINGS):
@@ -166,7 +166,7 @@ class NearTrees:
         if height == 1:
             return self._stumps(self._held[here], tables, bound)
         found = _of_values(tables.sum(axis=0), self._leaves)
-        fails, holds = self._states.sides(height, state) if height else np.empty((2, 0))
+        fails, holds = self._states.ways(height, state).min(axis=1) if height else np.empty((2, 0))
         for g in np.flatnonzero(fails + holds <= bound).tolist():
             truth = self._truth[here, g]
             if truth.any() and not truth.all():

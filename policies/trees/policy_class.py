@@ -232,15 +232,7 @@ class OpenedTrees(Opened):
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
-        return TreeEncoding(
-            self._literals,
-            self.n_actions,
-            self._depth,
-            self._limits,
-            self._counts,
-            self._names,
-            constrained=constrained,
-        )
+        return TreeEncoding(self._trees_on(), constrained=constrained)
 
     def search_within(self, time_limit: float) -> Search:
         """Return the search by root cuts, whatever the route is: it has bounds and a best tree at any moment."""

@@ -38,40 +38,27 @@ import numpy as np
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Bools, Floats, Ints
-from policies.literals import Literals
-from policies.names import Names
 from policies.trees.limits import Limits
 from policies.trees.rule import DecisionTree, Leaf, Node, Split, cheapest_leaf, grow, path_totals
+from policies.trees.sets import TreesOn
 
 
 class TreeEncoding(InvertibleEncoding):
     """The polytope of (1)-(3) and its cost map."""
 
-    def __init__(
-        self,
-        literals: Literals,
-        n_actions: int,
-        depth: int,
-        limits: Limits,
-        counts: Floats,
-        names: Names,
-        *,
-        constrained: bool,
-    ) -> None:
-        self._names, self._literals = names, literals
+    def __init__(self, trees: TreesOn, *, constrained: bool) -> None:
+        self._names, self._literals, self._depth = trees.names, trees.literals, trees.depth
+        literals, depth, limits = trees.literals, trees.depth, trees.limits
         self._truth: Floats = literals.truth.astype(float)
-        self._depth = depth
         b = ProgramBuilder()
-        n_leaf_actions = n_actions if constrained or depth == 0 else 0
+        n_leaf_actions = trees.n_actions if constrained or depth == 0 else 0
         self._nodes, self._stops, self._leaves = _polytope(b, len(literals), depth, n_leaf_actions, stops=bool(limits))
         if self._leaves is not None and not self._stops:
-            self.noisy_columns = (
-                self._leaves.ravel()
-            )  # all of them: TreeTerms have noise on paths that no context follows
+            self.noisy_columns = self._leaves.ravel()  # also where no context follows the path, as in TreeTerms
         self._counted: Ints | None = None  # (p,), the column that counts each literal's feature
         if limits and depth:
             feature = np.array([feature for feature, *_ in literals.tests])
-            counts_of = partial(path_totals, self._truth, counts)
+            counts_of = partial(path_totals, self._truth, trees.counts)
             self._counted = _limit(b, limits, self._nodes, feature, counts_of)
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
 

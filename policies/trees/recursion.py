@@ -16,33 +16,44 @@ the trees on no contexts; sums and ties need these derivations, and with them al
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
-from milpcb.core.kernels import compiled, lower
-from policies.semirings import NO_NAN, Array, Soft, exponentials
-from policies.trees.leaves import (
+from milpcb.core.kernels import compiled
+from milpcb.types import Bools, Floats
+from policies.semirings import NO_NAN, Array, Soft
+from policies.trees.sets import StateLayout, layout
+from policies.trees.states import (
     BIG,
     SetRow,
     StateRoom,
     TreeQuestion,
+    TreeState,
+    add_row,
+    add_rows,
     exclude_leaves,
     fill_leaves,
     fill_outcomes,
     fill_own,
-    leaf_cost,
+    fill_ways,
+    insert,
     sum_leaves,
 )
+from policies.trees.totals import Codes, ContextCosts, Products
 
 
 @compiled(NO_NAN)
 def ask(
-    soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, start: Array, where: Array, T: Array, M: Array
+    soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, layout: StateLayout, T: Array, M: Array
 ) -> tuple[Array, int]:
     """Run the recursion for each of ``closed`` (n, p), the literals that no tree may test.
 
-    Return the answers (leaves, 1), or by the action at x (leaves, K), and the first n with the least of all.
+    Return the answers (leaves, 1), or by the action at x (leaves, K), of trees with a test, and the first n with the
+    least of all.
     """
     depth, p, n_actions, best, lowest = len(asked.empty), len(asked.sides), asked.n_actions, 0, BIG
+    start, where, _ = layout
     longest = max(1 << depth, n_actions) * (p + 1)
     terms, work = np.empty((2, longest)), np.empty((len(totals), (p + 1) << max(depth - 1, 0)))
     ranks, chosen = np.zeros(1 << max(depth - 1, 0), np.int64), np.zeros(depth + 1, np.int64)
@@ -54,27 +65,24 @@ def ask(
     answers = np.full((room.leaves[depth], n_actions if asked.near else 1), BIG)
     for n in range(len(closed)):
         recurse(soft, totals, asked, closed[n], room)
-        least = take_answers(soft, totals, asked, room, answers)
+        least = take_answers(soft, asked, room, answers)
         if least < lowest:
             best, lowest = n, least
     return answers, best
 
 
 @compiled(NO_NAN)
-def take_answers(soft: Soft, totals: Array, asked: TreeQuestion, room: StateRoom, answers: Array) -> float:
+def take_answers(soft: Soft, asked: TreeQuestion, room: StateRoom, answers: Array) -> float:
     """Lower ``answers`` to those that the recursion has left, or set them to the sums; return the least of these."""
     depth, least, T, M = len(asked.empty), BIG, room.T, room.M
     for i in range(len(answers)):
         for a in range(answers.shape[1]):
             at = room.owns[depth, 0] + i * asked.n_actions + a if asked.near else room.cells[depth, 0] + i
-            leaf = i == 0 and (asked.shift or depth == 0)
-            cost = leaf_cost(soft, totals, asked, a) if leaf else T[at]
-            least = min(least, cost)
+            least = min(least, T[at])
             if soft is None:
-                answers[i, a] = min(answers[i, a], cost)
+                answers[i, a] = min(answers[i, a], T[at])
             else:
-                mass = 1.0 if leaf else M[at]
-                answers[i, a] = cost - np.log(mass) if mass > 0.0 and cost < BIG else BIG
+                answers[i, a] = T[at] - np.log(M[at]) if M[at] > 0.0 and T[at] < BIG else BIG
     return least
 
 
@@ -83,7 +91,7 @@ def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room:
     """Fill all T_h; the answers of whole trees are at cells[D, 0], and of those by action at x at owns[D, 0]."""
     depth, p = len(asked.empty), len(asked.sides)
     start, first, chosen, ranks = room.start, room.first, room.chosen, room.ranks
-    clear(soft, asked, room)
+    room.T[:], room.M[:] = BIG, 0.0
     highest = p - 1  # of the open literals
     while highest >= 0 and closed[highest]:
         highest -= 1
@@ -103,23 +111,6 @@ def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room:
             if last < highest and not skip:
                 row = SetRow(k, p - 1 - last, last, outcome, start[u] + last + 1 - first[k])
                 take_row(soft, totals, asked, closed, row, room)
-
-
-@compiled(NO_NAN)
-def clear(soft: Soft, asked: TreeQuestion, room: StateRoom) -> None:
-    """Set all T_h to infinity that are asked for, and their masses to 0."""
-    depth, T, M = len(asked.empty), room.T, room.M
-    for h in range(1, depth + 1):
-        for k in range(0 if asked.every else depth - h, depth - h + 1):
-            n = room.leaves[h] * (room.first[k + 1] - room.first[k])
-            cell, own = room.cells[h, k], room.owns[h, k]
-            T[cell : cell + (n << k)] = BIG
-            if asked.near:
-                T[own : own + n * asked.n_actions] = BIG
-            if soft is not None:
-                M[cell : cell + (n << k)] = 0.0
-                if asked.near:
-                    M[own : own + n * asked.n_actions] = 0.0
 
 
 @compiled()
@@ -254,38 +245,83 @@ def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRo
                         add_rows(soft, T, M, terms, to + a * width, source, other, n)
 
 
-@compiled(NO_NAN)
-def add_rows(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
-    """T[t + j] (+)= T[a + j] (x) T[b + j] for j < n."""
-    x, y, z = T[t : t + n], T[a : a + n], T[b : b + n]
-    if soft is None:
-        for j in range(n):
-            way = y[j] + z[j]
-            x[j] = lower(way, x[j])
-    else:
-        m, my, mz = M[t : t + n], M[a : a + n], M[b : b + n]
-        for j in range(n):
-            terms[0, j] = -abs(y[j] + z[j] - x[j])
-        exponentials(terms, n)
-        for j in range(n):
-            way, mass, e = y[j] + z[j], my[j] * mz[j], terms[0, j]
-            m[j] = m[j] * e + mass if way < x[j] else m[j] + mass * e
-            x[j] = lower(way, x[j])
+_NO_MASSES = np.zeros(0)
 
 
-@compiled(NO_NAN)
-def add_row(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
-    """T[t] (+)= (+)_j T[a + j] (x) T[b + j] for j < n."""
-    y, z, low = T[a : a + n], T[b : b + n], T[t]
-    for j in range(n):
-        way = y[j] + z[j]
-        low = lower(way, low)
-    if soft is not None:
-        my, mz, mass = M[a : a + n], M[b : b + n], M[t] * np.exp(max(low - T[t], -700.0))
-        for j in range(n):
-            terms[0, j] = low - (y[j] + z[j])
-        exponentials(terms, n)
-        for j in range(n):
-            mass += terms[0, j] * my[j] * mz[j]
-        M[t] = mass
-    T[t] = low
+class TreeStates:
+    """Asks the recursion about trees of a depth, from the totals that ``source`` fills.
+
+    ``least`` (C,) is what a leaf must have of each count; leaves are counted where ``most_leaves`` is given.
+    """
+
+    def __init__(
+        self, source: Products | Codes, n_actions: int, depth: int, least: Floats, most_leaves: int | None
+    ) -> None:
+        self.source, self.n_actions, self.depth, self.least = source, n_actions, depth, least
+        self._p, self.limited = len(source.flipped), most_leaves is not None
+        self.layout = layout(self._p, depth, n_actions, most_leaves)
+        self.empty, self._T = self._on_nothing(), np.empty(self.layout.room)
+        self.root = TreeState(0, np.zeros(depth + 1, np.int64), 0)
+
+    def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> tuple[Floats, int]:
+        """Return the answers (leaves, K) at a context where the literals ``pattern`` hold, (leaves, 1) without one.
+
+        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees; also returned is the
+        first n with the least answer. Costs and counts are ``given`` for each context. Trees without a test are left
+        out where there are others.
+        """
+        everywhere = self.source.fill(*given)
+        found, best = self._ask(soft, pattern, closed, every=soft is not None or self._p < self.depth)
+        return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere, best
+
+    def fill(self, given: ContextCosts, closed: Bools) -> float:
+        """Leave the least totals of all states, less those of action 0; return what that costs everywhere."""
+        everywhere = self.source.fill(*given)
+        self._ask(None, None, closed[None], every=True)
+        return everywhere
+
+    def ways(self, height: int, state: TreeState) -> Floats:
+        """Return (2, leaves, p): the least totals where each test at the root of trees fails, and where it holds.
+
+        Asked after ``fill``, of the trees of a ``height`` of a state, by the leaves on that side.
+        """
+        ways, asked = np.empty((2, int(self.layout.where[1, height - 1]), self._p)), self._asked(None, every=True)
+        fill_ways(height, state, self.source.totals, asked, self.source.flipped, self.layout, self._T, ways)
+        return ways
+
+    def side(self, state: TreeState, test: int, *, holds: bool) -> TreeState:
+        """Return the state where a test has come out as well."""
+        below = np.zeros(len(state.chosen) + 1, np.int64)
+        size, outcome = insert(*state, test, int(holds != self.source.flipped[test]), below)
+        return TreeState(int(size), below[:-1], int(outcome))
+
+    def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> tuple[Floats, int]:
+        sides = None if pattern is None else pattern ^ self.source.flipped
+        masses = _NO_MASSES if soft is None else self._masses
+        asked = self._asked(sides, every=every)
+        found, best = ask(soft, self.source.totals, asked, closed, self.layout, self._T, masses)
+        return found, int(best)
+
+    def _asked(self, sides: Bools | None, *, every: bool) -> TreeQuestion:
+        at = np.zeros(self._p, bool) if sides is None else sides
+        return TreeQuestion(sides is not None, every, int(self.limited), self.n_actions, at, self.least, self.empty)
+
+    @cached_property
+    def _masses(self) -> Array:
+        return np.empty(self.layout.room)
+
+    def _on_nothing(self) -> Floats:
+        """Return (D, leaves): how many trees of each height, by leaves, there are on no contexts."""
+        empty = np.zeros((self.depth, int(self.layout.where[1, self.depth])))
+        if (self.least > 0).any() or not self.depth:
+            return empty
+        empty[0, 0] = self.n_actions
+        for h in range(1, self.depth):
+            products = np.convolve(empty[h - 1], empty[h - 1])
+            if self.limited:
+                empty[h, 0] = self.n_actions
+                n = min(len(products), empty.shape[1] - 1)
+                empty[h, 1 : n + 1] += self._p * products[:n]
+            else:
+                empty[h] = self._p * products[:1]
+        return empty

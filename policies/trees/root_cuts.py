@@ -52,8 +52,7 @@ class RootTable(NamedTuple):
 
     def kept(self, here: Array) -> RootTable:
         """Return the rows that ``here`` (n,) marks."""
-        given = self.numbers, self.orders, self.codes, self.first, self.differences, self.spread, self.counts
-        return RootTable(*_kept(*given, here))
+        return RootTable(*_kept(self[:7], here))
 
 
 def all_rows(literals: Literals, orders: Array, costs: Floats, counts: Floats) -> RootTable:
@@ -62,21 +61,13 @@ def all_rows(literals: Literals, orders: Array, costs: Floats, counts: Floats) -
     differences = np.ascontiguousarray(costs[:, 1:] - costs[:, :1])
     numbers, codes = np.arange(len(costs), dtype=np.int32), literals.codes.astype(np.int32)
     rows = numbers, orders, codes, costs[:, 0] - least, differences, costs.max(axis=1) - least, counts
-    return RootTable(*_kept(*rows, np.ones(len(costs), np.bool_)))
+    return RootTable(*_kept(rows, np.ones(len(costs), np.bool_)))
 
 
 @compiled(NO_NAN)
-def _kept(
-    numbers: Array,
-    orders: Array,
-    codes: Array,
-    first: Array,
-    differences: Array,
-    spread: Array,
-    counts: Array,
-    here: Array,
-) -> tuple[Array, ...]:
-    """Return the fields of a table of the rows that ``here`` (n,) marks, of those of the table of all."""
+def _kept(rows: tuple[Array, ...], here: Array) -> tuple[Array, ...]:
+    """Return the fields of a table of the rows that ``here`` (n,) marks, from the first seven of all rows."""
+    numbers, orders, codes, first, differences, spread, counts = rows
     d, n, n_differences = len(orders), here.sum(), differences.shape[1]
     place = np.cumsum(here) - 1
     new_orders, new_codes = np.empty((d, n), np.int32), np.empty((d, n), np.int32)

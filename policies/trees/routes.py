@@ -1,15 +1,16 @@
-"""Which kernels search the trees of a class, by counted work.
+"""Which search runs, by what is asked and by counted work.
 
-Over d features with p cuts together and g contexts, trees of depth 2 are found from a table of the totals of all pairs
-of literals, which is filled by products or by codes, or without it
+| question | search | where |
+| --- | --- | --- |
+| costs of contexts, few cuts a feature | states, totals by products: p^2 / 2 sums over contexts | search.py |
+| many cuts | states, totals by codes: d^2 / 2 passes over contexts, then p^2 / 2 pairs of cuts | search.py |
+| every cut, or a time limit | root cuts with bounds: some tens a feature, each d passes over contexts | every_cut.py |
+| side constraints on any of these | states with labels, totals as above | constrained.py |
+| leaf totals, which may hold noise | paths; under side constraints with labels | terms.py, constrained.py |
+| all trees within a bound | states with lists | near.py |
 
-products: p^2 / 2 sums over the contexts, many at a time; fastest while features have few cuts
-codes: d^2 / 2 passes over the contexts, then p^2 / 2 pairs of cuts
-root cuts: some tens of root cuts a feature, each d passes over the contexts, whatever p is (every_cut.py)
-
-All go on to any depth: the first two by one factor p or d a level, the last by some tens of root cuts a feature, so
-that no more than its first levels are affordable. All keep structure limits. The table answers all queries; root cuts
-have no action weights.
+Over d features with p cuts together. States and root cuts go on to any depth, by a factor p or d a level and by some
+tens a feature; both keep structure limits. Root cuts have no action weights: these are sums over states.
 """
 
 from __future__ import annotations

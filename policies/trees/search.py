@@ -28,9 +28,10 @@ import numpy as np
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
 from policies.semirings import Soft
+from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
 from policies.trees.sets import TreesOn, fits
-from policies.trees.states import TreeStates
+from policies.trees.states import TreeState
 from policies.trees.totals import Codes, ContextCosts, Products
 
 
@@ -43,7 +44,7 @@ class TreeSearch(Search):
     def __init__(self, trees: TreesOn, *, by_codes: bool = False) -> None:
         self._trees, self._by_codes = trees, by_codes and len(trees.literals) > 0
         self._literals, self._n_actions, self._depth = trees.literals, trees.n_actions, trees.depth
-        self._limits, self._closed = trees.limits, trees.closed
+        self._limits, self._closed, (self._least, self._counts) = trees.limits, trees.closed, trees.asked
         self._states: dict[int, TreeStates] = {}
 
     def value(self, costs: Floats) -> float:
@@ -60,66 +61,65 @@ class TreeSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        given = self._all(costs)
+        given, reached = self._all(costs), dict[tuple[int, ...], TreeState]()
         closed = self._closed[self._best_set(given)]
-        traced: dict[tuple[int, ...], tuple[list[int], int]] = {}  # by path: tests of a tree, and the node there
         most: dict[tuple[int, ...], int] = {(): self._trees.most_leaves}  # how many leaves there may be below each path
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            height = self._depth - len(path) // 2
-            if path and path[:-2] in traced:
-                tests, node = traced[path[:-2]]
-                traced[path] = tests, 2 * node + 1 + path[-1]
-            elif height <= self._fits:
-                tests = self._states_of(height).tests(given.at(here) if path else given, most[path], closed)
-                traced[path] = tests, 0
-            else:
-                chosen = self._choice(given.at(here), height, most[path], closed)
-                if chosen is None:
+            if len(path) == 2 * self._depth or most[path] == 1:
+                return cheapest_leaf(costs, here)
+            ways, base = self._ways_at(path, here, given, closed, reached)
+            if self._limits:
+                leaves = np.arange(ways.shape[1])
+                ways[:, leaves[:, None] + leaves + 2 > most[path]] = np.inf
+                if self._one_leaf(None, given.at(here), 1)[0] - base <= ways.min():
                     return cheapest_leaf(costs, here)
-                f, most[(*path, chosen[0], 1)], most[(*path, chosen[0], 0)] = chosen
-                return f
-            tests, node = traced[path]
-            return cheapest_leaf(costs, here) if tests[node] < 0 else tests[node]
+            f, *fewest = (int(i) for i in np.unravel_index(ways.argmin(), ways.shape))
+            for side, n in zip((1, 0), fewest, strict=True):
+                most[(*path, f, side)] = n + 1 if self._limits else most[path]
+            return f
 
         tree = DecisionTree(grow(choose, self._literals, np.ones(len(costs), bool)), self._trees.names)
         return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum()), tree
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
         """Return the search over the trees within limits that keep ``rows``; the class has no ``max_features``."""
-        from policies.trees.constrained import ConstrainedTrees  # only for those who have rows
+        from policies.trees.constrained import ConstrainedTrees, SetLeaves  # only for those who have rows
 
-        states = self._states_of(self._depth)
+        leaves = SetLeaves(self._states_of(self._depth), self._literals, self._counts)
         most = self._trees.most_leaves if self._trees.most_leaves < 2**self._depth else None
-        return ConstrainedTrees(states, self._literals, self._trees.names, self._trees.counts, rows, most)
+        return ConstrainedTrees(leaves, self._literals.tests, self._trees.names, rows, most)
 
     def _all(self, costs: Floats) -> ContextCosts:
-        return ContextCosts(costs, self._trees.counts)
+        return ContextCosts(costs, self._counts)
 
     def _pattern(self, row: int) -> Bools:
         """Return (p,): which literals hold at a context."""
         return np.asarray(self._literals.pattern(row) if self._by_codes else self._truth[row])
 
     def _answers(
-        self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Any = None
+        self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools | None = None
     ) -> Floats:
         """Return T (leaves, K) of all trees of a height, for the context where the literals ``pattern`` (p,) hold.
 
         The numbers are least total costs where ``soft`` is None, else -log of the summed exp(-total cost); without a
         pattern they are those of all actions (leaves, 1). ``closed`` are the sets (n, p) to choose from, None for all.
         """
-        closed = self._closed if closed is None else closed
-        if height <= self._fits:
-            return self._states_of(height).answers(soft, given, pattern, closed)[0]
-        found = [self._by_roots(soft, given, pattern, height, each) for each in closed]
-        return np.asarray(np.min(found, axis=0)) if len(found) > 1 else found[0]
+        closed, n = self._closed if closed is None else closed, 1 if pattern is None else self._n_actions
+        if not height:
+            found = np.empty((1, n))
+        elif height <= self._fits:
+            found = self._states_of(height).answers(soft, given, pattern, closed)[0]
+        else:
+            found = np.min([self._by_roots(soft, given, pattern, height, each) for each in closed], axis=0)
+        if self._limits or not height:
+            found[0] = self._one_leaf(soft, given, n)
+        return found
 
     def _by_roots(self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools) -> Floats:
         """Return ``_answers`` of the trees with tests that are not ``closed`` (p,), by going through their roots."""
         ways = self._ways(soft, given, pattern, height, closed)
         found = np.full((self._n_leaves(height), ways.shape[-1]), np.inf)
-        if self._limits:
-            found[0] = self._one_leaf(soft, given, ways.shape[-1])
         for i, j in np.ndindex(ways.shape[1:3]):
             n = i + j + bool(self._limits)
             if n < len(found):
@@ -140,24 +140,35 @@ class TreeSearch(Search):
             ways[f] = near[:, None] + far
         return ways
 
-    def _choice(self, given: ContextCosts, height: int, most: int, closed: Bools) -> tuple[int, int, int] | None:
-        """Return the test at the root of a best tree, and how many leaves there may be where it holds and fails.
+    def _ways_at(
+        self,
+        path: tuple[int, ...],
+        here: Bools,
+        given: ContextCosts,
+        closed: Bools,
+        reached: dict[tuple[int, ...], TreeState],
+    ) -> tuple[Floats, float]:
+        """Return (p, leaves, leaves): ``_ways`` at a path of a tree; and what is to be added to them.
 
-        Return None where one leaf is best; ``most`` is the number of leaves that there may be.
+        ``reached`` are the states of the paths before, from the first one on whose states fit.
         """
-        ways = self._ways(None, given, None, height, closed)[..., 0]
-        if not self._limits:
-            return int(ways.argmin()), most, most
-        leaves = np.arange(ways.shape[1])
-        ways[:, leaves[:, None] + leaves + 2 > most] = np.inf
-        if self._one_leaf(None, given, 1)[0] <= ways.min():
-            return None
-        f, i, j = np.unravel_index(ways.argmin(), ways.shape)
-        return int(f), int(i) + 1, int(j) + 1
+        height = self._depth - len(path) // 2
+        if height > self._fits:
+            return self._ways(None, given.at(here), None, height, closed)[..., 0], 0.0
+        states = self._states_of(min(self._fits, self._depth))
+        if path[:-2] in reached:
+            reached[path] = states.side(reached[path[:-2]], path[-2], holds=path[-1] == 1)
+        else:
+            states.fill(given.at(here) if path else given, closed)
+            reached[path] = states.root
+        fails, holds = states.ways(height, reached[path])
+        ways = holds.T[:, :, None] + fails.T[:, None, :]
+        ways[closed] = np.inf
+        return ways, float(given.costs[here, 0].sum())
 
     def _one_leaf(self, soft: Soft, given: ContextCosts, n: int) -> Floats:
         """Return what one leaf costs (K,), or (1,) with any action; infinite where it is too small."""
-        if (given.counts.sum(axis=1) < self._trees.least).any():
+        if (given.counts.sum(axis=1) < self._least).any():
             return np.full(n, np.inf)
         totals = given.costs.sum(axis=0)
         return totals if n > 1 else add_up(soft, totals[:, None])
@@ -179,15 +190,15 @@ class TreeSearch(Search):
     def _states_of(self, height: int) -> TreeStates:
         if height not in self._states:
             made = partial(Codes, self._literals) if self._by_codes else partial(Products, self._truth)
-            source = made(self._n_actions, len(self._trees.least), height)
+            source = made(self._n_actions, len(self._least), height)
             most = self._n_leaves(height) if self._limits else None
-            self._states[height] = TreeStates(source, self._n_actions, height, self._trees.least, most)
+            self._states[height] = TreeStates(source, self._n_actions, height, self._least, most)
         return self._states[height]
 
     @cached_property
     def _fits(self) -> int:
         """The greatest height whose states fit."""
-        p, K, planes = len(self._literals), self._n_actions, self._n_actions - 1 + len(self._trees.least)
+        p, K, planes = len(self._literals), self._n_actions, self._n_actions - 1 + len(self._least)
         heights = range(self._depth, 0, -1)
         most = {height: self._n_leaves(height) if self._limits else None for height in heights}
         return next((h for h in heights if fits(p, h, K, planes + self._by_codes, most[h])), 0)

@@ -117,15 +117,6 @@ def number(members: Ints, start: Ints) -> Ints:
     return found
 
 
-def closed_sets(literals: Literals, limits: Limits, depth: int) -> Bools:
-    """Return (n, p): which literals are closed to a tree, for each set of features that a tree may share."""
-    d = len(literals.features)
-    chosen = np.array(list(combinations(range(d), limits.features_of(d, depth))), dtype=np.int64)
-    closed = np.ones((len(chosen), d), bool)
-    np.put_along_axis(closed, chosen, values=False, axis=1)
-    return np.repeat(closed, np.diff(literals.first), axis=1)
-
-
 @dataclass(frozen=True, eq=False)
 class TreesOn:
     """Trees of a depth over literals of fixed contexts, of which ``rows`` (g, 1 or 1 + K) are the counts, in limits."""
@@ -143,24 +134,21 @@ class TreesOn:
         most: int = 2**self.depth
         return min(most, self.limits.max_leaves or most)
 
-    @property
-    def least(self) -> Floats:
-        """(C,): what a leaf must have of each count."""
-        return self._asked[0]
-
-    @property
-    def counts(self) -> Floats:
-        """(C, g): the counts that anything is asked of."""
-        return self._asked[1]
-
     @cached_property
     def closed(self) -> Bools:
         """The literals that are closed to a tree (n, p), for each set of features that it may share."""
-        if not self.limits:
-            return np.zeros((1, len(self.literals)), bool)
-        return closed_sets(self.literals, self.limits, self.depth)
+        d = len(self.literals.features)
+        chosen = list(combinations(range(d), self.limits.features_of(d, self.depth)))
+        closed = np.ones((len(chosen), d), bool)
+        np.put_along_axis(closed, np.array(chosen, np.int64), values=False, axis=1)
+        return np.repeat(closed, np.diff(self.literals.first), axis=1)
 
     @cached_property
-    def _asked(self) -> tuple[Floats, Floats]:
-        rows = np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows
-        return self.limits.asked(rows) if self.limits else (np.zeros(0), rows.T[:0])
+    def asked(self) -> tuple[Floats, Floats]:
+        """What a leaf must have (C,) of each count that anything is asked of, and these counts (C, g)."""
+        return self.limits.asked(self.counts)
+
+    @property
+    def counts(self) -> Floats:
+        """The counts (g, 1 or 1 + K) of all contexts, each one row where they are not given."""
+        return np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows

@@ -1,75 +1,162 @@
-"""The answers of all states of trees of one depth, from one table of totals: see policies/trees/recursion.py."""
+"""Compiled: the states of sets of literals, by inclusion and exclusion, and the leaves there: T_0 of recursion.py.
+
+Here too are the arrays that the recursion works in, the question that it is asked, what is read of one state, and the
+sums of rows.
+"""
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.core.kernels import compiled
-from milpcb.types import Bools, Floats, Ints
-from policies.semirings import Array, Soft
-from policies.trees.leaves import BIG, TreeQuestion
-from policies.trees.recursion import ask
-from policies.trees.sets import layout
-from policies.trees.totals import Codes, ContextCosts, Products
+from milpcb.core.kernels import compiled, lower
+from policies.semirings import NO_NAN, Array, Soft, exponentials
+from policies.trees.sets import StateLayout
+
+BIG = 1e300  # stands for infinity: differences of two are numbers
 
 
-@compiled()
-def trace(
-    totals: Array,
-    asked: TreeQuestion,
-    closed: Array,
-    flipped: Array,
-    start: Array,
-    where: Array,
-    T: Array,
-    n: int,
-    tests: Array,
-) -> None:
-    """Fill ``tests`` of a best tree with at most ``n`` leaves.
+class TreeQuestion(NamedTuple):
+    """A question: where ``near``, the answers by action at a context x where the literals ``sides`` (p,) hold.
 
-    In: what ``recurse`` has left, asked with ``every`` and without a context.
+    every : all heights at all sizes; shift : 1 where leaves count, else 0; least (C,), the counts of a leaf; empty (D,
+    leaves), how many trees of each height there are on no contexts
     """
-    depth, p, least, shift = len(asked.empty), len(flipped), asked.least, asked.shift
-    chosen, most, ways = (
-        np.zeros(depth + 1, np.int64),
-        np.zeros(len(tests), np.int64),
-        np.empty((2, where[1, depth], p)),
-    )
-    most[0] = n
-    for node in range(len(tests)):
-        level, k, o = descend(node, tests, flipped, chosen)
-        h = depth - level
-        if k < 0 or h == 0 or (shift and most[node] == 1):
-            continue
-        best = leaf(k, chosen, o, totals, start, least) if shift else BIG
-        fill_ways(h, k, chosen, o, totals, asked, start, where, T, ways)
-        for g in range(p):
-            up = 0 if flipped[g] else 1
-            for i in range(0 if closed[g] else where[1, h - 1]):
-                for j in range(min(where[1, h - 1], most[node] - i - shift)):
-                    if ways[up, i, g] + ways[1 - up, j, g] < best:
-                        best, tests[node] = ways[up, i, g] + ways[1 - up, j, g], g
-                        most[2 * node + 2], most[2 * node + 1] = i + 1, j + 1
+
+    near: bool
+    every: bool
+    shift: int
+    n_actions: int
+    sides: Array
+    least: Array
+    empty: Array
 
 
-@compiled()
-def descend(node: int, tests: Array, flipped: Array, chosen: Array) -> tuple[int, int, int]:
-    """Fill ``chosen`` with the literals on the way to a node; return their number, below 0 where none gets there.
+class StateRoom(NamedTuple):
+    """Where answers are (sets.StateLayout), the numbers T and masses M, (0,) if there are none, and working space.
 
-    Returned are the length of the way, that number, and the outcomes.
+    In front of T are the leaves of a row (2^k, n), at ``own`` those at x (K, n), and at ``other`` one more row.
     """
-    path, level, k, o = node, 0, 0, 0
-    below = np.zeros(len(chosen) + 1, np.int64)
-    while path and k >= 0:
-        parent, holds = (path - 1) // 2, path % 2 == 0
-        f = tests[parent]
-        k, o = insert(k, chosen, o, f, 1 if holds != flipped[f] else 0, below) if f >= 0 else (-1, 0)
-        chosen[:] = below[: len(chosen)]
-        path, level = parent, level + 1
-    return level, k, o
+
+    start: Array
+    first: Array
+    leaves: Array
+    cells: Array
+    owns: Array
+    own: int
+    other: int
+    T: Array
+    M: Array
+    terms: Array
+    work: Array
+    ranks: Array
+    chosen: Array
+
+
+class SetRow(NamedTuple):
+    """The sets u + g of size k for all n literals g above ``last``, the highest of u; u's outcome at x; rank."""
+
+    k: int
+    n: int
+    last: int
+    outcome: int
+    rank: int
+
+
+class TreeState(NamedTuple):
+    """The first ``size`` of the literals ``chosen`` (D + 1,), in order, and their outcomes, bit by bit; see sets.py."""
+
+    size: int
+    chosen: Array
+    outcome: int
+
+
+@compiled(NO_NAN)
+def fill_outcomes(totals: Array, row: SetRow, room: StateRoom) -> None:
+    """Fill work[c, o (n + 1) + j]: the totals of the states (u, o) where the j-th literal above holds; at n all."""
+    m, n, start, ranks, work = row.k - 1, row.n, room.start, room.ranks, room.work
+    for c in range(len(totals)):
+        plane, out = totals[c], work[c]
+        for o in range(1 << m):
+            source, to = plane[start[ranks[o]] + row.last + 1 :], out[o * (n + 1) :]
+            for j in range(n):
+                to[j] = source[j]
+            to[n] = plane[ranks[o]]
+        for i in range(m):
+            width = (n + 1) << i
+            for begin in range(0, (n + 1) << m, 2 * width):
+                without, both = out[begin : begin + width], out[begin + width : begin + 2 * width]
+                for j in range(width):
+                    without[j] -= both[j]
+
+
+@compiled(NO_NAN)
+def fill_leaves(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (2^k, n) in front with the least totals of the states of the sets u + g."""
+    n, half, T, work = row.n, row.n << (row.k - 1), room.T, room.work
+    for o in range(1 << (row.k - 1)):
+        fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+        for j in range(n):
+            holds[j] = fails[j] = 0.0
+        for a in range(asked.n_actions - 1):
+            here, every = work[a, o * (n + 1) : o * (n + 1) + n], work[a, o * (n + 1) + n]
+            for j in range(n):
+                rest = every - here[j]
+                holds[j] = lower(here[j], holds[j])
+                fails[j] = lower(rest, fails[j])
+
+
+@compiled(NO_NAN)
+def sum_leaves(row: SetRow, n_differences: int, room: StateRoom) -> None:
+    """Fill M in front: the masses of the leaves, whose least totals are in T."""
+    n, half, terms, T, M, work = row.n, row.n << (row.k - 1), room.terms, room.T, room.M, room.work
+    M[: 2 * half] = 0.0
+    for a in range(-1, n_differences):
+        for o in range(1 << (row.k - 1)):
+            here, every = work[max(a, 0), o * (n + 1) :], work[max(a, 0), o * (n + 1) + n]
+            fails, holds, to, other = T[o * n :], T[half + o * n :], terms[0, o * n :], terms[0, half + o * n :]
+            for j in range(n):
+                to[j] = fails[j] - (every - here[j] if a >= 0 else 0.0)
+                other[j] = holds[j] - (here[j] if a >= 0 else 0.0)
+        exponentials(terms, 2 * half)
+        for i in range(2 * half):
+            M[i] += terms[0, i]
+
+
+@compiled(NO_NAN)
+def exclude_leaves(row: SetRow, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
+    """Set the leaves in front of T to infinity that are too small, or behind a test that is closed."""
+    n, half, T, work, n_differences = row.n, row.n << (row.k - 1), room.T, room.work, asked.n_actions - 1
+    for c in range(len(asked.least)):
+        least = asked.least[c]
+        for o in range(1 << (row.k - 1)):
+            fails, holds = T[o * n : (o + 1) * n], T[half + o * n : half + (o + 1) * n]
+            here, every = work[n_differences + c, o * (n + 1) :], work[n_differences + c, o * (n + 1) + n]
+            for j in range(n):
+                holds[j] = BIG if here[j] < least else holds[j]
+                fails[j] = BIG if every - here[j] < least else fails[j]
+    for j in range(n):
+        if closed[row.last + 1 + j]:
+            for o in range(2 << (row.k - 1)):
+                T[o * n + j] = BIG
+
+
+@compiled(NO_NAN)
+def fill_own(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
+    """Fill T (K, n) at ``own`` with T_0 of the states of the sets u + g at x, by the action there."""
+    n, here, own, T, M, work = row.n, row.outcome * (row.n + 1), room.own, room.T, room.M, room.work
+    sides = asked.sides
+    for a in range(asked.n_actions):
+        for j in range(n):
+            holds = sides[row.last + 1 + j]
+            x, at = 0.0, (row.outcome + ((1 << (row.k - 1)) if holds else 0)) * n + j
+            if a:
+                x = work[a - 1, here + j]
+                x = x if holds else work[a - 1, here + n] - x
+            T[own + a * n + j] = BIG if T[at] >= BIG else x
+            if len(M):
+                M[own + a * n + j] = 1.0
 
 
 @compiled()
@@ -92,30 +179,24 @@ def insert(k: int, chosen: Array, o: int, g: int, bit: int, into: Array) -> tupl
 
 @compiled()
 def fill_ways(
-    h: int,
-    k: int,
-    chosen: Array,
-    o: int,
-    totals: Array,
-    asked: TreeQuestion,
-    start: Array,
-    where: Array,
-    T: Array,
-    ways: Array,
+    h: int, state: TreeState, totals: Array, asked: TreeQuestion, flipped: Array, at: StateLayout, T: Array, ways: Array
 ) -> None:
-    """Fill ways (2, leaves, p): T_{h-1} of a state of ``k`` literals where each literal fails, and where it holds."""
+    """Fill ways (2, leaves, p): T_{h-1} of a state where each test fails, and where it holds."""
+    k, chosen, o = state
+    start, where, _ = at
     below, p = np.zeros(k + 1, np.int64), ways.shape[2]
     for g in range(p):
         for bit in range(2):
+            side = 1 - bit if flipped[g] else bit
             size, outcome = insert(k, chosen, o, g, bit, below)
-            at, apart = cell(h - 1, size, below, outcome, p, start, where) if size >= 0 and h > 1 else (0, 0)
+            cell_at, apart = cell(h - 1, size, below, outcome, p, start, where) if size >= 0 and h > 1 else (0, 0)
             for i in range(where[1, h - 1]):
                 if size < 0:
-                    ways[bit, i, g] = 0.0 if asked.empty[h - 1, i] > 0.0 else BIG
+                    ways[side, i, g] = 0.0 if asked.empty[h - 1, i] > 0.0 else BIG
                 elif h == 1:
-                    ways[bit, i, g] = leaf(size, below, outcome, totals, start, asked.least)
+                    ways[side, i, g] = leaf(size, below, outcome, totals, start, asked.least)
                 else:
-                    ways[bit, i, g] = T[at + apart * i]
+                    ways[side, i, g] = T[cell_at + apart * i]
 
 
 @compiled()
@@ -153,107 +234,38 @@ def leaf(k: int, chosen: Array, o: int, totals: Array, start: Array, least: Arra
     return cost
 
 
-_NO_MASSES = np.zeros(0)
+@compiled(NO_NAN)
+def add_rows(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
+    """T[t + j] (+)= T[a + j] (x) T[b + j] for j < n."""
+    x, y, z = T[t : t + n], T[a : a + n], T[b : b + n]
+    if soft is None:
+        for j in range(n):
+            way = y[j] + z[j]
+            x[j] = lower(way, x[j])
+    else:
+        m, my, mz = M[t : t + n], M[a : a + n], M[b : b + n]
+        for j in range(n):
+            terms[0, j] = -abs(y[j] + z[j] - x[j])
+        exponentials(terms, n)
+        for j in range(n):
+            way, mass, e = y[j] + z[j], my[j] * mz[j], terms[0, j]
+            m[j] = m[j] * e + mass if way < x[j] else m[j] + mass * e
+            x[j] = lower(way, x[j])
 
 
-class TreeState(NamedTuple):
-    """The first ``size`` of the literals ``chosen`` (D + 1,), in order, and their outcomes, bit by bit; see sets.py."""
-
-    size: int
-    chosen: Ints
-    outcome: int
-
-
-class TreeStates:
-    """Asks the recursion about trees of a depth, from the totals that ``source`` fills.
-
-    ``least`` (C,) is what a leaf must have of each count; leaves are counted where ``most_leaves`` is given.
-    """
-
-    def __init__(
-        self, source: Products | Codes, n_actions: int, depth: int, least: Floats, most_leaves: int | None
-    ) -> None:
-        self.source, self.n_actions, self.depth, self.least = source, n_actions, depth, least
-        self._p, self.limited = len(source.flipped), most_leaves is not None
-        self.start, self.where, self._room = layout(self._p, depth, n_actions, most_leaves)
-        self._nowhere, self._numbers, self.empty = np.zeros(self._p, bool), np.empty(self._room), self._on_nothing()
-
-    def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> tuple[Floats, int]:
-        """Return the answers (leaves, K) at a context where the literals ``pattern`` hold, (leaves, 1) without one.
-
-        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees; also returned is the
-        first n with the least answer. Costs and counts are ``given`` for each context.
-        """
-        everywhere = self.source.fill(*given)
-        every = soft is not None or self._p < self.depth
-        found, best = self._ask(soft, pattern, closed, every=every)
-        return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere, best
-
-    def tests(self, given: ContextCosts, most: int, closed: Bools) -> list[int]:
-        """Return the tests of a best tree with at most so many leaves, see policies/trees/states.py."""
-        self.fill(given, closed)
-        tests = np.full((2 << self.depth) - 1, -1)
-        kept = self.source
-        trace(
-            kept.totals, self._asked(None, every=True), closed, kept.flipped, *self._places, self._numbers, most, tests
-        )
-        found: list[int] = tests.tolist()
-        return found
-
-    def fill(self, given: ContextCosts, closed: Bools) -> float:
-        """Leave the least totals of all states, less those of action 0; return what that costs everywhere."""
-        everywhere = self.source.fill(*given)
-        self._ask(None, None, closed[None], every=True)
-        return everywhere
-
-    def sides(self, height: int, state: TreeState) -> Floats:
-        """Return (2, p): the least totals where each test at the root of trees of a height fails, and where it holds.
-
-        Asked after ``fill``.
-        """
-        ways, flipped = np.empty((2, int(self.where[1, height - 1]), self._p)), self.source.flipped
-        asked = self._asked(None, every=True)
-        fill_ways(height, *state, self.source.totals, asked, *self._places, self._numbers, ways)
-        fails, holds = ways.min(axis=1)
-        return np.stack([np.where(flipped, holds, fails), np.where(flipped, fails, holds)])
-
-    def side(self, state: TreeState, test: int, *, holds: bool) -> TreeState:
-        """Return the state where a test has come out as well."""
-        below = np.zeros(len(state.chosen) + 1, np.int64)
-        size, outcome = insert(*state, test, int(holds != self.source.flipped[test]), below)
-        return TreeState(int(size), below[:-1], int(outcome))
-
-    def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> tuple[Floats, int]:
-        sides = None if pattern is None else pattern ^ self.source.flipped
-        masses = _NO_MASSES if soft is None else self._masses
-        asked = self._asked(sides, every=every)
-        found, best = ask(soft, self.source.totals, asked, closed, *self._places, self._numbers, masses)
-        return found, int(best)
-
-    def _asked(self, sides: Bools | None, *, every: bool) -> TreeQuestion:
-        at = self._nowhere if sides is None else sides
-        return TreeQuestion(sides is not None, every, int(self.limited), self.n_actions, at, self.least, self.empty)
-
-    @property
-    def _places(self) -> tuple[Ints, Ints]:
-        return self.start, self.where
-
-    @cached_property
-    def _masses(self) -> Array:
-        return np.empty(self._room)
-
-    def _on_nothing(self) -> Floats:
-        """Return (D, leaves): how many trees of each height, by leaves, there are on no contexts."""
-        empty = np.zeros((self.depth, int(self.where[1, self.depth])))
-        if (self.least > 0).any() or not self.depth:
-            return empty
-        empty[0, 0] = self.n_actions
-        for h in range(1, self.depth):
-            products = np.convolve(empty[h - 1], empty[h - 1])
-            if self.limited:
-                empty[h, 0] = self.n_actions
-                n = min(len(products), empty.shape[1] - 1)
-                empty[h, 1 : n + 1] += self._p * products[:n]
-            else:
-                empty[h] = self._p * products[:1]
-        return empty
+@compiled(NO_NAN)
+def add_row(soft: Soft, T: Array, M: Array, terms: Array, t: int, a: int, b: int, n: int) -> None:
+    """T[t] (+)= (+)_j T[a + j] (x) T[b + j] for j < n."""
+    y, z, low = T[a : a + n], T[b : b + n], T[t]
+    for j in range(n):
+        way = y[j] + z[j]
+        low = lower(way, low)
+    if soft is not None:
+        my, mz, mass = M[a : a + n], M[b : b + n], M[t] * np.exp(max(low - T[t], -700.0))
+        for j in range(n):
+            terms[0, j] = low - (y[j] + z[j])
+        exponentials(terms, n)
+        for j in range(n):
+            mass += terms[0, j] * my[j] * mz[j]
+        M[t] = mass
+    T[t] = low

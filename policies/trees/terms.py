@@ -26,9 +26,9 @@ from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import NO_NAN, Array, exponentials
 from policies.trees.near import NearTrees
+from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
-from policies.trees.states import TreeStates
 from policies.trees.totals import Products
 
 LARGE = 1e20  # masses beyond it become 1: the product of those beside a path stays a number
@@ -94,7 +94,7 @@ def sum_own(rate: float, p: int, paths: Array, totals: Array, T: Array, M: Array
     return least - np.log(mass)
 
 
-class SumsAbove:
+class WeightSums:
     """The sums of weights of all trees below each path, for J tables of totals (paths, K, J)."""
 
     def __init__(self, p: int, depth: int, n_tables: int) -> None:
@@ -200,8 +200,8 @@ class TreeTerms(Terms):
         return least[::-1]
 
     @cached_property
-    def _sums(self) -> SumsAbove:
-        return SumsAbove(self.n_literals, self.depth, 1)
+    def _sums(self) -> WeightSums:
+        return WeightSums(self.n_literals, self.depth, 1)
 
     def _paths(self, contexts: Floats) -> Ints:
         """Return the numbers (n, p^D) of the paths that contexts may take."""
@@ -230,7 +230,7 @@ class SeveralTrees(SeveralTables):
         """Empty a table; the one after the last is a new one."""
         if table == self.totals.shape[1]:
             self.totals = np.pad(self.totals, ((0, 0), (0, 1)))
-            self._sums = SumsAbove(*self._sizes, table + 1)
+            self._sums = WeightSums(*self._sizes, table + 1)
         self.totals[:, table] = 0.0
         self._rate = -1.0
 

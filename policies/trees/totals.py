@@ -7,26 +7,22 @@ products : blocks of contexts times pairs of literals, below each set of D - 2 l
 codes : a context is known by one code a feature, the number of its cuts below the value; the totals by the codes of D
     features, and sums of these along each axis, are the totals of all their literals; for many cuts and many contexts
 
-Whole costs stay exact: they are added up in single precision while integers are exact in it, else in double. Real costs
-are rounded as sums in double precision are.
+Whole costs stay exact; real ones are rounded as sums in double precision are.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
-from policies.semirings import NO_NAN, Array
+from policies.semirings import Array
 from policies.trees.sets import layout, sets_of
 
-# Integers up to here are exact in single precision, and so is every partial sum bounded by it.
-SINGLE = 2.0**24
 BLOCK, LANES = 512, 32  # contexts of a block, which fits the first-level cache, and of a group
 # Totals may add up in any order: in range, integers are exact in any. No kernel makes NaN.
 ANY_ORDER = {"reassoc", "contract", "nnan", "nsz"}
@@ -46,9 +42,8 @@ class ContextCosts(NamedTuple):
 class ProductRoom(NamedTuple):
     """Working space of products: literals 0/1 (levels, blocks, p + 4, B), of which the first level is given.
 
-    A level is a literal of the set at hand whose contexts are gathered. planes (levels, 2, blocks, A + C, B) are the
-    costs of all contexts of a level, and of those where one more literal holds; weighted (2, A + C, B), pairs (A + C,
-    p + 2, p + 4), rows (g,).
+    A level is a literal of the set at hand whose contexts are gathered. planes (levels, A + C, g) are the costs of the
+    contexts of each level; weighted (2, A + C, B), pairs (A + C, p + 2, p + 4), rows (g,).
     """
 
     literals: Array
@@ -65,43 +60,32 @@ class Products:
     """
 
     def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int) -> None:
-        self._depth, self._n_contexts = depth, len(truth)
+        self._depth = depth
         self.start, where, _ = layout(truth.shape[1], depth, n_actions, None)
         self.totals = np.zeros((n_actions - 1 + n_counts, int(where[0, -1])))
         self.flipped = 2 * truth.sum(axis=0) > len(truth)
-        self._held = _in_blocks(truth ^ self.flipped)
-        self._table = np.empty((len(truth), n_actions))
+        self._room = self._made(_in_blocks(truth ^ self.flipped))
 
     def fill(self, costs: Floats, counts: Floats) -> float:
         """Fill the totals from costs (g, K) and counts (C, g); return what action 0 costs everywhere."""
-        self._table[:] = costs
-        if "_single" in vars(self) or (costs == np.rint(costs)).all():  # memory for what is needed
-            everywhere, bound = fill_products(
-                self._depth, self._table, counts, SINGLE, self._single, self.start, self.totals
-            )
-            if bound <= SINGLE:
-                return float(everywhere)
-        return float(fill_products(self._depth, self._table, counts, np.inf, self._double, self.start, self.totals)[0])
+        planes, n_differences = self._room.planes[0, :, : len(costs)], costs.shape[1] - 1
+        for a in range(n_differences):
+            np.subtract(costs[:, a + 1], costs[:, 0], out=planes[a])
+        planes[n_differences:] = counts
+        fill_products(self._depth, len(costs), self._room, self.start, self.totals)
+        return float(costs[:, 0].sum())
 
-    @cached_property
-    def _single(self) -> ProductRoom:
-        return self._room(np.float32)
-
-    @cached_property
-    def _double(self) -> ProductRoom:
-        return self._room(np.float64)
-
-    def _room(self, dtype: type[np.floating[Any]]) -> ProductRoom:
-        levels, (blocks, rows, width), n_planes = max(self._depth - 2, 1), self._held.shape, len(self.totals)
-        literals = np.zeros((levels, blocks, rows, width), dtype)
-        literals[0] = self._held
-        planes, weighted = np.zeros((levels, 2, blocks, n_planes, width), dtype), np.zeros((2, n_planes, width), dtype)
-        pairs = np.zeros((n_planes, rows - 2, rows), dtype)
-        return ProductRoom(literals, planes, weighted, pairs, np.zeros(self._n_contexts + 1, np.int64))
+    def _made(self, held: Bools) -> ProductRoom:
+        levels, (blocks, rows, width), n_planes = max(self._depth - 1, 1), held.shape, len(self.totals)
+        literals = np.zeros((levels, blocks, rows, width))
+        literals[0] = held
+        planes, weighted = np.zeros((levels, n_planes, blocks * width)), np.zeros((2, n_planes, width))
+        pairs = np.zeros((n_planes, rows - 2, rows))
+        return ProductRoom(literals, planes, weighted, pairs, np.zeros(blocks * width + 1, np.int64))
 
 
 class Codes:
-    """Fills the totals from the codes of contexts, cubes of D features at a time; always in double precision.
+    """Fills the totals from the codes of contexts, cubes of D features at a time.
 
     Literal first[f] + k holds where the code of f is at most k. The total of a set is at ``place`` among the summed
     cubes of D features: with the lowest cut of each feature, and the last, without a test, of the others.
@@ -124,15 +108,8 @@ class Codes:
         planes = np.ascontiguousarray(np.concatenate([(costs[:, 1:] - costs[:, :1]).T, counts]))
         cubes = np.zeros((len(planes), self._begins[-1]))
         for i, group in enumerate(self._groups):
-            out = cubes[:, self._begins[i] : self._begins[i + 1]]
-            if len(group) == 2:
-                first, second = group
-                add_pairs(self._codes[first], self._codes[second], self._cuts[second] + 1, planes, out)
-            else:
-                cell = np.zeros(planes.shape[1], np.int64)
-                for f in group:
-                    cell = cell * (self._cuts[f] + 1) + self._codes[f]
-                add_codes(cell, planes, out)
+            out, codes = cubes[:, self._begins[i] : self._begins[i + 1]], self._codes[list(group)]
+            add_codes(codes, self._cuts[list(group)] + 1, planes, out)
             cube = out.reshape(len(planes), *(self._cuts[list(group)] + 1))
             for axis in range(1, cube.ndim):
                 np.cumsum(cube, axis=axis, out=cube)
@@ -182,62 +159,26 @@ def _in_blocks(truth: Bools) -> Bools:
 
 
 @compiled()
-def fill_products(
-    depth: int, costs: Array, counts: Array, largest: float, room: ProductRoom, start: Array, totals: Array
-) -> tuple[float, float]:
-    """Fill the totals of all sets from the costs (g, K) and counts (C, g).
-
-    Return what action 0 costs everywhere, and a bound on the absolute value of all partial sums: beyond ``largest``
-    nothing is filled.
-    """
+def fill_products(depth: int, n: int, room: ProductRoom, start: Array, totals: Array) -> None:
+    """Fill the totals of all sets from the planes of ``n`` contexts on the first level."""
     literals, planes, weighted, pairs, rows = room
-    everywhere, bound = fill_planes(costs, counts, planes[0, 0])
-    if bound > largest:
-        return everywhere, bound
     p, inner, level = pairs.shape[1] - 2, max(depth - 2, 0), 0  # pairs are added up below sets of ``inner`` literals
-    held, sets, following = np.full(inner + 1, len(costs)), np.zeros(inner + 1, np.int64), np.zeros(inner + 1, np.int64)
-    if inner:
-        sum_up(planes[0, 0], len(costs), totals, 0)
+    held, sets, following = np.full(inner + 1, n), np.zeros(inner + 1, np.int64), np.zeros(inner + 1, np.int64)
+    new = True
     while level >= 0:
         f = following[level]
-        if level == inner or f == p:
-            if level == inner:
-                done = max(inner - 1, 0)
-                fill_pairs(literals[done], planes[done, min(inner, 1)], held[level], weighted, pairs, f, min(depth, 2))
-                keep_pairs(pairs, f, sets[level], depth, start, totals)
+        if new:
+            size = min(depth, 2) if level == inner else 1
+            fill_pairs(literals[level], planes[level], held[level], weighted, pairs, f, size)
+            keep_pairs(pairs, f, sets[level], size, start, totals)
+        new = level < inner and f < p
+        if not new:
             level -= 1
             continue
         following[level] += 1
+        held[level + 1] = gather(literals, planes, level, f, held[level], rows)
+        sets[level + 1], following[level + 1] = start[sets[level]] + f, f + 1
         level += 1
-        sets[level], following[level], held[level] = start[sets[level - 1]] + f, f + 1, held[level - 1]
-        if level < inner:
-            held[level] = gather(literals, planes, level - 1, f, held[level - 1], rows)
-            sum_up(planes[level, 0], held[level], totals, sets[level])
-        else:
-            restrict(literals[level - 1], planes[level - 1], f, held[level])
-    return everywhere, bound
-
-
-@compiled(NO_NAN)
-def fill_planes(costs: Array, counts: Array, planes: Array) -> tuple[float, float]:
-    """Fill planes (blocks, A + C, B); return what action 0 costs, and a bound on all sums, infinite if not whole."""
-    everywhere = bound = rows = 0.0
-    n_differences = costs.shape[1] - 1
-    for i in range(len(costs)):
-        everywhere += costs[i, 0]
-        widest = 0.0
-        for a in range(n_differences):
-            difference = costs[i, a + 1] - costs[i, 0]
-            planes[i // BLOCK, a, i % BLOCK] = difference
-            widest = max(widest, abs(difference) if difference == np.floor(difference) else np.inf)
-        bound += widest
-    for c in range(len(counts)):
-        rows = 0.0
-        for i in range(len(costs)):
-            planes[i // BLOCK, n_differences + c, i % BLOCK] = counts[c, i]
-            rows += counts[c, i]
-        bound = max(bound, rows)
-    return everywhere, bound
 
 
 @compiled(ANY_ORDER)
@@ -247,20 +188,20 @@ def fill_pairs(literals: Array, costs: Array, n: int, weighted: Array, pairs: Ar
     Literal p always holds. Where ``size`` is below 2 only f = p is needed, and all g. Two f and four g at a time: one
     pass over six rows makes eight sums, kept in registers.
     """
-    p, n_planes, zero = pairs.shape[1] - 2, len(pairs), pairs.dtype.type(0.0)
+    p, n_planes = pairs.shape[1] - 2, len(pairs)
     first = first if size == 2 else p
-    pairs[:, first:] = zero
+    pairs[:, first:] = 0.0
     for b in range((n + BLOCK - 1) // BLOCK):
-        held, cost = literals[b], costs[b]
+        held, begin = literals[b], b * BLOCK
         width = (min(BLOCK, n - b * BLOCK) + LANES - 1) // LANES * LANES
         for f in range(first, p + 1, 2):
             for a in range(n_planes):
                 for j in range(width):
-                    weighted[0, a, j] = cost[a, j] * held[f, j]
-                    weighted[1, a, j] = cost[a, j] * held[f + 1, j]
+                    weighted[0, a, j] = costs[a, begin + j] * held[f, j]
+                    weighted[1, a, j] = costs[a, begin + j] * held[f + 1, j]
             for g in range(f if size == 2 else 0, p + 1, 4):
                 for a in range(n_planes):
-                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = zero
+                    s0 = s1 = s2 = s3 = t0 = t1 = t2 = t3 = 0.0
                     for j in range(width):
                         s, t = weighted[0, a, j], weighted[1, a, j]
                         s0, t0 = s0 + s * held[g, j], t0 + t * held[g, j]
@@ -273,14 +214,14 @@ def fill_pairs(literals: Array, costs: Array, n: int, weighted: Array, pairs: Ar
 
 
 @compiled()
-def keep_pairs(pairs: Array, first: int, u: int, depth: int, start: Array, totals: Array) -> None:
-    """Fill the totals of the set u, alone and with one and two literals from ``first`` on."""
+def keep_pairs(pairs: Array, first: int, u: int, size: int, start: Array, totals: Array) -> None:
+    """Fill the totals of the set u, alone and with up to ``size`` literals from ``first`` on."""
     p = pairs.shape[1] - 2
     for a in range(len(pairs)):
         totals[a, u] = pairs[a, p, p]
-        for f in range(first, p if depth else first):
-            totals[a, start[u] + f] = pairs[a, f, p] if depth > 1 else pairs[a, p, f]
-            if depth > 1 and f + 1 < p:
+        for f in range(first, p if size else first):
+            totals[a, start[u] + f] = pairs[a, f, p] if size > 1 else pairs[a, p, f]
+            if size > 1 and f + 1 < p:
                 row, to = pairs[a, f, f + 1 : p], totals[a, start[start[u] + f] + f + 1 :]
                 for j in range(p - f - 1):
                     to[j] = row[j]
@@ -289,19 +230,18 @@ def keep_pairs(pairs: Array, first: int, u: int, depth: int, start: Array, total
 @compiled()
 def gather(literals: Array, costs: Array, level: int, f: int, n: int, rows: Array) -> int:
     """Fill the next level of literals and costs with the contexts of this one where f holds; return how many."""
-    source, target, planes, out = literals[level], literals[level + 1], costs[level, 0], costs[level + 1, 0]
+    source, target, planes, out = literals[level], literals[level + 1], costs[level], costs[level + 1]
     count = 0
     for j in range(n):
         rows[count] = j
         count += 1 if source[j // BLOCK, f, j % BLOCK] else 0
+    for a in range(len(planes)):
+        for i in range(count):
+            out[a, i] = planes[a, rows[i]]
+        for i in range(count, (count + LANES - 1) // LANES * LANES):
+            out[a, i] = 0.0
     for b in range((count + BLOCK - 1) // BLOCK):
         width = min(BLOCK, count - b * BLOCK)
-        for a in range(planes.shape[1]):
-            for i in range(width):
-                j = rows[b * BLOCK + i]
-                out[b, a, i] = planes[j // BLOCK, a, j % BLOCK]
-            for i in range(width, (width + LANES - 1) // LANES * LANES):
-                out[b, a, i] = 0.0
         for g in range(f + 1, source.shape[1] - 3):
             for i in range(width):
                 j = rows[b * BLOCK + i]
@@ -310,38 +250,14 @@ def gather(literals: Array, costs: Array, level: int, f: int, n: int, rows: Arra
 
 
 @compiled()
-def restrict(literals: Array, planes: Array, f: int, n: int) -> None:
-    """Fill planes[1] with planes[0] where f holds."""
-    for b in range((n + BLOCK - 1) // BLOCK):
-        width = (min(BLOCK, n - b * BLOCK) + LANES - 1) // LANES * LANES
-        for a in range(planes.shape[2]):
-            for j in range(width):
-                planes[1, b, a, j] = planes[0, b, a, j] * literals[b, f, j]
-
-
-@compiled()
-def sum_up(planes: Array, n: int, totals: Array, u: int) -> None:
-    """Fill the totals of a set from the planes of its ``n`` contexts."""
-    for a in range(len(totals)):
-        total = 0.0
-        for b in range((n + BLOCK - 1) // BLOCK):
-            for j in range(min(BLOCK, n - b * BLOCK)):
-                total += planes[b, a, j]
-        totals[a, u] = total
-
-
-@compiled()
-def add_codes(cells: Array, planes: Array, out: Array) -> None:
-    """Add planes (A, g) of contexts to out (A, cells) by their cell."""
-    for a in range(len(planes)):
+def add_codes(codes: Array, sizes: Array, planes: Array, out: Array) -> None:
+    """Add planes (A, g) of contexts to out (A, cells) by their cell, the ``codes`` (n, g) of some features."""
+    cells = np.zeros(codes.shape[1], np.uint32)
+    for i in range(len(codes)):
+        size = np.uint32(sizes[i])
         for j in range(len(cells)):
-            out[a, cells[j]] += planes[a, j]
-
-
-@compiled()
-def add_pairs(codes: Array, others: Array, width: int, planes: Array, out: Array) -> None:
-    """Add planes (A, g) of contexts to out (A, cells), the cell being codes * width + others."""
+            cells[j] = cells[j] * size + codes[i, j]
     for a in range(len(planes)):
         plane, to = planes[a], out[a]
-        for j in range(len(codes)):
-            to[np.uint64(codes[j]) * np.uint64(width) + np.uint64(others[j])] += plane[j]
+        for j in range(len(cells)):
+            to[cells[j]] += plane[j]

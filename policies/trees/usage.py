@@ -114,24 +114,16 @@ def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, fl
     return np.stack(np.broadcast_arrays(state, test, *sides)).reshape(4, -1)
 
 
-class Usage(NamedTuple):
-    """The graph, the meeting of both sides of each root, and the tests of roots and of blocks, -1 for a leaf."""
-
-    graph: UsageGraph
-    meeting: Meeting
-    roots: Ints
-    tests: Ints
-
-
 def usage_of(
     space: Space,
     rows: Sequence[SideConstraint],
     allowed: Bools,
     empty: Floats,
     most: int | None,
-) -> Usage:
+) -> tuple[UsageGraph, Meeting, Ints, Ints]:
     """Return the graph under ``rows``, whose weights are those of leaves (n_leaves, K), and of at most ``most`` leaves.
 
+    With it the meeting of both sides of each root, and the tests of roots and of blocks, -1 for a leaf.
     ``allowed`` (n_leaves,) are the states that may be a leaf; ``empty`` (D, leaves) is how many trees of each height,
     by leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
     """
@@ -172,7 +164,7 @@ def usage_of(
         M,
         np.empty((2, 2 * max(1, int(np.diff(start).max())) + len(meeting.tails))),
     )
-    return Usage(graph, meeting, roots, np.concatenate([np.zeros(0, np.int64), *tests]))
+    return graph, meeting, roots, np.concatenate([np.zeros(0, np.int64), *tests])
 
 
 def _scaled(rows: Sequence[SideConstraint]) -> tuple[Floats, Floats]:
@@ -240,20 +232,11 @@ def _nodes(
 
 def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
     """Return the number (n,) of each state and vector of ``weights`` (R, n), in their order, and a place of each."""
-    number_of, place = state, np.zeros(0, dtype=np.int64)
+    number_of, place = state, np.zeros(0, np.int64)
     for row in weights:
-        number_of, place = _ranks(number_of * len(row) + _ranks(np.rint(row / GRID))[0])
+        keys = number_of * len(row) + np.unique(np.rint(row / GRID), return_inverse=True)[1]
+        _, place, number_of = np.unique(keys, return_index=True, return_inverse=True)
     return number_of, place
-
-
-def _ranks(keys: Ints | Floats) -> tuple[Ints, Ints]:
-    """Return the rank (n,) of each key among the different ones, and a place of each of these."""
-    order = np.argsort(keys)
-    new = np.ones(len(keys), bool)
-    new[1:] = np.diff(keys[order]) != 0
-    ranks = np.empty(len(keys), dtype=np.int64)
-    ranks[order] = np.cumsum(new) - 1
-    return ranks, order[new]
 
 
 def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:

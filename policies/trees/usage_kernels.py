@@ -13,7 +13,7 @@ import numpy as np
 
 from milpcb.core.kernels import compiled
 from policies.semirings import NO_NAN, Array, Soft, exponentials
-from policies.trees.leaves import BIG
+from policies.trees.states import BIG
 
 
 class UsageGraph(NamedTuple):
@@ -55,41 +55,13 @@ class Meeting(NamedTuple):
     bounds: Array
 
 
-@compiled()
-def fill_states(members: Array, first: Array, start: Array, totals: Array, out: Array) -> None:
-    """Fill out (states, 1 + n) with 0 and n totals of all states, set by set, of ``totals`` (at least n, sets)."""
-    depth, at = len(first) - 2, 0
-    ranks, sums = np.zeros(1 << depth, np.int64), np.zeros(1 << depth)
-    for size in range(depth + 1):
-        for u in range(first[size], first[size + 1]):
-            for i in range(size):
-                for o in range(1 << i):
-                    ranks[o | 1 << i] = start[ranks[o]] + members[u, i]
-            for a in range(out.shape[1] - 1):
-                for o in range(1 << size):
-                    sums[o] = totals[a, ranks[o]]
-                exclude(size, sums)
-                for o in range(1 << size):
-                    out[at + o, 0], out[at + o, a + 1] = 0.0, sums[o]
-            at += 1 << size
-
-
-@compiled()
-def exclude(size: int, sums: Array) -> None:
-    """Turn sums (2^size,) where some tests hold into those where the others fail."""
-    for i in range(size):
-        for o in range(1 << size):
-            if not o >> i & 1:
-                sums[o] -= sums[o | 1 << i]
-
-
 @compiled(NO_NAN)
 def answer(
     soft: Soft, plain: bool, leaf: Array, here: Array, graph: UsageGraph, meeting: Meeting, answers: Array
 ) -> int:
     """Fill answers (1,), or (K,) by the action at the context of the states ``here``; return the best head.
 
-    The leaves cost ``leaf`` (leaves, K); plain ones are weights.
+    The leaves cost ``leaf`` (K, leaves); plain ones are weights.
     """
     best, near = -1, len(answers) > 1
     fold(soft, plain, leaf, False, -1, here, graph)
@@ -108,49 +80,44 @@ def answer(
 @compiled(NO_NAN)
 def fold(soft: Soft, plain: bool, leaf: Array, asked: bool, action: int, here: Array, graph: UsageGraph) -> None:
     """Fill T and M of the states where ``here`` is ``asked``; their leaves play ``action`` alone, unless it is -1."""
-    start, blocks, T, M, b = graph.start, graph.blocks, graph.T, graph.M, 0
-    fill_leaves(soft, plain, leaf, asked, action, here, graph)
-    while b < len(blocks):
-        s, end = blocks[b, 0], b
-        while end < len(blocks) and blocks[end, 0] == s:
-            end += 1
-        if here[s] == asked:
-            T[start[s] : start[s + 1]] = 0.0 if plain else BIG
-            if not plain:
-                add_least(soft, b, end, graph)
+    start, T, M = graph.start, graph.T, graph.M
+    for s in range(graph.first, len(here)):
+        for k in range(start[s], start[s + 1] if here[s] == asked else start[s]):
+            T[k] = 0.0 if plain else BIG
             if soft is not None:
-                M[start[s] : start[s + 1]] = 0.0
-                add_masses(plain, b, end, graph)
-        b = end
+                M[k] = 0.0
+    fill_leaves(soft, plain, leaf, asked, action, here, graph)
+    if not plain:
+        add_least(soft, asked, here, graph)
+    if soft is not None:
+        add_masses(plain, asked, here, graph)
 
 
 @compiled(NO_NAN)
 def fill_leaves(soft: Soft, plain: bool, leaf: Array, asked: bool, action: int, here: Array, graph: UsageGraph) -> None:
-    """Fill T and M of the leaves where ``here`` is ``asked``."""
+    """Add the costs of leaves to T and M of their nodes, where ``here`` is ``asked``."""
     start, classes, T, M = graph.start, graph.classes, graph.T, graph.M
     for s in range(graph.first, graph.last):
-        if here[s] != asked or start[s] == start[s + 1]:
-            continue
-        T[start[s] : start[s + 1]] = 0.0 if plain else BIG
-        if soft is not None:
-            M[start[s] : start[s + 1]] = 0.0
-        for a in range(len(classes)):
+        for a in range(len(classes) if here[s] == asked and start[s] < start[s + 1] else 0):
             if action in (-1, a):
-                k, cost = start[s] + classes[a], leaf[s - graph.first, a]
-                if soft is None:
-                    T[k] = min(T[k], cost)
-                elif plain:
+                k, cost = start[s] + classes[a], leaf[a, s - graph.first]
+                if plain:
                     M[k] += cost
+                elif soft is None:
+                    T[k] = min(T[k], cost)
                 else:
                     T[k], M[k] = sum_of(soft, T[k], M[k], cost, 1.0)
 
 
 @compiled(NO_NAN)
-def add_least(soft: Soft, b: int, end: int, graph: UsageGraph) -> None:
+def add_least(soft: Soft, asked: bool, here: Array, graph: UsageGraph) -> None:
     """Lower T by the pairs of blocks: all, or those of nodes that none of less usage and cost rules out."""
-    T, labels, fresh, numbers, costs = graph.T, graph.labels, graph.fresh, graph.room[1], graph.room[0]
-    for c in range(b, end):
-        i0, i1, j0, j1, at = graph.blocks[c, 1:]
+    T, blocks, labels, fresh = graph.T, graph.blocks, graph.labels, graph.fresh
+    costs, numbers = graph.room[0], graph.room[1]
+    for b in range(len(blocks)):
+        s, i0, i1, j0, j1, at = blocks[b]
+        if here[s] != asked:
+            continue
         n, least = 0, BIG
         for j in range(j0, j1):
             least = BIG if soft is not None or fresh[j] else least
@@ -168,14 +135,14 @@ def add_least(soft: Soft, b: int, end: int, graph: UsageGraph) -> None:
 
 
 @compiled(NO_NAN)
-def add_masses(plain: bool, b: int, end: int, graph: UsageGraph) -> None:
-    """Add the pairs of blocks to M of the nodes of one state, whose T are known."""
-    T, M, room = graph.T, graph.M, graph.room
-    for c in range(b, end):
-        i0, i1, j0, j1, at = graph.blocks[c, 1:]
+def add_masses(plain: bool, asked: bool, here: Array, graph: UsageGraph) -> None:
+    """Add the pairs of blocks to M of the nodes, whose T are known."""
+    T, M, blocks, labels, room = graph.T, graph.M, graph.blocks, graph.labels, graph.room
+    for b in range(len(blocks)):
+        s, i0, i1, j0, j1, at = blocks[b]
         width = j1 - j0
-        for i in range(i0, i1):
-            row, mass = graph.labels[at + (i - i0) * width :], M[i]
+        for i in range(i0, i1 if here[s] == asked else i0):
+            row, mass = labels[at + (i - i0) * width :], M[i]
             if plain:
                 for j in range(width):
                     M[row[j]] += mass * M[j0 + j]

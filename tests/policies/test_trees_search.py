@@ -18,7 +18,7 @@ from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.types import Floats, Ints
 from policies.literals import Literals
-from policies.trees import DecisionTree, DecisionTrees, Leaf, Split, totals
+from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 
 RNG = np.random.default_rng(0)
 CONTEXTS = RNG.permutation(np.array(list(product((0.0, 1.0), repeat=4))))[[0, 1, 2, 3, 4, 5, 2, 6, 0]]  # two repeat
@@ -139,18 +139,6 @@ def test_search_equals_the_program_on_larger_pools(m: int, p: int, n_actions: in
         costs = rng.integers(-20, 21, (m, n_actions)).astype(float)
         assert search.value(costs) == search.minimise(costs).value == program.value(costs)
         assert (search.profile(costs, row) == program.profile(costs, row)).all()
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3])
-def test_single_and_double_precision_agree(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole costs get the same answers to the last bit in either."""
-    rng = np.random.default_rng(2)
-    opened = DecisionTrees(3, depth=depth).on(rng.integers(0, 2, (600, 9)).astype(float))
-    search = opened.search()
-    costs = rng.integers(-9, 10, (len(opened.contexts), 3)).astype(float)
-    single = search.value(costs), *search.profile(costs, 4)
-    monkeypatch.setattr(totals, "SINGLE", -1.0)
-    assert (search.value(costs), *search.profile(costs, 4)) == single
 
 
 @settings(max_examples=200)

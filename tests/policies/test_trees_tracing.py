@@ -10,7 +10,7 @@ import pytest
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import states
+from policies.trees import recursion
 from policies.trees.search import TreeSearch
 from policies.trees.sets import TreesOn
 
@@ -53,8 +53,8 @@ def test_the_tree_is_that_of_a_search_at_every_node(
 def test_a_tree_takes_one_search(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recursion runs once for a value, and once for the tree that attains it."""
     literals, rng = literals_of((30, 5, 3, depth))
-    search, calls, kernel = TreeSearch(TreesOn(literals, 3, depth, Names())), [], states.ask
-    monkeypatch.setattr(states, "ask", lambda *asked: calls.append(1) or kernel(*asked))
+    search, calls, kernel = TreeSearch(TreesOn(literals, 3, depth, Names())), [], recursion.ask
+    monkeypatch.setattr(recursion, "ask", lambda *asked: calls.append(1) or kernel(*asked))
     costs = COSTS["whole"](rng, (len(literals.contexts), 3))
     value = search.value(costs)
     assert len(calls) == 1

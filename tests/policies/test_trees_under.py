@@ -216,7 +216,7 @@ def test_equal_weights_merge() -> None:
 
 def states_of(under: Any) -> list[Ints]:
     """Return how many nodes the states of depth 3 over five literals have: leaves, those of height 1, of height 2."""
-    return np.split(np.diff(under._graph.start)[4:], [1000, 1100])
+    return np.split(np.diff(under.trees._graph.start)[4:], [1000, 1100])
 
 
 @pytest.mark.parametrize("depth", [2, 3])
