@@ -45,10 +45,10 @@ from milpcb.errors import OracleInexact
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats, Stop
 from policies.trees import root_cuts as cuts
+from policies.trees.limits import TreesOn
 from policies.trees.root_cuts import Frontier, Lines, RootTable, all_rows
 from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 SLICE = 3e7  # contexts times features that are gone through between two looks at the clock
 FIRST_ENDS = 64

@@ -1,13 +1,26 @@
-"""Structure limits: the number of leaves and features of a tree, and the least number of rows in a leaf."""
+"""Structure limits: the number of leaves and features of a tree, and the least number of rows in a leaf.
+
+Who keeps them, with what ``TreesOn`` makes of them:
+
+| limit | states (search.py) | root cuts (every_cut.py) | side constraints (usage.py) | program |
+| --- | --- | --- | --- | --- |
+| rows, ``asked`` | planes of counts beside costs | counts of both sides | states that may be a leaf | (6) |
+| leaves, ``most_leaves`` | one more index | lines | one more row | (4) |
+| features, ``closed`` | a recursion for each set | lines | not kept | (5) |
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 
 from milpcb.types import Bools, Floats, Ints
+from policies.literals import Literals
+from policies.names import Names
 from policies.trees.rule import Leaf, Node
 
 
@@ -56,6 +69,43 @@ class Limits:
 
 
 FREE = Limits()
+
+
+@dataclass(frozen=True, eq=False)
+class TreesOn:
+    """Trees of a depth over literals of fixed contexts, of which ``rows`` (g, 1 or 1 + K) are the counts, in limits."""
+
+    literals: Literals
+    n_actions: int
+    depth: int
+    names: Names
+    limits: Limits = FREE
+    rows: Floats | None = None
+
+    @cached_property
+    def most_leaves(self) -> int:
+        """How many leaves there may be."""
+        most: int = 2**self.depth
+        return min(most, self.limits.max_leaves or most)
+
+    @cached_property
+    def closed(self) -> Bools:
+        """The literals that are closed to a tree (n, p), for each set of features that it may share."""
+        d = len(self.literals.features)
+        chosen = list(combinations(range(d), self.limits.features_of(d, self.depth)))
+        closed = np.ones((len(chosen), d), bool)
+        np.put_along_axis(closed, np.array(chosen, np.int64), values=False, axis=1)
+        return np.repeat(closed, np.diff(self.literals.first), axis=1)
+
+    @cached_property
+    def asked(self) -> tuple[Floats, Floats]:
+        """What a leaf must have (C,) of each count that anything is asked of, and these counts (C, g)."""
+        return self.limits.asked(self.counts)
+
+    @property
+    def counts(self) -> Floats:
+        """The counts (g, 1 or 1 + K) of all contexts, each one row where they are not given."""
+        return np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows
 
 
 def context_counts(group: Ints, n_actions: int, logged_actions: Sequence[int] | None) -> Floats:

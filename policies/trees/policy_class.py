@@ -15,7 +15,7 @@ from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test
 from policies.names import Names
-from policies.trees.limits import Limits, context_counts
+from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.program import TreeEncoding
 from policies.trees.routes import (
     Route,
@@ -28,7 +28,6 @@ from policies.trees.routes import (
     weight_steps,
 )
 from policies.trees.rule import DecisionTree, Leaf, Node, all_nodes, random_node
-from policies.trees.sets import TreesOn
 
 MOST_DEPTH = 12
 MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished

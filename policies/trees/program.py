@@ -38,9 +38,8 @@ import numpy as np
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Bools, Floats, Ints
-from policies.trees.limits import Limits
+from policies.trees.limits import Limits, TreesOn
 from policies.trees.rule import DecisionTree, Leaf, Node, Split, cheapest_leaf, grow, path_totals
-from policies.trees.sets import TreesOn
 
 
 class TreeEncoding(InvertibleEncoding):

@@ -14,18 +14,12 @@ action, g.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.types import Bools, Floats, Ints
-from policies.literals import Literals
-from policies.names import Names
-from policies.trees.limits import FREE, Limits
+from milpcb.types import Ints
 
 MOST_NUMBERS = 2**27  # of the totals and the states: 1 GB
 CHUNK = 2**20  # sets of which rows are made at a time
@@ -115,40 +109,3 @@ def number(members: Ints, start: Ints) -> Ints:
         found[new] = start[found[new]] + column[new]
         before = column
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class TreesOn:
-    """Trees of a depth over literals of fixed contexts, of which ``rows`` (g, 1 or 1 + K) are the counts, in limits."""
-
-    literals: Literals
-    n_actions: int
-    depth: int
-    names: Names
-    limits: Limits = FREE
-    rows: Floats | None = None
-
-    @cached_property
-    def most_leaves(self) -> int:
-        """How many leaves there may be."""
-        most: int = 2**self.depth
-        return min(most, self.limits.max_leaves or most)
-
-    @cached_property
-    def closed(self) -> Bools:
-        """The literals that are closed to a tree (n, p), for each set of features that it may share."""
-        d = len(self.literals.features)
-        chosen = list(combinations(range(d), self.limits.features_of(d, self.depth)))
-        closed = np.ones((len(chosen), d), bool)
-        np.put_along_axis(closed, np.array(chosen, np.int64), values=False, axis=1)
-        return np.repeat(closed, np.diff(self.literals.first), axis=1)
-
-    @cached_property
-    def asked(self) -> tuple[Floats, Floats]:
-        """What a leaf must have (C,) of each count that anything is asked of, and these counts (C, g)."""
-        return self.limits.asked(self.counts)
-
-    @property
-    def counts(self) -> Floats:
-        """The counts (g, 1 or 1 + K) of all contexts, each one row where they are not given."""
-        return np.ones((len(self.literals.contexts), 1)) if self.rows is None else self.rows

@@ -115,11 +115,7 @@ def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, fl
 
 
 def usage_of(
-    space: Space,
-    rows: Sequence[SideConstraint],
-    allowed: Bools,
-    empty: Floats,
-    most: int | None,
+    space: Space, rows: Sequence[SideConstraint], allowed: Bools, empty: Floats, most: int | None
 ) -> tuple[UsageGraph, Meeting, Ints, Ints]:
     """Return the graph under ``rows``, whose weights are those of leaves (n_leaves, K), and of at most ``most`` leaves.
 

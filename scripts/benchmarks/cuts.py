@@ -39,9 +39,9 @@ from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import every_cut
+from policies.trees.limits import TreesOn
 from policies.trees.routes import route
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 SEED = 0
 N_ACTIONS = 3

@@ -10,10 +10,10 @@ import pytest
 from milpcb import open_oracle
 from policies import DecisionTrees
 from policies.names import Names
+from policies.trees.limits import TreesOn
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.routes import Route
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 NESTED = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 2.0]])  # the second column divides as the first does, and more
 

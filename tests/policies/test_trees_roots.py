@@ -23,12 +23,11 @@ from policies.names import Names
 from policies.trees import DecisionTrees, every_cut
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch, RootCuts
-from policies.trees.limits import Limits, context_counts
+from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_cuts import all_rows
 from policies.trees.routes import MOST_SECONDS, Route
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 NAMES = Names.of(None, None)
 by_codes = partial(TreeSearch, by_codes=True)

@@ -12,9 +12,9 @@ from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import sets as trees_sets
-from policies.trees.limits import Limits, context_counts
+from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn, n_sets, n_states
+from policies.trees.sets import n_sets, n_states
 
 # rows, features, actions, depth: also with more levels than literals, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (30, 4, 4, 3), (20, 4, 3, 4), (8, 3, 2, 5), (9, 2, 3, 4), (20, 1, 3, 3)]

@@ -11,8 +11,8 @@ from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import recursion
+from policies.trees.limits import TreesOn
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 # rows, features, actions, depth: also one literal, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (12, 1, 2, 2), (60, 7, 4, 2), (3000, 11, 3, 2)]

@@ -17,9 +17,8 @@ from policies import DecisionTrees
 from policies.literals import Literals
 from policies.names import Names
 from policies.trees import routes, usage
-from policies.trees.limits import Limits, context_counts
+from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.search import TreeSearch
-from policies.trees.sets import TreesOn
 
 CONTEXTS = np.random.default_rng(0).integers(0, 2, (7, 3)).astype(float)
 CASES = {  # depth, literals, actions
