@@ -20,8 +20,7 @@ LARGEST = 5_000_000  # columns of a program: beyond it memory runs out before th
 class Literals:
     """The tests ``x[feature] <= threshold`` that split the contexts in two, one for each way of splitting them in two.
 
-    Where features are counted, it is one for each way and feature: a tree that has chosen a feature may need it for a
-    split that an earlier feature makes too.
+    Where features are counted, it is one for each way and feature.
 
     Literals are numbered feature by feature, the lowest cut first: those of ``features[i]`` are ``first[i]`` up to
     ``first[i + 1] - 1``. ``codes[i]`` (g,) is how many of its cuts lie below the value at each distinct

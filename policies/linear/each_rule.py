@@ -143,7 +143,7 @@ class EachScore(ScoreKind):
 
     @property
     def made_by(self) -> tuple[int, ...]:
-        """The weights that make all that larger ones make, known of three columns for three actions alone."""
+        """Weights that are enough, known of three columns for three actions alone."""
         return _ALL_MADE_BY if self.n_actions <= 3 else _ALL_MADE_BY[:3]
 
     def labels_to_build(self, shapes: Sequence[Shape]) -> int:

@@ -26,16 +26,14 @@ Labels = npt.NDArray[np.int8]
 
 
 class Diagram(NamedTuple):
-    """The states, level by level, the root first; level p decides the label of pattern p.
+    """A set of labelings as paths from one root: states level by level, those merged that go on alike.
 
-    ``child`` (states, K) is the state that a label leads to; behind the last pattern that is one more, and where no
-    labeling goes on so, one more still. ``before`` (states, K) counts the labelings below a state that have smaller
-    labels there, so that its sum along a path is the number of the labeling. ``first`` (P + 1,) is where levels begin.
+    Level p decides the label of pattern p. ``child`` (states, K) is the state that a label leads to; behind the last
+    pattern that is one more, and where no labeling goes on so, one more still. ``before`` (states, K) counts the
+    labelings below a state that have smaller labels there, so that its sum along a path is the number of the labeling.
+    ``first`` (P + 1,) is where levels begin.
 
-    A set of labelings as paths from one root, those that go on alike merged: the states of a decision diagram.
-
-    The 94 572 threshold functions of five binary columns are a tree of 591 614 nodes and a diagram of 30 692 states. To
-    walk down from the root is to walk the tree; a sum over all labelings looks at each state once.
+    The 94 572 threshold functions of five binary columns are a tree of 591 614 nodes and a diagram of 30 692 states.
     """
 
     child: npt.NDArray[np.int32]

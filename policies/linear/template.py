@@ -146,10 +146,7 @@ def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
 
 
 def _looser(child: Ints, level: Ints, terms: Ints) -> tuple[Edges, Array]:
-    """Return a smaller graph with more paths, and its node of each state.
-
-    Two states of a level are one where the same labels can follow for the next LOOK patterns.
-    """
+    """Return a graph in which states of a level with the same next LOOK labels are one, and its node of each state."""
     n, _ = child.shape
     kind = np.append(np.zeros(n, dtype=np.int64), [1, 2])
     for _ in range(LOOK):

@@ -156,9 +156,8 @@ class MonotoneRules(NamedClass):
 class OpenedMonotone(Opened):
     """Monotone rules on fixed contexts.
 
-    ``log_size`` is the log of an upper bound on the number of labelings: the contexts fall into chains, as few as
-    possible (Dilworth), and a chain of n has C(n + K - 1, K - 1) monotone labelings; the bound is their product, exact
-    when contexts of different chains are never comparable.
+    ``log_size`` is that of a bound on the number of labelings: the contexts fall into chains, as few as possible
+    (Dilworth), and a chain of n has C(n + K - 1, K - 1) monotone labelings; the bound is their product.
     """
 
     capabilities = Opened.capabilities | {"search"}

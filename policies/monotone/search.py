@@ -1,4 +1,4 @@
-"""The exact search of monotone rules: a maximum flow on the covers (the program is in program.py).
+"""The exact search of monotone rules: a maximum flow on the covers (the program is in policy_class.py).
 
 The nodes are (j, k), "the action of context j is at least k"; an arc means that its tail needs its head: (i, k) needs
 (j, k) when j covers i, (j, k + 1) needs (j, k). Taking a node costs costs[j, k] - costs[j, k - 1]. The cheapest set
@@ -6,10 +6,9 @@ that holds whatever its nodes need is a minimum cut (Picard, Management Science 
 supply, a node that costs that much demand, arcs carry any flow, and at a maximum flow the nodes that supply can still
 reach are the smallest of the cheapest sets. So ties go to the lowest actions.
 
-The flow is Dinic's, in float64: with whole costs every number is whole and exact, with real costs each step empties a
-supply, a demand or a flow exactly, and the total is added up from the labels, so it is exact to rounding. Nothing
-is scaled to integers. A profile goes on from that flow: to play a at a row is to give (row, a) endless supply
-and (row, a + 1) endless demand.
+The flow is Dinic's, in float64: with real costs each step empties a supply, a demand or a flow exactly, and the total
+is added up from the labels, so it is exact to rounding. A profile goes on from that flow: to play a at a row is to give
+(row, a) endless supply and (row, a + 1) endless demand.
 """
 
 from __future__ import annotations
