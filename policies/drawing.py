@@ -1,15 +1,16 @@
-"""Rules as graphs, and graphs as pictures."""
+"""Rules as graphs: the leaves of a rule, pictures of it, and the ways to its parts in words."""
 
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from milpcb.core.contrast import ink
 from milpcb.core.surroundings import plain
-from policies.leaves import LeafSummary
 from policies.names import Names
 
 if TYPE_CHECKING:
@@ -25,6 +26,32 @@ LETTER, LINE = 0.6, 1.25  # width of a letter and distance of lines, of the font
 LEVEL = 2.5  # lines between two levels, for the answers
 WIDEST = 28  # letters of a line in a box
 LARGEST = 24.0, 14.0  # inches of a figure
+
+
+@dataclass(frozen=True)
+class LeafSummary:
+    """The action of one part of a rule, and what is known of the contexts there.
+
+    ``share`` (0..1) is the part's share of the contexts, ``mean_cost`` what the action costs there on average, None
+    where no costs are known or no context is in the part; ``note`` is a further line, as a value with its interval.
+    """
+
+    action: int
+    name: str
+    share: float
+    mean_cost: float | None = None
+    note: str = ""
+
+    def lines(self, part: int) -> list[str]:
+        """Return what stands in a drawing of part number ``part``, a line each."""
+        del part
+        cost = [] if self.mean_cost is None else [f"mean cost {self.mean_cost:.3g}"]
+        share = f"{100 * self.share:.1f} % of contexts"
+        return [f"play {self.name}", share, *cost, *([self.note] if self.note else [])]
+
+    def __str__(self) -> str:
+        cost = "" if self.mean_cost is None else f", mean cost {self.mean_cost:.3g}"
+        return f"{self.name} on {100 * self.share:.1f} % of contexts{cost}{self.note and f', {self.note}'}"
 
 
 def chain(
@@ -240,3 +267,50 @@ def _wrapped(label: str) -> str:
         label = label.replace(f" {sign} ", f" {sign}\u00a0")
     lines = (fill(line, WIDEST, break_on_hyphens=False) for line in label.split("\n"))
     return "\n".join(lines).replace("\u00a0", " ")
+
+
+_AT_MOST = re.compile(r"(.+) <= (\S+)( \(or missing\)| \(not missing\))?")
+_IS = re.compile(r"(.+) = (.+)")
+_BOUND = re.compile(r"(.+) (up to|above) (\S+)")  # as ``in_words`` writes a comparison without missing values
+JOINED = (" and ", " or ", "\n", ": ")  # more than one comparison
+
+
+def ways_of(graph: nx.DiGraph) -> dict[int, tuple[str, ...]]:
+    """Return for each part of the graph of a rule the tests on the way to it, in words."""
+    root = next(node for node in graph if not graph.in_degree(node))
+    found: dict[int, tuple[str, ...]] = {}
+    waiting: list[tuple[Any, tuple[str, ...]]] = [(root, ())]
+    while waiting:
+        node, way = waiting.pop()
+        data = graph.nodes[node]
+        if "part" in data:
+            found[data["part"]] = way
+        for _, child, answer in graph.out_edges(node, data="label"):
+            step = in_words(data["label"], holds=answer == "yes") if answer in ("yes", "no") else answer
+            waiting.append((child, (*(earlier for earlier in way if not _implies(step, earlier)), step)))
+    return found
+
+
+def _implies(later: str, earlier: str) -> bool:
+    """Return whether one bound implies another of the same column: above 7 implies above 6."""
+    tight, loose = _BOUND.fullmatch(later), _BOUND.fullmatch(earlier)
+    if not tight or not loose or tight[1] != loose[1] or tight[2] != loose[2]:
+        return False
+    try:
+        cut, other = float(tight[3]), float(loose[3])
+    except ValueError:  # such as a day
+        return False
+    return cut >= other if tight[2] == "above" else cut <= other
+
+
+def in_words(test: str, *, holds: bool) -> str:
+    """Return a test, or that it does not hold, in words; one of several comparisons is left as it is."""
+    if not any(word in test for word in JOINED):
+        compared, equal = _AT_MOST.fullmatch(test), _IS.fullmatch(test)
+        if compared:
+            name, cut, missing = compared.groups()
+            also = " or missing" if missing and holds == ("or" in missing) else ""
+            return f"{name} {'up to' if holds else 'above'} {cut}{also}"
+        if equal:
+            return test if holds else f"{equal[1]} other than {equal[2]}"
+    return test if holds else f"not ({test})"

@@ -23,7 +23,7 @@ from milpcb.errors import InputError, LogWarning, UnknownNameError, clipped, sho
 from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 from policies.documents import check_sound, plain, read, read_fields
-from policies.drawing import chain
+from policies.drawing import LeafSummary, chain, ways_of
 from policies.exports import (
     AllOf,
     Decision,
@@ -36,9 +36,7 @@ from policies.exports import (
     tested,
 )
 from policies.exports.decisions import Condition
-from policies.leaves import LeafSummary
 from policies.names import Names
-from policies.ways import ways_of
 
 if TYPE_CHECKING:
     import networkx as nx

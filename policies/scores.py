@@ -11,8 +11,7 @@ import numpy as np
 
 from milpcb.core.decimals import written
 from milpcb.types import Floats, Ints
-from policies.drawing import chain, fan
-from policies.leaves import LeafSummary
+from policies.drawing import LeafSummary, chain, fan
 from policies.names import Names
 from policies.rule import Rule
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milpcb.types import Floats, Ints
-from policies.drawing import chain, fan
+from policies.drawing import LeafSummary, chain, fan
 from policies.exports import AllOf, Decision, Reaches, Term, chain_of
-from policies.leaves import LeafSummary
 from policies.linear.labelings import Labels, ScoreKind, Shape, Words, product_of
 from policies.linear.rule import Steps, points_lines, points_of, points_text
 from policies.names import Names

@@ -15,8 +15,7 @@ from milpcb.listed import ListedSearch
 from milpcb.protocols import Listing, Objective, Opened, Policy, PolicyClass, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
-from policies.drawing import fan
-from policies.leaves import LeafSummary
+from policies.drawing import LeafSummary, fan
 from policies.names import Names
 from policies.one_hot import OneHotEncoding
 from policies.rule import Rule

@@ -11,10 +11,9 @@ import numpy as np
 
 from milpcb.core.decimals import written
 from milpcb.types import Bools, Floats, Ints
-from policies.drawing import add_leaf
+from policies.drawing import LeafSummary, add_leaf
 from policies.exports import Decision, If
 from policies.exports import Test as Comparison
-from policies.leaves import LeafSummary
 from policies.literals import Literals
 from policies.names import Names
 from policies.rule import Rule

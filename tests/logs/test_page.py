@@ -14,10 +14,10 @@ from milpcb.logs.page import Worth, bars, first
 from milpcb.logs.rule import DrawnPart, who
 from milpcb.logs.sections import Unit, rule_text
 from milpcb.logs.words import chance
+from policies.drawing import in_words
 from policies.names import Names
 from policies.thresholds.rule import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split
-from policies.ways import in_words
 
 TREE = DecisionTree(
     Split(0, 45.0, Leaf(1), Split(1, 0.5, Leaf(0), Leaf(2))),

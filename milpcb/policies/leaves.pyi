@@ -1,1 +1,0 @@
-from policies.leaves import *
