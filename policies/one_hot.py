@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-import numpy as np
-
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Policy
 from milpcb.types import Floats
 
 
 class OneHotEncoding(Encoding):
-    """The simplex over a list, whose vertices are 0/1. ``objective`` is the total cost of each policy.
+    """The simplex over a list of ``n_policies``, whose vertices are 0/1. ``objective`` is the total of each policy."""
 
-    ``parts`` are the shapes of the list's parts, by the names of their columns, one part after the other.
-    """
-
-    def __init__(self, **parts: tuple[int, ...]) -> None:
+    def __init__(self, n_policies: int) -> None:
         b = ProgramBuilder()
-        columns = [b.columns(name, shape, upper=1.0, integer=True).ravel() for name, shape in parts.items()]
-        b.rows((np.concatenate(columns)[None], 1.0), lower=1.0, upper=1.0)
+        b.rows((b.columns("x", (n_policies,), upper=1.0, integer=True)[None], 1.0), lower=1.0, upper=1.0)
         self.program = b.build(integral=True)
 
     def decode(self, x: Floats, costs: Floats) -> Policy:

@@ -27,7 +27,7 @@ class LabelingEncoding(OneHotEncoding):
         self._contexts, self._names = contexts, names
         self._labels = LabelSeparator(contexts).labelings()
         self.why = f"a column for each of {len(self._labels):,} labelings, as features are few"
-        super().__init__(pick=(len(self._labels),))
+        super().__init__(len(self._labels))
 
     def objective(self, costs: Floats) -> Objective:
         """Return what each labeling costs more than label 0, which is the offset."""

@@ -269,12 +269,12 @@ def most_columns(supports: Supports) -> int:
 class TableEncoding(OneHotEncoding):
     """A choice of a support and a row of its table, where these are few; supports.py defines both.
 
-    pick[c] in {0, 1}: the rule is number c of all (support, row); exactly one is 1, so the polytope is a simplex. It
+    x[c] in {0, 1}: the rule is number c of all (support, row); exactly one is 1, so the polytope is a simplex. It
     costs what its row costs more than action 0 everywhere, which is the offset: linear, with side constraints too.
     """
 
     def __init__(self, supports: Supports) -> None:
-        super().__init__(pick=(supports.n_rows,))
+        super().__init__(supports.n_rows)
         self._supports, self._plays = supports, [_plays(batch.table) for batch in supports.batches]
         self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
 

@@ -117,7 +117,7 @@ class ListedEncoding(OneHotEncoding):
     """
 
     def __init__(self, listed: ListedSearch) -> None:
-        super().__init__(x=(len(listed.labels),))
+        super().__init__(len(listed.labels))
         self._listed = listed
 
     def objective(self, costs: Floats) -> Objective:

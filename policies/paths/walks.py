@@ -34,8 +34,6 @@ from policies.paths.kernels import (
 )
 
 FAR = 400.0  # exponents that are added up below the largest one
-MOST_WAYS = 500  # to begin, that are looked at for a first bound
-SMALL = 2_000  # edges from which on a first bound pays
 MOST_LISTED = 2 * 10**6  # paths: half a second
 MOST_LABELS = 10**8  # of these paths
 MOST_TURNS = 4  # of a list, each of kernels.STEPS edges: half a second
@@ -82,32 +80,19 @@ class Walker:
     def least(self, totals: Floats, acts: Acts | None = None) -> tuple[Floats, Array]:
         """Return the least total by the action of a path in ``acts``, of all paths where it is None.
 
-        And the edges of the path that attains each. Bounds rise until a path of each action is within them: the first
-        is one that an eighth of the ways to begin are within, were there no rows.
+        And the edges of the path that attains each.
         """
-        graph, cost = self._graph, self._graph.costs(totals)
-        found = self._room(1 if acts is None else graph.n_actions)
-        least, low, n_edges = found.totals, path_sums(graph, cost).low, len(self._plain.edges.to)
-        least[:] = np.inf
-        if low[0] == np.inf:
-            return least, found.paths
-        bound = base = widest = np.inf
-        if n_edges > SMALL:
-            first = slice(0, graph.edges.first[1], 1 + graph.edges.first[1] // MOST_WAYS)
-            ways = np.sort(cost[graph.edges.term[first]] + low[graph.edges.to[first]])
-            bound, base, widest = ways[len(ways) // 8], ways[0], ways[-1]
-        while True:
-            within = np.where(least < np.inf, least, bound)
+        cost, found = self._graph.costs(totals), self._room(1 if acts is None else self._graph.n_actions)
+        low = path_sums(self._graph, cost).low
+        found.totals[:] = np.inf
+        within = np.full(len(found.totals), np.inf)
+        if acts is not None:
+            within[acts.never] = -np.inf
+        if low[0] < np.inf:
             self._walk(cost, PathSums(low, low[:0]), acts, within, LEAST, found)
-            missing = least == np.inf
             if acts is not None:
-                if bound == np.inf:
-                    acts.never[missing] = True
-                missing &= ~acts.never
-            if bound == np.inf or not missing.any():
-                return least, found.paths
-            wider = bound + 2.0 * max(bound - base, (widest - base) / 100.0)
-            bound = wider if bound < min(wider, widest) else np.inf
+                acts.never[found.totals == np.inf] = True
+        return found.totals, found.paths
 
     def log_sums(self, totals: Floats, acts: Acts) -> Floats:
         """Return (K,): log of the summed exp(-total) of the paths by the action in ``acts`` of one of their terms."""
