@@ -153,16 +153,17 @@ class TableRecursion(Recursion[Place]):
         template, bounds = batch.template, self._sides.bounds
         some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
         while len(some):
-            costs, weights = template.costs(prices, some), self._sides.weights(number, batch, some)
+            costs = template.costs(prices, some)
             if forced is not None:
                 template.force(costs, forced[0][some], forced[1])
             tight = low[some]
             if len(some) > 1:
-                tight = np.maximum(tight, template.bounds(costs, weights, bounds))
+                tight = np.maximum(tight, template.bounds(costs))
             order = np.argsort(tight, kind="stable")
             order = order[tight[order] < best]
             if len(order):
-                on, where, _ = template.walk(costs[order], weights[order], bounds, best, LEAST, 1)
+                weights = self._sides.weights(number, batch, some[order])
+                on, where, _ = template.walk(costs[order], weights, bounds, best, LEAST, 1)
                 if where[0] >= 0:
                     best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
                     found = FoundRow(best, batch, batch.supports[some[order[where[0]]]], row)
@@ -287,13 +288,12 @@ class _Near:
         from policies.paths.kernels import LIST  # with it numba, which takes a second to import
 
         batch, template = self._batches[number], self._batches[number].template
-        costs, weights = template.costs(self._prices[number], some), self._sides.weights(number, batch, some)
-        near = np.flatnonzero(template.bounds(costs, weights, self._sides.bounds) <= self._bound)
+        costs = template.costs(self._prices[number], some)
+        near = np.flatnonzero(template.bounds(costs) <= self._bound)
         keys = marks([template.costs(prices[number], some[near]) for prices in self._keys])
         room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
-        found, where, done = template.walk(
-            costs[near], weights[near], self._sides.bounds, self._bound, LIST, room, keys
-        )
+        weights, limits = self._sides.weights(number, batch, some[near]), self._sides.bounds
+        found, where, done = template.walk(costs[near], weights, limits, self._bound, LIST, room, keys)
         rows = np.empty(len(found.totals), ROW)
         numbers = batch.table.diagram.numbers(template.labels(found.paths))
         columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[near[where]], numbers

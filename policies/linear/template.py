@@ -19,8 +19,6 @@ LANES, WIDE = 8, 64  # instances whose sums, at the least, and bounds are made a
 ROOM = 2**14  # sums that processors keep at hand
 SPAN = 600.0  # exponents further apart leave no trace in a product of factors
 LOOK = 2  # patterns after which states count as one in bounds
-ROUNDS = 6  # multipliers that are tried of each row
-ROUNDING = 1e-9
 
 
 class Template:
@@ -52,21 +50,15 @@ class Template:
         for a in set(range(self.n_actions)) - {action}:
             costs[np.arange(len(costs)), patterns * self.n_actions + a] = np.inf
 
-    def bounds(self, costs: Floats, weights: Floats, limits: Floats) -> Floats:
-        """Return (n,): no path of an instance is cheaper that keeps its side constraints, by a few multipliers of each.
-
-        The ``weights`` (n, R, terms) add up to sums within the ``limits`` (R, 2).
-        """
-        bound = self._least(costs)
-        for r, (lower, upper) in enumerate(limits.tolist()):
-            unit = self._spread(costs) / (self._spread(weights[:, r]) or 1.0)
-            for sign, limit in ((-1.0, -lower), (1.0, upper)):
-                for step in range(ROUNDS if np.isfinite(limit) else 0):
-                    multiplier = unit * 4.0 ** (step - ROUNDS // 2)
-                    here = self._least(costs + sign * multiplier * weights[:, r]) - multiplier * limit
-                    here -= ROUNDING * (np.abs(here) + abs(multiplier * limit))
-                    np.maximum(bound, here, out=bound)
-        return bound
+    def bounds(self, costs: Floats) -> Floats:
+        """Return (n,): no path of an instance is cheaper than the least one of the relaxed graph."""
+        best = np.empty(len(costs))
+        for start in range(0, len(costs), WIDE):
+            some = np.ascontiguousarray(costs[start : start + WIDE].T)
+            low = np.empty((len(self._loose.first), some.shape[1]))
+            down_lanes(self._loose, some, low)
+            best[start : start + WIDE] = low[0]
+        return best
 
     def log_sums(self, costs: Floats, patterns: Ints) -> Floats:
         """Return (n, K): log of the summed exp(-cost) of the paths of each instance, by their label at a pattern."""
@@ -122,21 +114,6 @@ class Template:
     def labels(self, paths: Array) -> Ints:
         """Return the labels (n, P) of paths."""
         return np.asarray(self._exact.term[paths] % self.n_actions, dtype=np.int64)
-
-    def _least(self, costs: Floats) -> Floats:
-        """Return (n,): no path of an instance is cheaper than the least one of the relaxed graph."""
-        best = np.empty(len(costs))
-        for start in range(0, len(costs), WIDE):
-            some = np.ascontiguousarray(costs[start : start + WIDE].T)
-            low = np.empty((len(self._loose.first), some.shape[1]))
-            down_lanes(self._loose, some, low)
-            best[start : start + WIDE] = low[0]
-        return best
-
-    def _spread(self, costs: Floats) -> float:
-        """Return by how much labels differ on an instance, on average; labels that are left out do not count."""
-        by_label = np.where(np.isinf(costs), np.nan, costs)[:, :-1].reshape(len(costs), self.n_patterns, -1)
-        return float((np.nanmax(by_label, axis=2) - np.nanmin(by_label, axis=2)).sum(axis=1).mean())
 
 
 def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
