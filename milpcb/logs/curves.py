@@ -92,85 +92,72 @@ def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, sha
     return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)
 
 
-def budget_section(
-    points: Sequence[BudgetValue],
-    action: str | None,
-    unit: Unit,
-    level: float,
-    limit: float | None,
-    *,
-    missing: str,
-    supported: bool,
-) -> PageSection:
-    """Return the curve as a picture and a table.
+@dataclass(frozen=True)
+class BudgetCurve:
+    """The curve of a page: values for budgets of an action, of which ``limit`` was asked for, None for none."""
 
-    ``limit`` is the share of the action that was asked for, and ``supported`` whether some rule is shown to be better.
-    """
-    if not points:
-        return PageSection("Value against a budget", missing=missing)
-    points, all_points = _that_matter(points), points
+    points: Sequence[BudgetValue]
+    action: str | None
+    unit: Unit
+    level: float
+    limit: float | None
+    supported: bool  # whether some rule is shown to be better
 
-    def drawn() -> Any:
-        ended = len(points) < len(all_points)
-        return picture(_budget_drawing(points, action, unit, level, limit, supported=supported, ended=ended))
+    def section(self, missing: str) -> PageSection:
+        """Return the curve as a picture and a table; ``missing`` is why there is none."""
+        if not self.points:
+            return PageSection("Value against a budget", missing=missing)
+        unit = self.unit
+        headings = ("at most", "used", unit.words, f"{percent(self.level)} band", "treating all alike")
+        rows = [
+            (
+                percent(point.share, 0), percent(point.used, 1), unit.value(point.value.value),
+                unit.ends(point.value.lower, point.value.upper), unit.value(point.alike),
+            )
+            for point in self._shown
+        ]  # fmt: skip
+        folds = [PageSection("as a table", tables=[PageTable("Table of budgets", headings, rows)])]
+        heading = f"Value against the budget of '{self.action}'"
+        return PageSection(heading, picture=lambda: picture(self._drawing()), folds=folds)
 
-    headings = ("at most", "used", unit.words, f"{percent(level)} band", "treating all alike")
-    table = PageTable("Table of budgets", headings, [_budget_row(point, unit) for point in points])
-    folds = [PageSection("as a table", tables=[table])]
-    return PageSection(f"Value against the budget of '{action}'", picture=drawn, folds=folds)
+    @property
+    def _shown(self) -> Sequence[BudgetValue]:
+        """The budgets up to the first beyond which neither the value changes nor what is used."""
+        seen = [(point.used, point.value.value) for point in self.points]
+        changing = [number for number, point in enumerate(seen) if point != seen[-1]]
+        return self.points[: max(changing, default=-1) + 2]
 
-
-def _that_matter(points: Sequence[BudgetValue]) -> Sequence[BudgetValue]:
-    """Return the budgets up to the first beyond which neither the value changes nor what is used."""
-    last = (points[-1].used, points[-1].value.value)
-    changing = [number for number, point in enumerate(points) if (point.used, point.value.value) != last]
-    return points[: max(changing, default=-1) + 2]
-
-
-def _budget_row(point: BudgetValue, unit: Unit) -> list[str]:
-    value = point.value
-    ends = unit.ends(value.lower, value.upper)
-    return [percent(point.share, 0), percent(point.used, 1), unit.value(value.value), ends, unit.value(point.alike)]
-
-
-@plain()
-def _budget_drawing(
-    points: Sequence[BudgetValue],
-    action: str | None,
-    unit: Unit,
-    level: float,
-    limit: float | None,
-    *,
-    supported: bool,
-    ended: bool,
-) -> Drawing:
-    figure, axes = panel()
-    shares, values = [point.share for point in points], [point.value for point in points]
-    line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
-    axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
-    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
-    axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
-    if limit is not None:
-        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
-        side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
-        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
-                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
-    axes.legend(fontsize=SMALL, frameon=False, loc="best")
-    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", lambda share: percent(share, 0))
-    labelled(axes.yaxis, unit.words, unit.tick)
-    first, last = points[0], points[-1]
-    chance = "" if supported else " No rule is shown to be better than treating all alike: what rises may be chance."
-    end = f" Beyond {percent(last.share, 0)} the budget no longer matters: nothing changes." if ended else ""
-    return Drawing(
-        "budget",
-        f"Value against the budget of '{action}'",
-        figure,
-        f"From {unit.value(first.value.value)} at {percent(first.share, 0)} to {unit.value(last.value.value)} at "
-        f"{percent(last.share, 0)}.",
-        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
-        f"is one for all budgets at once ({percent(level)}); dashed is the best way to treat all alike that keeps the "
-        f"budget.{end}{chance}",
-    )
+    @plain()
+    def _drawing(self) -> Drawing:
+        points, unit, limit = self._shown, self.unit, self.limit
+        figure, axes = panel()
+        shares, values = [point.share for point in points], [point.value for point in points]
+        line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
+        low, high = [v.lower for v in values], [v.upper for v in values]
+        axes.fill_between(shares, low, high, color=COLOURS[0], alpha=BAND, lw=0)
+        axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+        axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
+        if limit is not None:
+            axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
+            side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
+            axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
+                          textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+        axes.legend(fontsize=SMALL, frameon=False, loc="best")
+        labelled(axes.xaxis, f"at most this share of the people gets '{self.action}'", lambda share: percent(share, 0))
+        labelled(axes.yaxis, unit.words, unit.tick)
+        first, last = points[0], points[-1]
+        words = (
+            "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
+            f"is one for all budgets at once ({percent(self.level)}); dashed is the best way to treat all alike that "
+            "keeps the budget."
+        )
+        if len(points) < len(self.points):
+            words += f" Beyond {percent(last.share, 0)} the budget no longer matters: nothing changes."
+        if not self.supported:
+            words += " No rule is shown to be better than treating all alike: what rises may be chance."
+        ends = [f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in (first, last)]
+        title = f"Value against the budget of '{self.action}'"
+        return Drawing("budget", title, figure, f"From {ends[0]} to {ends[1]}.", words)
 
 
 MOST_POINTS = 100

@@ -13,7 +13,7 @@ from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.report import fill
 from milpcb.logs import words
-from milpcb.logs.curves import budget_limit, budget_section, front_section
+from milpcb.logs.curves import BudgetCurve, budget_limit, front_section
 from milpcb.logs.findings import Findings
 from milpcb.logs.limits import guaranteed_section
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
@@ -83,18 +83,16 @@ def subtitle(found: Findings) -> str:
 def evidence(found: Findings) -> list[PageSection]:
     """Return what was asked beside the rule, and how stable it is; each is there, or gives its reason."""
     unit, level = found.unit, found.questions.level
-    limit = budget_limit(found.estimator, found.questions.budget)
+    action = found.questions.budget
+    curve = BudgetCurve(found.budget, action, unit, level, budget_limit(found.estimator, action), found.supported)
     return [
         guaranteed_section(found.guaranteed, unit, level),
         price_section(found.prices, unit, level, words.no_prices(found)),
         near_section(found.near, unit, level, words.no_near(found)),
         front_section(found.front, unit),
-        budget_section(
-            found.budget, found.questions.budget, unit, level, limit,
-            missing=words.no_budget(found), supported=found.supported,
-        ),
+        curve.section(words.no_budget(found)),
         stability_section(found),
-    ]  # fmt: skip
+    ]
 
 
 def value_section(found: Findings) -> PageSection:
@@ -172,20 +170,16 @@ def statistician(found: Findings, missing: list[PageSection]) -> PageSection:
 
 def claims_table(found: Findings) -> PageTable:
     """Return the claims: how, the gain behind each, its range, its p-value."""
-    claims, unit, rows = found.claims, found.unit, []
-    if claims is not None and claims.band is not None:
-        rows.append(("this rule: a band over all rules of the class", claims.band))
-    if claims is not None and claims.learning is not None and not found.own_way:
-        rows.append(("learning one: on the folds that it was not learnt from", claims.learning))
-    cells = [
-        (
-            how,
-            unit.amount(claim.gain),
-            unit.interval(claim),
-            words.chance(claim.p_value).removeprefix("p = ").removeprefix("p "),
-        )
-        for how, claim in rows
-    ]
+    claims, unit, made = found.claims, found.unit, []
+    if claims is not None:
+        learning = None if found.own_way else claims.learning
+        made.append(("this rule: a band over all rules of the class", claims.band))
+        made.append(("learning one: on the folds that it was not learnt from", learning))
+    cells = []
+    for how, claim in made:
+        if claim is not None:
+            p = words.chance(claim.p_value).removeprefix("p = ").removeprefix("p ")
+            cells.append((how, unit.amount(claim.gain), unit.interval(claim), p))
     return PageTable("Table of claims", ("how", "gain", "range", "p"), cells)
 
 
@@ -235,16 +229,13 @@ class Worth:
 
 
 def worth_lines(found: Findings) -> list[Worth]:
-    """Return the policy, the reference, what was done, then the constants, best first, and the rows kept aside."""
+    """Return the policy, the reference, what was done, then the constants, best first, and the rows kept aside.
+
+    Where propensities do not fit, no interval holds but that of what was done.
+    """
     lines = [_of_rule(found), _of_reference(found), *_of_others(found), *_of_aside(found)]
-    return lines if found.sound else [without_interval(line) for line in lines]
-
-
-def without_interval(line: Worth) -> Worth:
-    """Return a line whose interval does not hold, as propensities do not fit; of what was done it does."""
-    return (
-        line if line.name.startswith(DONE) else replace(line, interval=None, how="no interval: propensities do not fit")
-    )
+    none: dict[str, Any] = {"interval": None, "how": "no interval: propensities do not fit"}
+    return [line if found.sound or line.name.startswith(DONE) else replace(line, **none) for line in lines]
 
 
 def first(lines: Sequence[Worth]) -> list[Worth]:
