@@ -10,7 +10,7 @@ import pytest
 import milpcb
 from milpcb import open_oracle, rng
 from milpcb.errors import InputError
-from milpcb.experiments.results.columns import confident_column, confident_in
+from milpcb.experiments.results import confident_column, confident_in
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import read_results
 from milpcb.experiments.results.figures.words import glossary

@@ -18,7 +18,7 @@ from scipy.special import stdtrit
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
-from milpcb.experiments.results.columns import TURNS, confident_column, turns_column
+from milpcb.experiments.results import TURNS, confident_column, turns_column
 from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE

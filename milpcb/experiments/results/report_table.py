@@ -15,7 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from milpcb.core.decimals import THIN, fixed, number, places
-from milpcb.experiments.results.columns import confident_in, percent_of, turns_heading, turns_in
+from milpcb.experiments.results import confident_in, percent_of, turns_heading, turns_in
 from milpcb.experiments.results.figures.results import Final, Results, final_of, unconstrained
 from milpcb.experiments.results.figures.words import FREE, legible, with_separators
 from milpcb.experiments.study.cells import NO_ORACLE

@@ -14,7 +14,7 @@ import numpy as np
 
 from milpcb.core.extras import needs
 from milpcb.errors import InputError
-from milpcb.experiments.results.columns import confident_column, confident_in, confident_meaning, percent_of
+from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
 from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:

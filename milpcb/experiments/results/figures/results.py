@@ -18,7 +18,7 @@ import polars as pl
 
 from milpcb.core.files import contents
 from milpcb.errors import RunError, clipped
-from milpcb.experiments.results.columns import confident_in
+from milpcb.experiments.results import confident_in
 from milpcb.experiments.results.curves import load, mean_interval
 from milpcb.experiments.results.figures.looks import DISPLAYED, Look, looks
 from milpcb.experiments.results.records import CONFIG

@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, number
 from milpcb.core.surroundings import plain
-from milpcb.experiments.results.columns import confident_in, percent_of, turns_in, turns_number
+from milpcb.experiments.results import confident_in, percent_of, turns_in, turns_number
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     LEAST,

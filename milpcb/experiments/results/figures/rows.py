@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from milpcb.core.decimals import THIN, number
-from milpcb.experiments.results.columns import confident_in, percent_of
+from milpcb.experiments.results import confident_in, percent_of
 from milpcb.experiments.results.figures.drawing import (
     GREY,
     SMALL,

@@ -11,7 +11,7 @@ import polars as pl
 from milpcb.constraints.by_names import called
 from milpcb.core.decimals import THIN, number
 from milpcb.core.text import escaped, listed
-from milpcb.experiments.results.columns import (
+from milpcb.experiments.results import (
     confident_in,
     confident_meaning,
     percent_of,
