@@ -61,16 +61,17 @@ def check_options(
 
 
 def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
-    if _largest(value) > LARGEST:
-        raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     if (adapter := _adapter(kind)) is None:
         raise KeyProblemError(key, f"{key} in {where} cannot be set in a config: its type is {kind}")
     try:  # as JSON, where a list may stand for a tuple
-        return adapter.validate_json(json.dumps(value, default=str), strict=True)
+        checked = adapter.validate_json(json.dumps(value, default=str), strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
         given = clipped(repr(problem["input"]), 200)
         raise KeyProblemError(key, f"{key} in {where}: {problem['msg'].lower()}, got {given}") from error
+    if _largest(value) > LARGEST:
+        raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
+    return checked
 
 
 def _adapter(kind: Any) -> TypeAdapter[Any] | None:
