@@ -152,8 +152,7 @@ class BanditAnswers(BanditParts):
         """
         confidence = check_confidence(confidence)
         with self.lock:
-            learner, book, known = self._rounds.learner, self._rounds.book, self._rounds.counted()
-            oracle = self._rounds.allowed()
+            learner, known, oracle = self._rounds.learner, self._rounds.counted(), self._rounds.allowed()
             most = learner.certificate(oracle, confidence=confidence) if known else 0.0
             empty = known and most >= learner.ledger.cost
             made = Statement(
@@ -166,9 +165,7 @@ class BanditAnswers(BanditParts):
                 baseline=self._settings["baseline"],
                 scale=self._scale,
                 known=known,
-                open=len(book.open),
-                given_up=book.given_up,
-                overridden=len(book.overridden),
+                book=self._rounds.book,
                 added=self._added,
                 logged=self._logged,
                 before=self._stated,

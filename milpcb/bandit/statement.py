@@ -12,6 +12,7 @@ from milpcb.bandit.scale import COSTS, Scale
 from milpcb.blocks import ProvedChange
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
+    from milpcb.bandit.decisions import Book
     from milpcb.bandit.groups import GroupSummary
     from milpcb.learners.base import Learner
 
@@ -31,7 +32,8 @@ class Statement:
     compared : the policies it is compared with, in words
     baseline : its settings
     scale : of costs, or rewards
-    known, open, given_up, overridden : decisions by what became of them; overridden ones are among the others
+    known : how many decisions have a cost that is known
+    book : the record of them
     added, logged : actions that came later, and the decisions of the log that it began with
     before : what was stated last
 
@@ -46,9 +48,7 @@ class Statement:
     baseline: Mapping[str, Any] | None
     scale: Scale
     known: int
-    open: int
-    given_up: int
-    overridden: int
+    book: Book
     added: Sequence[str]
     logged: int
     before: Stated | None
@@ -135,7 +135,7 @@ class Statement:
 
     @property
     def _made(self) -> int:
-        return self.known + self.open + self.given_up
+        return self.known + len(self.book.open) + self.book.given_up
 
     def _others(self) -> Iterator[str]:
         """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
@@ -144,14 +144,14 @@ class Statement:
         if self.added:
             names = ", ".join(f"'{name}'" for name in self.added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
-        if self.overridden:
-            of_all = f"Of {_count(self._made)} decisions, {_count(self.overridden)}"
+        if overridden := len(self.book.overridden):
+            of_all = f"Of {_count(self._made)} decisions, {_count(overridden)}"
             yield f"{of_all} were overridden by a person; they count in full."
-        if self.open:
-            yield f"The costs of {_count(self.open)} more are not known yet, and not counted here."
-        if self.given_up:
+        if waiting := len(self.book.open):
+            yield f"The costs of {_count(waiting)} more are not known yet, and not counted here."
+        if self.book.given_up:
             depended = "this holds if that depended neither on their costs nor on their actions"
-            yield f"{_count(self.given_up)} more were given up: {depended}."
+            yield f"{_count(self.book.given_up)} more were given up: {depended}."
 
 
 def in_words(policies: object, *, constrained: bool) -> str:
