@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import expm1, log1p
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 
@@ -93,7 +93,7 @@ class Exp4(Learner):
 
     delayed = True
     plays_policies = True
-    kept = ("_squares", "_gaps", "_last_rate", "_table")
+    kept: ClassVar[tuple[str, ...]] = ("_squares", "_gaps", "_last_rate", "_table")
     oracle: WeighingOracle
 
     def __init__(

@@ -1,4 +1,6 @@
-"""Fixed share where the world changes, beside Exp4: regret to the best trees in turn, certificates, time of a round.
+"""Fixed share where the world changes, beside rivals: regret to the best trees in turn, certificates, time of a round.
+
+Rivals are Exp4, and Exp4 over a window of a twentieth of all rounds, or over totals discounted as fast.
 
 200 contexts, 12 binary features, K = 3, depth-2 trees; the right tree costs 0.3 a round, other actions 0.6. The tree
 that is right changes at equal distances. Regret is to the best trees in turn in hindsight, as many as there were, which
@@ -28,7 +30,7 @@ import numpy as np  # noqa: E402 - after the threads are set
 from milpcb import open_oracle  # noqa: E402 - see above
 from milpcb.blocks import PLANNED, least_in_turn  # noqa: E402 - see above
 from milpcb.environments.planted import Planted, Switching  # noqa: E402 - see above
-from milpcb.learners import Exp4, FixedShare  # noqa: E402 - see above
+from milpcb.learners import Exp4, FixedShare, Forgetting  # noqa: E402 - see above
 from milpcb.rng import child, draw_action  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
 
@@ -37,6 +39,8 @@ TREES = DecisionTrees(n_actions=K, depth=2)
 LEARNERS: dict[str, Callable[[Any, int], Any]] = {
     "exp4": lambda oracle, T: Exp4(oracle, horizon=T, rate="certified"),
     "fixed_share": lambda oracle, T: FixedShare(oracle, horizon=T),
+    "window": lambda oracle, T: Forgetting(oracle, horizon=T, rounds=max(2, T // PLANNED)),
+    "discount": lambda oracle, T: Forgetting(oracle, horizon=T, rounds=max(2, T // PLANNED), by="discount"),
 }
 COLUMNS = ("regret", "certificate", "planned", "bound", "recovery", "microseconds")
 
