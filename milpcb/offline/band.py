@@ -23,6 +23,12 @@ there B is the greatest over all p, and q the largest of the quantiles. Where lo
 actions are 500 constants) one process is drawn around a single p, and to the noise of pi over p that of p over the
 lottery whose noise is worst is added: N(pi) - N(p') = (N(pi) - N(p)) + (N(p) - N(p')) for every p' at once.
 
+What no policy gains more than needs no band: the best policy is a fixed one, whichever it is. With probability 1 -
+alpha its v is at most z standard errors below its gain, z the normal quantile, so its gain is at most the greatest v +
+z sqrt(V) of the class, and by the same step as above the greatest v + z (s + V / s) / 2, for any s: one query each. If
+there are R lotteries p the quantile is that of 1 - alpha / R. Rows that belong together, and lotteries that are too
+many, have the greatest v + lambda V + q / r in its place.
+
 The p-value is the share of draws that reach T, the greatest v - lambda V. Draws are recentred (Andrews and Soares 2010,
 their function phi(4)): policies that look worse than p need not be feared to be as good, so v(pi) / sqrt(log n) is
 added to N(pi). That is less than nothing for them, but more for those that look better; the lesser of the two maxima,
@@ -43,6 +49,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from scipy.stats import norm
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING
@@ -221,6 +228,9 @@ def band(
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(sign * (centre + end) for sign in [1.0 if scores.maximise else -1.0] for end in (-reach, reach))
     claim, most = _claims(tables, noise, chosen, level + reference.error, reference.error)
+    if sampled.members is None and not others.any:
+        z = float(norm.ppf(1 - (1 - level - reference.error) / len(tables)))
+        most = min(table.most(z) for table in tables)
     return Bounds(claim, (ends[0], ends[1]), most)
 
 
@@ -293,16 +303,25 @@ class Process:
         """Return the greatest v + lambda V of the class, on all rows."""
         return self._greatest_on_all(-1.0)
 
+    def most(self, z: float) -> float:
+        """Return what the gain of the best policy exceeds no more often than a normal variable does ``z``."""
+        squares = (self._shares[:, None] * (self._gains - self._base[:, None])) ** 2
+        s = float(np.sqrt(squares.max(axis=1).sum()))
+        if s == 0:
+            return 0.0
+        near = [s * part for part in (1.0, 0.5, 0.25, 0.125)]
+        return min(z * s / 2 - self._oracle.value(-self.floor(-1.0, z / (2 * s))) for s in near)
+
     def p_value(self, noise: Floats) -> float:
         """Return the share of draws whose recentred ``noise`` (draws,) reaches the greatest v - lambda V."""
         size = float(np.abs(self._own).sum())
         reached = noise >= self._greatest_on_all(1.0) - ROUNDING * size
         return float((1 + reached.sum()) / (1 + len(reached)))
 
-    def floor(self, sign: float = 1.0) -> Floats:
-        """Return the table (n, K) whose totals are v - lambda V, times ``sign`` the penalty."""
+    def floor(self, sign: float = 1.0, slope: float | None = None) -> Floats:
+        """Return the table (n, K) whose totals are v - lambda V, times ``sign`` the penalty; ``slope`` is lambda."""
         own = self._shares[:, None] * (self._gains - self._base[:, None])
-        return np.asarray(own - sign * self._slope * own**2)
+        return np.asarray(own - sign * (self._slope if slope is None else slope) * own**2)
 
     def _greatest_on_all(self, sign: float) -> float:
         return -self._oracle.value(-self.floor(sign))
@@ -316,6 +335,7 @@ class _Others:
         self._reference, self._u = reference, sampled.shares(shares)
         self._own = None if few else sampled.scaled(scores.gains[sampled.rows], shares)
         self._ways = reference.ways.on(sampled.rows)
+        self.any = not few
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N(p) - N(p') and of N(p') - N(p) over all lotteries p'."""

@@ -44,7 +44,7 @@ class Inference:
     reference : the best allowed way that does not look at people; every gain here is over this one
     band : by searching again: both ends hold for every policy of the class at once, so for the chosen one
     value : what ``policy`` gives, with the band's ends: they hold although it was chosen on these rows
-    most : no policy of the class gains more than this over ``reference``, by the band
+    most : no policy of the class gains more than this over ``reference``
     cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its ends
         are those of the procedure, not of ``policy``
     held_out : what ``policy`` is worth on the rows kept aside, where it was asked for; its intervals hold too
@@ -280,7 +280,7 @@ class State(StrEnum):
     learnt on other rows (their p-value is at most 1 - level), *and* the band over all policies points the same way
     (its p-value is at most ``SAME_WAY``). As both must hold, it is false no more often than the first alone, which is
     calibrated by itself; to ask for 1 - level twice would only cost power.
-    ``ALIKE``: it is not shown by policies learnt on other rows (their p-value is above 1 - level), *and* the band shows
+    ``ALIKE``: it is not shown by policies learnt on other rows (their p-value is above 1 - level), *and* it is shown
     that no policy of the class gains more than a stated small amount.
     ``EARLY``: neither is shown; or a few rows decide, or the two claims do not agree.
     """

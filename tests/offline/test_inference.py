@@ -32,7 +32,7 @@ def by_hand(table, policies, draws, seed, level=0.95):
     rng, u = child(seed, "offline", "band"), table.weight / table.weight.sum()
     counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(draws)])
     centred = counts - (counts @ u)[:, None]
-    gains, tables, uppers = [], [], []
+    gains, tables, mosts = [], [], []
     for k in range(K):
         d = table.gains - table.gains[:, [k]]
         own = u * d[np.arange(n), labels]
@@ -45,13 +45,15 @@ def by_hand(table, policies, draws, seed, level=0.95):
         gains.append(value[mine])
         tail = (1 + (recentred >= (value - penalty).max()).sum()) / (1 + draws)
         tables.append((value[mine], penalty[mine], plain, down, tail))
-        uppers.append((value + penalty).max())
+        tops = np.sqrt((u[:, None] ** 2 * d**2).max(axis=1).sum()) * np.array([1, 1 / 2, 1 / 4, 1 / 8])
+        z = norm.ppf(1 - (1 - level) / K)
+        mosts.append(min((value + z / 2 * (top + (own**2).sum(axis=1) / top)).max() for top in tops))
     worst = np.max([down for _, _, _, down, _ in tables], axis=0)
     place = int(np.ceil(level * (draws + 1))) - 1
     reaches = [np.sort(np.maximum(plain, UPPER * worst))[place] for _, _, plain, _, _ in tables]
     lower = min(value - penalty - reach for (value, penalty, *_), reach in zip(tables, reaches, strict=True))
     upper = min(value + penalty for value, penalty, *_ in tables) + max(reaches) / UPPER
-    return min(gains), lower, upper, max(tail for *_, tail in tables), min(uppers) + max(reaches) / UPPER
+    return min(gains), lower, upper, max(tail for *_, tail in tables), min(mosts)
 
 
 @pytest.mark.parametrize("K", [2, 3])
