@@ -31,7 +31,7 @@ class BanditAnswers(BanditParts):
         return self._reader.schema
 
     def policy(self) -> FoundPolicy:
-        """Return the best policy so far: of least total estimated cost; see Learner.policy."""
+        """Return the best policy so far: of least total estimated cost; see the learner's ``policy``."""
         with self.lock:
             best: FoundPolicy = self._reader.show(self._rounds.learner.policy(self._rounds.allowed()))
             return best
@@ -61,18 +61,19 @@ class BanditAnswers(BanditParts):
         """
         with self.lock:
             rounds = self._rounds
-            made, oracle, ledger = rounds.book.made(decision), rounds.allowed(), rounds.learner.ledger
+            made, oracle = rounds.book.made(decision), rounds.allowed()
             context = self._reader.read_row(made.context)
             row = int(rounds.oracle.rows(np.array(context.numbers, dtype=float))[0])
-            best = rounds.learner.certify(oracle)
-            policy = rounds.learner.policy(oracle) if best.policy is None else best.policy
+            policy, judged = rounds.learner.policy(oracle), rounds.learner.judged(oracle)
+            every = rounds.learner.ledger.totals(oracle.n_contexts, oracle.n_actions)
+            error = rounds.learner.certificate_error(oracle) * np.sqrt(judged.sum() / every.sum() if every.any() else 1)
             if made.rule_number is not None:
                 policy = rounds.log.rule(made.rule_number, lambda found: found, tuple(self._names)).policy
-            more = oracle.profile(ledger.totals(oracle.n_contexts, oracle.n_actions), row)
+            more = oracle.profile(judged, row)
             alone = "no choice" if self._settings["baseline"] is None else "baseline"
             if rounds.learner.hides_law:  # what it explores is drawn before its law
                 alone = "exploration"
-            own = (more - more.min(), best.error, alone, oracle.contexts)
+            own = (more - more.min(), error, alone, oracle.contexts)
             return explained(made, policy, self._reader, self._names, *own)
 
     def by_group(self, confidence: float = 0.95) -> list[GroupSummary]:

@@ -181,7 +181,7 @@ class Why:
     path : the tests on the way to the part of the rule that holds here, in words; () for a policy of another kind
     changes : the least change of each feature that would alter the rule's action, the nearest first
     rivals : by other action, how much more the best policy that plays it here has cost in all, by estimates
-    chance : how much of that is within chance: the standard error of the best policy's total
+    chance : how much of that is within chance: the standard error of the best policy's total, as all rounds show it
     policy : the rule
 
     """

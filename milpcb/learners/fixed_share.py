@@ -14,7 +14,8 @@ from milpcb.learners.base import Learner
 from milpcb.learners.exp4 import FIRST, WeighingOracle, path_gap
 from milpcb.learners.needs import require
 from milpcb.learners.optimism import Estimates, Optimism
-from milpcb.types import Floats
+from milpcb.ledger import Minimiser
+from milpcb.types import Floats, FoundPolicy
 
 FALL = 1.05  # the rate falls by this factor at least
 LEAST = 1e-300  # of what is left of a weight
@@ -73,6 +74,7 @@ class FixedShare(Learner):
         "_least",
         "_risen",
         "_starts",
+        "_since",
         "_logs",
         "_tables",
         "_alarm",
@@ -93,6 +95,7 @@ class FixedShare(Learner):
         self._tables = oracle.table(noise=None).several()
         self._tables.begin(0)
         self._starts = [0]  # the number of the start of each table
+        self._since = [0]  # after how many rounds it was born
         self._logs = np.zeros(1)  # of their weights u
         self._others = 1.0 - np.eye(self.n_actions)
         self.block = 0  # the number of the last start
@@ -176,6 +179,7 @@ class FixedShare(Learner):
             heir = min((start, j) for j, start in enumerate(self._starts) if start > self._starts[place])[1]
             self._logs[heir] = np.logaddexp(self._logs[heir], self._logs[place])
         self._starts[place : place + 1] = [number]
+        self._since[place : place + 1] = [self.played + 1]
         self._tables.begin(place)
         self._logs = np.append(self._logs, 0.0)[: len(self._starts)]
         self._logs += log1p(-self.share)
@@ -192,6 +196,18 @@ class FixedShare(Learner):
         ends = self.ledger.blocks.ends
         place = bisect_right(ends, self.played if rounds is None else rounds)
         return ends[place - 1] if place else 0
+
+    def judged(self, oracle: Minimiser) -> Floats:
+        """Return the sums of estimates (m, K) over the blocks since the start with the most weight was born."""
+        blocks = self.ledger.blocks
+        first = bisect_right(blocks.ends, self._since[int(self._logs.argmax())])
+        return np.asarray(blocks.tables(0, oracle.n_contexts, oracle.n_actions)[first:].sum(axis=0))
+
+    def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
+        """Return the best policy since the start with the most weight was born; raises what ``certificate`` raises."""
+        asked = self._compared(oracle)
+        best = asked.minimise(self.judged(asked)).policy
+        return super().policy(oracle) if best is None else best
 
     def guarantee(self, *, changes: int = 0) -> float:
         """Return the bound on expected regret after T rounds to the best policies in turn.

@@ -113,6 +113,10 @@ class Certified:
         """
         return None
 
+    def judged(self, oracle: Minimiser) -> Floats:
+        """Return the sums of estimates (m, K) by which ``policy()`` is the best: mostly those over all rounds."""
+        return self.ledger.totals(oracle.n_contexts, oracle.n_actions)
+
     def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
         """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
 

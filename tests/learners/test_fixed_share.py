@@ -241,6 +241,20 @@ def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:
             bandit.learn(decision, cost=costs[-1])
         paid[name] = sum(costs[2000:])
     assert paid["fixed_share"] < 0.75 * paid["exp4"]
+    assert (bandit.policy().predict(BITS) == 1 - BITS[:, 0]).all()
+    assert bandit.act(BITS[3]).why().by == "rule"
+
+
+def test_the_best_policy_is_that_since_the_leading_start() -> None:
+    """It is the least by the estimates of its blocks, whichever they are; the certificate is over all rounds."""
+    learner = FixedShare(listed(), horizon=400)
+    for seed in range(20):
+        play(learner, 20, seed)
+        leader = max(learner.starts(), key=lambda start: start[1])[0]  # no alarm: one start a block
+        table = learner.ledger.blocks.tables(0, 2, 2)[leader:].sum(axis=0)
+        least = min(table[[0, 1], labels].sum() for labels in LABELINGS)
+        assert table[[0, 1], learner.policy().predict(np.arange(2.0)[:, None])].sum() == pytest.approx(least)
+    assert learner.certify().policy is not None
 
 
 @pytest.mark.parametrize("followed", FOLLOWED, ids=lambda one: one.name)
