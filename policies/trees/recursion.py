@@ -46,13 +46,12 @@ from policies.trees.totals import Codes, ContextCosts, Products
 @compiled(NO_NAN)
 def ask(
     soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, layout: StateLayout, T: Array, M: Array
-) -> tuple[Array, int]:
-    """Run the recursion for each of ``closed`` (n, p), the literals that no tree may test.
+) -> Array:
+    """Return the answers (n, leaves, 1), or by the action at x (n, leaves, K), of trees with a test.
 
-    Return the answers (leaves, 1), or by the action at x (leaves, K), of trees with a test, and the first n with the
-    least of all.
+    The recursion is run for each of ``closed`` (n, p), the literals that no tree may test.
     """
-    depth, p, n_actions, best, lowest = len(asked.empty), len(asked.sides), asked.n_actions, 0, BIG
+    depth, p, n_actions = len(asked.empty), len(asked.sides), asked.n_actions
     start, where, _ = layout
     longest = max(1 << depth, n_actions) * (p + 1)
     terms, work = np.empty((2, longest)), np.empty((len(totals), (p + 1) << max(depth - 1, 0)))
@@ -62,28 +61,23 @@ def ask(
         start, where[0], where[1], where[2 : 3 + depth], where[3 + depth :],
         own, own + n_actions * (p + 1), T, M, terms, work, ranks, chosen,
     )  # fmt: skip
-    answers = np.full((room.leaves[depth], n_actions if asked.near else 1), BIG)
+    answers = np.empty((len(closed), room.leaves[depth], n_actions if asked.near else 1))
     for n in range(len(closed)):
         recurse(soft, totals, asked, closed[n], room)
-        least = take_answers(soft, asked, room, answers)
-        if least < lowest:
-            best, lowest = n, least
-    return answers, best
+        take_answers(soft, asked, room, answers[n])
+    return answers
 
 
 @compiled(NO_NAN)
-def take_answers(soft: Soft, asked: TreeQuestion, room: StateRoom, answers: Array) -> float:
-    """Lower ``answers`` to those that the recursion has left, or set them to the sums; return the least of these."""
-    depth, least, T, M = len(asked.empty), BIG, room.T, room.M
+def take_answers(soft: Soft, asked: TreeQuestion, room: StateRoom, answers: Array) -> None:
+    """Fill ``answers`` (leaves, 1 or K) with those that the recursion has left."""
+    depth, T, M = len(asked.empty), room.T, room.M
     for i in range(len(answers)):
         for a in range(answers.shape[1]):
             at = room.owns[depth, 0] + i * asked.n_actions + a if asked.near else room.cells[depth, 0] + i
-            least = min(least, T[at])
-            if soft is None:
-                answers[i, a] = min(answers[i, a], T[at])
-            else:
+            answers[i, a] = T[at]
+            if soft is not None:
                 answers[i, a] = T[at] - np.log(M[at]) if M[at] > 0.0 and T[at] < BIG else BIG
-    return least
 
 
 @compiled(NO_NAN)
@@ -263,16 +257,15 @@ class TreeStates:
         self.empty, self._T = self._on_nothing(), np.empty(self.layout.room)
         self.root = TreeState(0, np.zeros(depth + 1, np.int64), 0)
 
-    def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> tuple[Floats, int]:
-        """Return the answers (leaves, K) at a context where the literals ``pattern`` hold, (leaves, 1) without one.
+    def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> Floats:
+        """Return the answers (n, leaves, K) at a context where the literals ``pattern`` hold; K is 1 without one.
 
-        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees; also returned is the
-        first n with the least answer. Costs and counts are ``given`` for each context. Trees without a test are left
-        out where there are others.
+        ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees. Costs and counts are
+        ``given`` for each context. Trees without a test are left out where there are others.
         """
         everywhere = self.source.fill(*given)
-        found, best = self._ask(soft, pattern, closed, every=soft is not None or self._p < self.depth)
-        return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere, best
+        found = self._ask(soft, pattern, closed, every=soft is not None or self._p < self.depth)
+        return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere
 
     def fill(self, given: ContextCosts, closed: Bools) -> float:
         """Leave the least totals of all states, less those of action 0; return what that costs everywhere."""
@@ -295,12 +288,10 @@ class TreeStates:
         size, outcome = insert(*state, test, int(holds != self.source.flipped[test]), below)
         return TreeState(int(size), below[:-1], int(outcome))
 
-    def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> tuple[Floats, int]:
+    def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> Floats:
         sides = None if pattern is None else pattern ^ self.source.flipped
-        masses = _NO_MASSES if soft is None else self._masses
-        asked = self._asked(sides, every=every)
-        found, best = ask(soft, self.source.totals, asked, closed, self.layout, self._T, masses)
-        return found, int(best)
+        masses, asked = _NO_MASSES if soft is None else self._masses, self._asked(sides, every=every)
+        return np.asarray(ask(soft, self.source.totals, asked, closed, self.layout, self._T, masses))
 
     def _asked(self, sides: Bools | None, *, every: bool) -> TreeQuestion:
         at = np.zeros(self._p, bool) if sides is None else sides

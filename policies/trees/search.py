@@ -50,20 +50,22 @@ class TreeSearch(Search):
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
-        return float(add_up(None, self._answers(None, self._all(costs), None, self._depth))[0])
+        return float(add_up(None, self._answers(None, costs, None))[0])
 
     def profile(self, costs: Floats, row: int) -> Floats:
         """Return (K,): the least total cost by the action at ``row``."""
-        return add_up(None, self._answers(None, self._all(costs), self._pattern(row), self._depth))
+        return add_up(None, self._answers(None, costs, self._pattern(row)))
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
-        return -add_up(1.0, self._answers(1.0, self._all(rate * costs), self._pattern(row), self._depth))
+        return -add_up(1.0, self._answers(1.0, rate * costs, self._pattern(row)))
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        given, reached = self._all(costs), dict[tuple[int, ...], TreeState]()
-        closed = self._closed[self._best_set(given)]
+        given, reached = ContextCosts(costs, self._counts), dict[tuple[int, ...], TreeState]()
+        closed = self._closed[0]
+        if len(self._closed) > 1:
+            closed = self._closed[self._of_sets(None, given, None, self._depth, self._closed).min(axis=(1, 2)).argmin()]
         most: dict[tuple[int, ...], int] = {(): self._trees.most_leaves}  # how many leaves there may be below each path
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
@@ -91,34 +93,34 @@ class TreeSearch(Search):
         most = self._trees.most_leaves if self._trees.most_leaves < 2**self._depth else None
         return ConstrainedTrees(leaves, self._literals.tests, self._trees.names, rows, most)
 
-    def _all(self, costs: Floats) -> ContextCosts:
-        return ContextCosts(costs, self._counts)
-
     def _pattern(self, row: int) -> Bools:
         """Return (p,): which literals hold at a context."""
         return np.asarray(self._literals.pattern(row) if self._by_codes else self._truth[row])
 
-    def _answers(
-        self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools | None = None
-    ) -> Floats:
-        """Return T (leaves, K) of all trees of a height, for the context where the literals ``pattern`` (p,) hold.
+    def _answers(self, soft: Soft, costs: Floats, pattern: Bools | None) -> Floats:
+        """Return T (leaves, K) of all trees, for the context where the literals ``pattern`` (p,) hold."""
+        found = self._of_sets(soft, ContextCosts(costs, self._counts), pattern, self._depth, self._closed)
+        return found[0] if len(found) == 1 else np.asarray(found.min(axis=0))
+
+    def _of_sets(self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools) -> Floats:
+        """Return T (n, leaves, K) of the trees of a height, for each set of literals that are ``closed`` (n, p).
 
         The numbers are least total costs where ``soft`` is None, else -log of the summed exp(-total cost); without a
-        pattern they are those of all actions (leaves, 1). ``closed`` are the sets (n, p) to choose from, None for all.
+        pattern they are those of all actions, and K is 1.
         """
-        closed, n = self._closed if closed is None else closed, 1 if pattern is None else self._n_actions
+        n = 1 if pattern is None else self._n_actions
         if not height:
-            found = np.empty((1, n))
+            found = np.empty((len(closed), 1, n))
         elif height <= self._fits:
-            found = self._states_of(height).answers(soft, given, pattern, closed)[0]
+            found = self._states_of(height).answers(soft, given, pattern, closed)
         else:
-            found = np.min([self._by_roots(soft, given, pattern, height, each) for each in closed], axis=0)
+            found = np.array([self._by_roots(soft, given, pattern, height, each) for each in closed])
         if self._limits or not height:
-            found[0] = self._one_leaf(soft, given, n)
+            found[:, 0] = self._one_leaf(soft, given, n)
         return found
 
     def _by_roots(self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools) -> Floats:
-        """Return ``_answers`` of the trees with tests that are not ``closed`` (p,), by going through their roots."""
+        """Return T (leaves, K) of the trees with tests that are not ``closed`` (p,), by going through their roots."""
         ways = self._ways(soft, given, pattern, height, closed)
         found = np.full((self._n_leaves(height), ways.shape[-1]), np.inf)
         for i, j in np.ndindex(ways.shape[1:3]):
@@ -136,8 +138,8 @@ class TreeSearch(Search):
         ways = np.full((len(closed), below, below, 1 if pattern is None else self._n_actions), np.inf)
         for f in np.flatnonzero(~closed).tolist():
             here = self._literals.holds(f) == (pattern is None or pattern[f])
-            near = self._answers(soft, given.at(here), pattern, height - 1, closed[None])
-            far = self._answers(soft, given.at(~here), None, height - 1, closed[None])
+            near = self._of_sets(soft, given.at(here), pattern, height - 1, closed[None])[0]
+            far = self._of_sets(soft, given.at(~here), None, height - 1, closed[None])[0]
             ways[f] = near[:, None] + far
         return ways
 
@@ -173,16 +175,6 @@ class TreeSearch(Search):
             return np.full(n, np.inf)
         totals = given.costs.sum(axis=0)
         return totals if n > 1 else add_up(soft, totals[:, None])
-
-    def _best_set(self, given: ContextCosts) -> int:
-        """Return the first of the sets of tests that a best tree may be made of."""
-        if len(self._closed) == 1:
-            return 0
-        if self._depth <= self._fits:
-            return self._states_of(self._depth).answers(None, given, None, self._closed)[1]
-        return int(
-            np.argmin([self._answers(None, given, None, self._depth, each[None]).min() for each in self._closed])
-        )
 
     def _n_leaves(self, height: int) -> int:
         """Return how many numbers of leaves are distinguished."""

@@ -18,7 +18,7 @@ from policies.trees.search import TreeSearch
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (12, 1, 2, 2), (60, 7, 4, 2), (3000, 11, 3, 2)]
 COSTS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
     "whole": lambda rng, shape: rng.integers(-99, 99, shape).astype(float),
-    "beyond single precision": lambda rng, shape: rng.integers(-99, 99, shape) * 2.0**30,
+    "large": lambda rng, shape: rng.integers(-99, 99, shape) * 2.0**30,
     "ties": lambda rng, shape: rng.integers(0, 2, shape).astype(float),
     "real": lambda rng, shape: rng.normal(size=shape),
     "all the same": lambda _, shape: np.ones(shape),

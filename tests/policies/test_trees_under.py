@@ -157,7 +157,7 @@ def test_without_literals_the_actions_that_keep_the_rows_are_left() -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 @pytest.mark.parametrize("scale", [1.0, 2.0**30, 1e-300, 0.3])
 def test_the_adder_gives_every_derivation_its_total(depth: int, scale: float) -> None:
-    """In single precision or double, whole costs are added up exactly."""
+    """Whole costs are added up exactly, in any unit."""
     terms = DecisionTrees(3, depth, thresholds=((0.5,),) * 3).terms()
     leaves = np.array(list(every_derivation(3, 3, depth))) if depth < 3 else np.empty((0, 8), int)
     add_up = terms.adder(CONTEXTS)
