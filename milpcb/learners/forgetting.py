@@ -9,6 +9,7 @@ import numpy as np
 
 from milpcb.core.checks import choice, whole
 from milpcb.learners.exp4 import Exp4, WeighingOracle
+from milpcb.types import Floats
 
 By = Literal["window", "discount"]
 
@@ -67,8 +68,9 @@ class Forgetting(Exp4):
         del confidence
         return np.nan
 
-    def estimates(self) -> None:
+    def estimates(self) -> Floats | None:
         """Return None: totals are not kept by context."""
+        return None
 
     def _go_on(self, before: Any) -> None:
         super(Exp4, self)._go_on(before)  # the ledger does not know what was forgotten
