@@ -1,9 +1,8 @@
 """The least total and the summed weights of the rows of all support tables, of costs by context or of leaf totals.
 
-Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. Some
-at a time are bounded by a relaxed graph (template.py), and a walk through the graph of the table looks for something
-less on those that are left. A derivation is a support and a row of its table, so a labeling comes once with every
-support it can be made on: a constant with all.
+Supports are visited in order of a lower bound, sum_p min_a Q[a, p]; the search ends when it exceeds the incumbent. On
+each a walk through the graph of the table (template.py) looks for something less. A derivation is a support and a row
+of its table, so a labeling comes once with every support it can be made on: a constant with all.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from milpcb.types import Floats, Ints
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
 
-AT_ONCE = 2**11  # supports that are bounded at a time
+AT_ONCE = 2**11  # supports at a time
 
 
 Prices = list[Floats]  # for each batch what each label costs at each pattern of each support (K, P, n)
@@ -153,20 +152,13 @@ class TableRecursion(Recursion[Place]):
         template, bounds = batch.template, self._sides.bounds
         some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
         while len(some):
-            costs = template.costs(prices, some)
+            costs, weights = template.costs(prices, some), self._sides.weights(number, batch, some)
             if forced is not None:
                 template.force(costs, forced[0][some], forced[1])
-            tight = low[some]
-            if len(some) > 1:
-                tight = np.maximum(tight, template.bounds(costs))
-            order = np.argsort(tight, kind="stable")
-            order = order[tight[order] < best]
-            if len(order):
-                weights = self._sides.weights(number, batch, some[order])
-                on, where, _ = template.walk(costs[order], weights, bounds, best, LEAST, 1)
-                if where[0] >= 0:
-                    best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
-                    found = FoundRow(best, batch, batch.supports[some[order[where[0]]]], row)
+            on, where, _ = template.walk(costs, weights, bounds, best, LEAST, 1)
+            if where[0] >= 0:
+                best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
+                found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
             left = np.flatnonzero(low < best) if left is None else left[low[left] < best]
             left = left[np.argsort(low[left], kind="stable")]
             some, left = left[:AT_ONCE], left[AT_ONCE:]
@@ -288,22 +280,20 @@ class _Near:
         from policies.paths.kernels import LIST  # with it numba, which takes a second to import
 
         batch, template = self._batches[number], self._batches[number].template
-        costs = template.costs(self._prices[number], some)
-        near = np.flatnonzero(template.bounds(costs) <= self._bound)
-        keys = marks([template.costs(prices[number], some[near]) for prices in self._keys])
+        costs, weights = template.costs(self._prices[number], some), self._sides.weights(number, batch, some)
+        keys = marks([template.costs(prices[number], some) for prices in self._keys])
         room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
-        weights, limits = self._sides.weights(number, batch, some[near]), self._sides.bounds
-        found, where, done = template.walk(costs[near], weights, limits, self._bound, LIST, room, keys)
+        found, where, done = template.walk(costs, weights, self._sides.bounds, self._bound, LIST, room, keys)
         rows = np.empty(len(found.totals), ROW)
         numbers = batch.table.diagram.numbers(template.labels(found.paths))
-        columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[near[where]], numbers
+        columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[where], numbers
         for (name, _), column in zip(ROW, columns, strict=True):
             rows[name] = column
         self._new.append(rows)
         self._looked += len(rows)
         if sum(map(len, self._new)) > max(2 * ROOM, len(self._rows)):
             self._join()
-        return len(some) if done == len(near) else int(near[done])
+        return done
 
     def _join(self) -> None:
         """Take in the new rows, of those that label alike one of fewest weights; too many are halved by the bound."""

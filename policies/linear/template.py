@@ -2,7 +2,7 @@
 
 A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
 costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. In the relaxed
-graph states are one that go on alike for a few patterns: it bounds instances, and what is left of a walk.
+graph states are one that go on alike for a few patterns: it bounds what is left of a walk.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from milpcb.types import Floats, Ints
 from policies.linear.labelings import Diagram
 from policies.paths.graph import Array, Edges
 from policies.paths.kernels import LIST, Found, PathSums, down
-from policies.paths.lanes import Instances, down_lanes, sum_lanes, walk_each
+from policies.paths.lanes import Instances, sum_lanes, walk_each
 
-LANES, WIDE = 8, 64  # instances whose sums, at the least, and bounds are made at once
+LANES = 8  # instances whose sums are made at once, at the least
 ROOM = 2**14  # sums that processors keep at hand
 SPAN = 600.0  # exponents further apart leave no trace in a product of factors
 LOOK = 2  # patterns after which states count as one in bounds
@@ -49,16 +49,6 @@ class Template:
         """Leave one label alone at the pattern (n,) of each instance: all others cost infinity."""
         for a in set(range(self.n_actions)) - {action}:
             costs[np.arange(len(costs)), patterns * self.n_actions + a] = np.inf
-
-    def bounds(self, costs: Floats) -> Floats:
-        """Return (n,): no path of an instance is cheaper than the least one of the relaxed graph."""
-        best = np.empty(len(costs))
-        for start in range(0, len(costs), WIDE):
-            some = np.ascontiguousarray(costs[start : start + WIDE].T)
-            low = np.empty((len(self._loose.first), some.shape[1]))
-            down_lanes(self._loose, some, low)
-            best[start : start + WIDE] = low[0]
-        return best
 
     def log_sums(self, costs: Floats, patterns: Ints) -> Floats:
         """Return (n, K): log of the summed exp(-cost) of the paths of each instance, by their label at a pattern."""

@@ -1,4 +1,4 @@
-"""Compiled passes over many instances of one graph, which differ in their costs alone: bounds, sums and walks."""
+"""Compiled passes over many instances of one graph, which differ in their costs alone: sums and walks."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from milpcb.core.kernels import compiled, lower
+from milpcb.core.kernels import compiled
 from policies.paths.graph import Array, Edges
 from policies.paths.kernels import (
     LEAST,
     LIST,
     NEGLIGIBLE,
-    NO_NAN,
     SUM,
     Ahead,
     Found,
@@ -35,23 +34,6 @@ class Instances(NamedTuple):
     weights: Array
     bounds: Array
     keys: Array
-
-
-@compiled(NO_NAN)
-def down_lanes(edges: Edges, cost: Array, low: Array) -> None:
-    """Fill the least sums ``low`` (nodes, lanes) to the sink, for as many vectors ``cost`` (terms, lanes) at once."""
-    first, to, term = edges.first, edges.to, edges.term
-    n, lanes = len(first) - 1, cost.shape[1]
-    for w in range(lanes):
-        low[n, w] = 0.0
-    for v in range(n - 1, -1, -1):
-        into = low[v]
-        for w in range(lanes):
-            into[w] = np.inf
-        for e in range(first[v], first[v + 1]):
-            own, onward = cost[term[e]], low[to[e]]
-            for w in range(lanes):
-                into[w] = lower(into[w], own[w] + onward[w])
 
 
 @compiled()
