@@ -1,8 +1,8 @@
-"""The labelings of a support table as the paths of a graph, and a smaller graph that relaxes it.
+"""The labelings of a support table as the paths of a graph.
 
 A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
-costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. In the relaxed
-graph states are one that go on alike for a few patterns: it bounds what is left of a walk.
+costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. What is left
+of a walk is bounded by any labels of the patterns to come.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from policies.paths.lanes import Instances, sum_lanes, walk_each
 LANES = 8  # instances whose sums are made at once, at the least
 ROOM = 2**14  # sums that processors keep at hand
 SPAN = 600.0  # exponents further apart leave no trace in a product of factors
-LOOK = 2  # patterns after which states count as one in bounds
 
 
 class Template:
-    """The graph of a ``diagram`` of labelings, and a smaller one that relaxes it."""
+    """The graph of a ``diagram`` of labelings."""
 
     def __init__(self, diagram: Diagram) -> None:
         n, self.n_actions = len(diagram.child), int(diagram.child.shape[1])
@@ -32,7 +31,9 @@ class Template:
         child = diagram.child.astype(np.int64)
         state, there = np.broadcast_to(np.arange(n)[:, None], terms.shape), child <= n
         self._exact = _edges(state[there], child[there], terms[there], n)
-        self._loose, self._at = _looser(child, level, terms)
+        pattern = np.repeat(np.arange(self.n_patterns), self.n_actions)
+        self._loose = _edges(pattern, pattern + 1, np.arange(len(pattern)), self.n_patterns)
+        self._at = np.append(level, self.n_patterns).astype(np.int32)
 
     @property
     def n_terms(self) -> int:
@@ -110,18 +111,3 @@ def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
     """Return edges, which are in the order of their source, as kernels take them."""
     first = np.searchsorted(source, np.arange(n_inner + 1))
     return Edges(*(np.ascontiguousarray(part, dtype=np.int32) for part in (first, to, term, source)))
-
-
-def _looser(child: Ints, level: Ints, terms: Ints) -> tuple[Edges, Array]:
-    """Return a graph in which states of a level with the same next LOOK labels are one, and its node of each state."""
-    n, _ = child.shape
-    kind = np.append(np.zeros(n, dtype=np.int64), [1, 2])
-    for _ in range(LOOK):
-        alike = np.unique(np.column_stack([level, kind[child]]), axis=0, return_inverse=True)[1]
-        kind = np.append(alike.ravel(), [n, n + 1])
-    _, at = np.unique(np.column_stack([level, kind[:n]]), axis=0, return_inverse=True)
-    size = int(at.max()) + 1
-    at = np.append(at.ravel(), [size, size + 1])
-    edges = np.column_stack([np.repeat(at[:n], child.shape[1]), at[child].ravel(), terms.ravel()])
-    source, to, term = np.unique(edges[edges[:, 1] <= size], axis=0).T
-    return _edges(source, to, term, size), at[:-1].astype(np.int32)
