@@ -17,6 +17,7 @@ import numpy as np
 
 from milpcb.bets import loss
 from milpcb.core.checks import LARGEST, whole
+from milpcb.core.decimals import spaced
 from milpcb.types import Floats, Ints
 
 PLANNED = 20  # blocks of a run whose horizon is known
@@ -72,13 +73,13 @@ class Changes(NamedTuple):
         """Return a table, a line for each number of changes."""
         lines = [f"changes   {'certificate' if self.confidence is None else f'{100 * self.confidence:.15g} %'}  after"]
         for changes, (value, after) in enumerate(zip(self.certificates, self.after, strict=True)):
-            lines.append(f"{changes:7d} {value:13,.1f}  {', '.join(f'{n:,}' for n in after)}")
+            lines.append(f"{changes:7d} {spaced(value, '.1f'):>13}  {', '.join(map(spaced, after))}")
         if self.proof is not None:
             made = self.proof
             lines.append(
                 f"proved with the same confidence: {made.changes + 1} policies in turn, changing after "
-                f"{', '.join(f'{n:,}' for n in made.after)}, paid at most {made.in_turn:,.1f}; every single one more "
-                f"than {made.single:,.1f}"
+                f"{', '.join(map(spaced, made.after))}, paid at most {spaced(made.in_turn, '.1f')}; "
+                f"every single one more than {spaced(made.single, '.1f')}"
             )
         return "\n".join(lines)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import math
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from milpcb.core.decimals import THIN, estimate, fixed, number
+from milpcb.core.decimals import THIN, estimate, fixed, number, spaced
 
+ROOT = Path(__file__).parents[1]
 INTERVALS = {
     "shares": ((0.4879, 0.4487, 0.5272), "0.49 (0.45 to 0.53)"),
     "dollars": ((10_213.0, 2_923.0, 17_504.0), "10 210 (2 920 to 17 500)"),
@@ -57,3 +61,22 @@ def test_rounding_is_small_beside_the_error(value, error):
 def test_decimals_can_be_fixed():
     """A column has one number of decimals, also where a value would have more or fewer."""
     assert [fixed(x, 1) for x in (1999.96, -0.04, 3)] == [f"2{THIN}000.0", "0.0", "3.0"]
+
+
+def test_thousands_are_written_in_one_way() -> None:
+    """Integers of any size and formats of Python; no other file of ours puts commas between thousands."""
+    assert [spaced(10**30), spaced(-1234567), spaced(1234.5678, ".6g")] == [
+        THIN.join(["1", *["000"] * 10]),
+        f"-1{THIN}234{THIN}567",
+        f"1{THIN}234.57",
+    ]
+    assert {place for place, form in formats() if "," in form} == {"milpcb/core/decimals.py"}
+
+
+def formats() -> Iterator[tuple[str, str]]:
+    """Yield the file and the format of each number in our strings."""
+    for path in (path for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
+                parts = [part.value for part in node.format_spec.values if isinstance(part, ast.Constant)]
+                yield str(path.relative_to(ROOT)), "".join(map(str, parts))

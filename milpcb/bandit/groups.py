@@ -10,6 +10,7 @@ from milpcb.bandit.scale import Scale
 from milpcb.bets import RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import whole
+from milpcb.core.decimals import THIN, spaced
 from milpcb.data.conditions import holds, names_in
 from milpcb.errors import InputError, shown
 from milpcb.ledger import Ledger, Minimiser
@@ -47,7 +48,7 @@ class GroupSummary:
     def __str__(self) -> str:
         """Return two lines."""
         played = ", ".join(f"{action} {_within(rate, 100, ' %')}" for action, rate in self.rates.items())
-        count = f"{self.decisions:,}".replace(",", " ")
+        count = spaced(self.decisions).replace(THIN, " ")
         return f"{self.group}: {count} decisions, {_within(self.outcome)} each\n    {played}"
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from milpcb.bandit.contexts import ContextReader
 from milpcb.core.checks import whole
-from milpcb.core.decimals import written
+from milpcb.core.decimals import THIN, spaced, written
 from milpcb.data.columns import Value, in_words, name_in_words
 from milpcb.errors import InputError
 from milpcb.types import Floats, FoundPolicy
@@ -125,7 +125,7 @@ class RuleLog:
             return []
         last, other = self._changes[-1], 1 / self._learner.scale
         own = 1 - (self._oracle.n_actions - 1) * other
-        since = f"{last.since:,}".replace(",", " ")
+        since = spaced(last.since).replace(THIN, " ")
         words = f"its action is taken with probability {own:.3g}, each other one with {other:.3g}"
         return [f"Rule {last.number} is in force since decision {since}: {words}."]
 

@@ -26,6 +26,7 @@ from milpcb.bandit.statement import Stated
 from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
 from milpcb.core.checks import check_file, index, probabilities, unit_cost, whole
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, MilpcbError, RunError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
@@ -53,8 +54,9 @@ def write(path: Path, content: bytes) -> None:
     """
     if len(content) > gate.MOST_BYTES:
         raise InputError(
-            f"cannot write {path}: it would have {len(content) / 2**20:,.0f} MB, and load reads at most "
-            f"{gate.MOST_BYTES / 2**20:,.0f}; give up decisions whose cost will never be known, or keep no log"
+            f"cannot write {path}: it would have {spaced(len(content) / 2**20, '.0f')} MB, and load reads "
+            f"at most {spaced(gate.MOST_BYTES / 2**20, '.0f')}; give up decisions whose cost will never be known, "
+            "or keep no log"
         )
     _check_plain(path)
     try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from milpcb.bandit.scale import COSTS, Scale
 from milpcb.blocks import ProvedChange
+from milpcb.core.decimals import THIN, spaced
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
     from milpcb.bandit.decisions import Book
@@ -161,7 +162,7 @@ def in_words(policies: object, *, constrained: bool) -> str:
 
 
 def _count(number: float) -> str:
-    return f"{number:,.0f}".replace(",", " ")
+    return spaced(number, ".0f").replace(THIN, " ")
 
 
 def _percent(share: float) -> str:

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from milpcb.commands.console import check_ending, out
+from milpcb.core.decimals import spaced
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
         bar = bars.add_task("opening", total=2 * draws)
         for setting in settings(study):
             for noise in noises:
-                bars.reset(bar, description=f"{setting.name}, T = {setting.horizon:,}, {noise}")
+                bars.reset(bar, description=f"{setting.name}, T = {spaced(setting.horizon)}, {noise}")
                 found.append(compute_bound(setting, noise, draws, lambda done: bars.update(bar, completed=done)))
     return found
 
@@ -88,13 +89,13 @@ def _table(shown: list[Bound]) -> Table:
     for each in shown:
         best, T = each.value.best, each.setting.horizon
         closed = (f"{each.closed_scale:.1f}", _bounded(each.closed_form, T))
-        estimate = (f"{best.scale:.1f}", _bounded(best.mean, T), f"\u00b1 {best.half_width:,.0f}")
-        table.add_row(each.noise, f"{T:,}", *closed, *estimate)
+        estimate = (f"{best.scale:.1f}", _bounded(best.mean, T), f"\u00b1 {spaced(best.half_width, '.0f')}")
+        table.add_row(each.noise, spaced(T), *closed, *estimate)
     return table
 
 
 def _bounded(bound: float, horizon: int) -> str:
-    return f"{bound:,.0f}{'*' if bound > horizon else ' '}"
+    return f"{spaced(bound, '.0f')}{'*' if bound > horizon else ' '}"
 
 
 def _save(found: list[Bound], target: Path, title: str) -> Path:

@@ -10,6 +10,7 @@ import click
 from milpcb.commands.class_options import class_of, oracle_of
 from milpcb.commands.console import err, out
 from milpcb.core.checks import check_confidence, whole
+from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
 from milpcb.ledger import Ledger
@@ -74,8 +75,8 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     out.print(str(certificate.policy) if certificate.policy is not None else "no policy found in time")
     if found.names:
         out.print(f"actions: {', '.join(found.names)}, all that the log plays; policies choose among these")
-    out.print(f"rounds: {len(played.costs):,}   cost of the actions played: {sum(played.costs):,.12g}")
-    out.print(f"certificate: {certificate.value:,.6g}   standard error: {certificate.error:,.6g}")
+    out.print(f"rounds: {spaced(len(played.costs))}   cost of the actions played: {spaced(sum(played.costs), '.12g')}")
+    out.print(f"certificate: {spaced(certificate.value, '.6g')}   standard error: {spaced(certificate.error, '.6g')}")
     out.print(
         "Mean regret against the best policy of the class is at most the mean of the certificate, "
         "if costs did not react to the play; "
@@ -88,7 +89,7 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     if not with_confidence:
         out.print("There is no certificate with confidence, as some costs are above 1; divide them by the largest.")
         return
-    out.print(f"{100 * confidence:.10g}% certificate: {ledger.confident(oracle, confidence):,.6g}")
+    out.print(f"{100 * confidence:.10g}% certificate: {spaced(ledger.confident(oracle, confidence), '.6g')}")
     out.print(
         "The chance that the regret of this very run is above it, now or after any round before, is at most "
         f"{100 - 100 * confidence:.10g}%, if all costs lie between 0 and 1 and contexts did not depend on the play; "

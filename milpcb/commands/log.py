@@ -12,6 +12,7 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.commands.console import check_ending, err, out, step
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, RunError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     kind = check_ending(target, ("csv", "parquet"))
     frame, _ = rounds_of_run(directory, wanted, trust=trust)
     content = frame.write_csv().encode() if kind == "csv" else _parquet(frame)
-    out.print(f"{frame.height:,} rounds: {write_file(target, content)}")
+    out.print(f"{spaced(frame.height)} rounds: {write_file(target, content)}")
 
 
 def rounds_of_run(

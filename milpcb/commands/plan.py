@@ -12,7 +12,7 @@ from rich.table import Table
 from milpcb.commands.class_options import class_of
 from milpcb.commands.console import check_ending, err, out, step
 from milpcb.core.checks import real
-from milpcb.core.decimals import fixed, percent
+from milpcb.core.decimals import fixed, percent, spaced
 from milpcb.errors import InputError
 from milpcb.plugins import local_classes
 
@@ -98,6 +98,6 @@ def _draw(found: Plan, power: float, target: Path) -> Path:
     from milpcb.experiments.results.figures.single import power_figure
 
     if np.isinf(found.rows).all():
-        raise InputError(f"there is nothing to draw: no trial ended within {found.most:,} rows; give --most")
+        raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")
     kind = check_ending(target, ENDINGS)
     return write_file(target, render(power_figure(found.rows, power), [kind])[kind])

@@ -15,6 +15,7 @@ from rich.table import Table
 from milpcb.commands.class_options import class_of, oracle_of
 from milpcb.commands.console import check_ending, err, out
 from milpcb.core.checks import real
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.plugins import injection, local_classes, registry
 
@@ -90,9 +91,10 @@ def _near_lines(found: NearBest) -> Iterator[str]:
     """Yield how many policies there are, on how many contexts their actions differ, and which features they need."""
     more = "" if found.exact else "more than "
     are = "policy costs" if found.exact and found.count == 1 else "different policies cost"
-    yield f"near: {more}{found.count:,} {are} at most {found.slack:g} more than the least"
+    yield f"near: {more}{spaced(found.count)} {are} at most {found.slack:g} more than the least"
     contested = int((~found.agreed).sum())
-    yield f"contested: on {contested:,} of {len(found.agreed):,} contexts they do not all play the same action"
+    whole = spaced(len(found.agreed))
+    yield f"contested: on {spaced(contested)} of {whole} contexts they do not all play the same action"
     yield f"needed: {_needed(found)}"
 
 

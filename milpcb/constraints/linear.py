@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.checks import number_array, real
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
 
@@ -147,8 +148,8 @@ def check_rows(n_rows: int, n_each: int) -> None:
     """Raise SearchTooLargeError where so many weights in each of so many side constraints are too many to sort."""
     if n_rows * n_each > MOST_WEIGHED:
         raise SearchTooLargeError(
-            f"under side constraints the search sorts {n_each:,} parts of policies by {n_rows:,} weights, more than "
-            f"{MOST_WEIGHED:,} numbers; use oracle kind 'milp', fewer groups or a smaller class"
+            f"under side constraints the search sorts {spaced(n_each)} parts of policies by {spaced(n_rows)} weights, "
+            f"more than {spaced(MOST_WEIGHED)} numbers; use oracle kind 'milp', fewer groups or a smaller class"
         )
 
 

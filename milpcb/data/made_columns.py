@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.core.checks import several
+from milpcb.core.decimals import spaced
 from milpcb.data.columns import Column, Membership, Number, Value, Values
 from milpcb.data.fields import Field
 from milpcb.errors import InputError, UnknownNameError, clipped
@@ -106,7 +107,7 @@ def _categories(field: Field, present: set[Value], most_subsets: int, inside: in
     count = len(categories)
     if count > MOST_CATEGORIES:
         raise InputError(
-            f"column '{clipped(field.name)}' has {count:,} different strings, and at most {MOST_CATEGORIES} are "
+            f"column '{clipped(field.name)}' has {spaced(count)} different strings, and at most {MOST_CATEGORIES} are "
             "tested; group them, such as postcodes by their first digits, or name the other columns in features"
         )
     sizes = range(1, count // 2 + 1) if count <= most_subsets else range(1, 2)

@@ -90,7 +90,8 @@ def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) ->
             longest = table.select(pl.col(name).str.len_bytes().max()).collect().item()
         if longest is not None and longest > LONGEST_TEXT:
             raise InputError(
-                f"{path}, column '{clipped(name)}' has a string of {longest:,} bytes; at most {LONGEST_TEXT:,}"
+                f"{path}, column '{clipped(name)}' has a string of {spaced(longest)} bytes; "
+                f"at most {spaced(LONGEST_TEXT)}"
             )
 
 
@@ -273,7 +274,7 @@ def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except csv.Error as error:
-        raise InputError(f"{path} has a value of more than {csv.field_size_limit():,} characters") from error
+        raise InputError(f"{path} has a value of more than {spaced(csv.field_size_limit())} characters") from error
     if not rows:
         raise InputError(f"{path} is empty; write one line per context")
     first = rows[0][1]

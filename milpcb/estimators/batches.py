@@ -13,6 +13,7 @@ from milpcb.constraints.binding import bind_all
 from milpcb.constraints.by_names import ShareAtMost
 from milpcb.constraints.rows import NamedRows
 from milpcb.core.checks import choice, real
+from milpcb.core.decimals import spaced
 from milpcb.data.actions import action_name
 from milpcb.data.made_columns import chosen_features
 from milpcb.errors import InputError
@@ -143,8 +144,8 @@ class FromBatches(PolicyEstimator):
         self._charges(layout.actions, maximise=True)  # an error comes before the pass
         if layout.grid.size > MOST_CONTEXTS:
             raise InputError(
-                f"{layout.grid.size:,} combinations of cut points would be counted, and at most {MOST_CONTEXTS:,} are; "
-                "give fewer cut points (thresholds), fewer features, or a smaller rule"
+                f"{spaced(layout.grid.size)} combinations of cut points would be counted, and at most "
+                f"{spaced(MOST_CONTEXTS)} are; give fewer cut points (thresholds), fewer features, or a smaller rule"
             )
         return layout
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.estimators.totals import Rows, exact_sums
 from milpcb.offline import NoWorseThan
@@ -53,7 +54,7 @@ def best_under(
         names = " and ".join(dict.fromkeys(guard.asked for guard in guards))
         more = "rows" if all(guard.outcome.log.group is None for guard in guards) else "groups"
         raise InfeasibleError(
-            f"no policy of the class is shown by these {len(contexts):,} rows to keep {names}; "
+            f"no policy of the class is shown by these {spaced(len(contexts))} rows to keep {names}; "
             f"allow a margin, ask for less confidence, or take more {more}"
         )
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))

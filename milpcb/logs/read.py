@@ -15,6 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from milpcb.core.checks import MOST
+from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
 from milpcb.data.csv_pieces import CODE, MARK, Piece, Tick, pieces, separated
 from milpcb.data.fields import Field
@@ -94,7 +95,7 @@ def _names(path: Path, piece: Piece) -> list[str]:
     try:
         names = next(values for _, values in piece.rows())
     except csv.Error as error:
-        raise InputError(f"{path} has a name of more than {csv.field_size_limit():,} characters") from error
+        raise InputError(f"{path} has a name of more than {spaced(csv.field_size_limit())} characters") from error
     if len(names) > 1 and all(name.startswith(" ") for name in names[1:]):
         names = [name.lstrip(" ") for name in names]
     for place, name in enumerate(names):

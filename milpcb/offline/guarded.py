@@ -30,7 +30,7 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
-from milpcb.core.decimals import percent
+from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
@@ -345,7 +345,9 @@ def no_worse_for_each(
         raise InputError(f"groups must be one for each of the {len(outcome.table)} rows, got {len(labels)}")
     found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
     if len(found) > MOST_GROUPS:
-        raise InputError(f"'{by}' has {len(found):,} different values, more than {MOST_GROUPS} groups; name another")
+        raise InputError(
+            f"'{by}' has {spaced(len(found))} different values, more than {MOST_GROUPS} groups; name another"
+        )
     whole_log = NoWorseThan(than, outcome=outcome, **options)
     sure = 1 - (1 - whole_log.confidence) / len(found)
     enough = max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING))

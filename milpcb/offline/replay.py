@@ -8,6 +8,7 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.core.checks import check_range, context_array
+from milpcb.core.decimals import spaced
 from milpcb.data.columns import Membership
 from milpcb.data.frames import table_names
 from milpcb.data.schema import Schema
@@ -69,7 +70,8 @@ class LoggedRounds:
         """Return the features (d,) of the next row; raises InputError after the last."""
         if self._next == len(self.contexts):
             raise InputError(
-                f"the log ends before the horizon: of its {self._next:,} rows about {self.expected_rounds:,.0f} count; "
+                f"the log ends before the horizon: of its {spaced(self._next)} rows about "
+                f"{spaced(self.expected_rounds, '.0f')} count; "
                 "make the horizon shorter"
             )
         self._next += 1

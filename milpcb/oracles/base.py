@@ -12,6 +12,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint, SideConstraint
 from milpcb.core.checks import choice, cost_array, index, real
+from milpcb.core.decimals import spaced
 from milpcb.data.actions import by_action, own_names
 from milpcb.errors import InputError, OracleInexact
 from milpcb.oracles.known_rows import KnownRows
@@ -65,7 +66,7 @@ class Oracle(ABC):
         """Return in a few lines what is asked, which way answers are found and why, and where constraints are kept."""
         opened = self._opened_class
         name = opened.class_name or type(opened).__name__
-        distinct = f"{self.n_contexts:,}, {len(opened.contexts):,} of them different to policies"
+        distinct = f"{spaced(self.n_contexts)}, {spaced(len(opened.contexts))} of them different to policies"
         lines = [
             f"policies: {name}, at most {_count_of(self.log_size)} on these contexts",
             f"contexts: {distinct}; {self.n_actions} actions",
@@ -284,7 +285,7 @@ class Oracle(ABC):
 def _count_of(log: float) -> str:
     """Return the number with this natural log: in digits up to a million, else to one digit."""
     if log < np.log(1e6):
-        return f"{round(np.exp(log)):,}"
+        return spaced(round(np.exp(log)))
     digits = log / np.log(10.0)
     return f"{10 ** (digits % 1):.0f}e{int(digits)}"
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from milpcb.constraints.linear import SideConstraint, merged, reduced
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, SearchTooLargeError
 from milpcb.oracles.query import LEAST_RANGE
 from milpcb.plugins import registry
@@ -268,7 +269,7 @@ def _asking(search: Search) -> Ask:
 
 
 def _forbidden(cells: Bools) -> str:
-    return f"{cells.sum():,} of {cells.size:,} pairs of a context and an action, by side constraints"
+    return f"{spaced(cells.sum())} of {spaced(cells.size)} pairs of a context and an action, by side constraints"
 
 
 def _free_optimum(under: OpenedUnder) -> Ask:
@@ -332,7 +333,9 @@ STEPS = (
     SearchStep(
         "answers",
         lambda u: u.rows_by_terms,
-        lambda u: f"by a recursion over {u.row_terms.n_terms:,} leaf totals, constraints kept as sums: {len(u.rows)}",
+        lambda u: (
+            f"by a recursion over {spaced(u.row_terms.n_terms)} leaf totals, constraints kept as sums: {len(u.rows)}"
+        ),
         lambda u: _asking(TermSearch(u.row_terms, u.contexts)),
     ),
     SearchStep(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint, conflict
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.listed import ListedSearch
 from milpcb.oracles.search import SearchOracle
@@ -31,7 +32,9 @@ class EnumerationOracle(SearchOracle):
 
     def route(self) -> list[str]:
         """Return how long the list is."""
-        return [f"answers: by the totals of all {len(self.labelings):,} different policies that keep the constraints"]
+        return [
+            f"answers: by the totals of all {spaced(len(self.labelings))} different policies that keep the constraints"
+        ]
 
     def totals(self, costs: Any) -> Floats:
         """Return the total cost (N,) of every labeling; ``costs`` is (m, K)."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import choice, flag, index, instance, several
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.oracles import check_options, open_oracle
 from milpcb.oracles.base import Oracle
@@ -41,7 +42,7 @@ class OpenedTerms(Opened):
 
     def describe_search(self) -> str:
         """Name the totals that are added up."""
-        return f"the recursion of the class over the totals of its {self._terms.n_terms:,} terms"
+        return f"the recursion of the class over the totals of its {spaced(self._terms.n_terms)} terms"
 
 
 class GrowingOracle:

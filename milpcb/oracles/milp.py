@@ -12,6 +12,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint, SideConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
+from milpcb.core.decimals import spaced
 from milpcb.core.long_search import waiting
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, SearchTooLargeError, SolverFailedError
 from milpcb.oracles.base import Oracle
@@ -143,7 +144,7 @@ class MilpOracle(Oracle):
         program = self.program
         kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
         more = " and rows that are found when they are needed" if self.encoding.separator else ""
-        size = f"{program.n_columns:,} columns, {program.n_rows:,} rows{more}"
+        size = f"{spaced(program.n_columns)} columns, {spaced(program.n_rows)} rows{more}"
         lines = [f"answers: by solver {self._solver}, {kind} of {size}; a query changes its objective only"]
         if self._sides:
             families, others = split(self._sides)

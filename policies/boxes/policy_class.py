@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.core.checks import whole
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import BoxRule, Interval
@@ -239,8 +240,8 @@ class BoxRules(CuttingClass):
         pairs = (sum(intervals) ** 2 - sum(n**2 for n in intervals)) // 2 if self.max_features == 2 else 0
         if (sum(intervals) + pairs) * len(contexts) > MOST_ENTRIES:
             raise InputError(
-                f"{sum(intervals) + pairs:,} boxes on {len(contexts):,} rows of contexts are more than "
-                f"{MOST_ENTRIES:,} entries; use fewer thresholds"
+                f"{spaced(sum(intervals) + pairs)} boxes on {spaced(len(contexts))} rows of contexts are more than "
+                f"{spaced(MOST_ENTRIES)} entries; use fewer thresholds"
             )
         return OpenedBoxes(fixed, contexts, names)
 
@@ -269,7 +270,7 @@ class OpenedBoxes(OpenedPaths):
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
-        return f"the totals of all {len(self._boxes):,} boxes that hold different contexts"
+        return f"the totals of all {spaced(len(self._boxes))} boxes that hold different contexts"
 
     def policies(self) -> Iterator[BoxRule]:
         """List all rules by the definition: constants, then every box of one feature, then of two.

@@ -9,6 +9,7 @@ from math import comb, log
 import numpy as np
 
 from milpcb.core.checks import whole
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
@@ -26,7 +27,7 @@ class LabelingEncoding(OneHotEncoding):
     def __init__(self, contexts: Floats, names: Names) -> None:
         self._contexts, self._names = contexts, names
         self._labels = LabelSeparator(contexts).labelings()
-        self.why = f"a column for each of {len(self._labels):,} labelings, as features are few"
+        self.why = f"a column for each of {spaced(len(self._labels))} labelings, as features are few"
         super().__init__(len(self._labels))
 
     def objective(self, costs: Floats) -> Objective:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from milpcb.core.decimals import spaced
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import Grid, LabelTable, Shape, support_table
@@ -111,8 +112,8 @@ class Supports:
         if states <= MOST_SUMMED:
             return ""
         return (
-            f"a sum over all rules goes through {states:,} states of support tables, more than {MOST_SUMMED:,}; lower "
-            "max_features, or take a learner that needs no action weights"
+            f"a sum over all rules goes through {spaced(states)} states of support tables, more than "
+            f"{spaced(MOST_SUMMED)}; lower max_features, or take a learner that needs no action weights"
         )
 
     def too_many_to_keep(self) -> str:
@@ -120,7 +121,7 @@ class Supports:
         kept = (1 + self.scored.n_cuts) * self._n_patterns
         if kept <= LARGEST:
             return ""
-        return f"the supports have {kept:,} totals, more than {LARGEST:,} to keep: lower max_features"
+        return f"the supports have {spaced(kept)} totals, more than {spaced(LARGEST)} to keep: lower max_features"
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""

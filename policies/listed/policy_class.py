@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from milpcb.core.checks import context_array, whole
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.listed import ListedSearch
 from milpcb.protocols import Listing, Objective, Opened, Policy, PolicyClass, Within
@@ -149,7 +150,7 @@ class OpenedList(Opened):
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
-        return f"the totals of all {len(self._labels):,} policies of the list"
+        return f"the totals of all {spaced(len(self._labels))} policies of the list"
 
     def search(self) -> ListedSearch:
         """Return the walk through the list."""

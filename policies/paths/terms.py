@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from milpcb.core.decimals import spaced
 from milpcb.core.marks import key_tables, marks
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, RestrictedTerms, SideConstraint, Terms, Within
@@ -177,6 +178,6 @@ def too_many(n_derivations: int) -> str:
     if n_derivations <= MOST_WALKED:
         return ""
     return (
-        f"under side constraints the search may go through {n_derivations:,} ways to write a policy, more than "
-        f"{MOST_WALKED:,}; use oracle kind 'milp', or a smaller class"
+        f"under side constraints the search may go through {spaced(n_derivations)} ways to write a policy, more than "
+        f"{spaced(MOST_WALKED)}; use oracle kind 'milp', or a smaller class"
     )

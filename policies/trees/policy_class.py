@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 
 from milpcb.core.checks import whole, whole_array
+from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats
@@ -133,7 +134,7 @@ class DecisionTrees(CuttingClass):
             )
         if (2 * p) ** self.depth * self.n_actions > LARGEST:
             return (
-                f"trees of depth {self.depth} over {p} literals have more than {LARGEST:,} terms; "
+                f"trees of depth {self.depth} over {p} literals have more than {spaced(LARGEST)} terms; "
                 "use less depth or fewer thresholds"
             )
         return ""
@@ -167,14 +168,14 @@ class OpenedTrees(Opened):
         self.unsupported = {}
         if p * (2 * p) ** max(0, depth - 1) > LARGEST:
             self.unsupported["program"] = (
-                f"trees of depth {depth} over {p} literals need more than {LARGEST:,} columns; "
+                f"trees of depth {depth} over {p} literals need more than {spaced(LARGEST)} columns; "
                 "use less depth or fewer thresholds"
             )
         self.route = route(literals, depth)
         if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES and self.route is not Route.ROOTS:
             reason = (
-                f"a search of trees of depth {depth} over {p} literals looks at more than {MOST_SUBTREES:,} subtrees "
-                "a query; use less depth or fewer thresholds"
+                f"a search of trees of depth {depth} over {p} literals looks at more than {spaced(MOST_SUBTREES)} "
+                "subtrees a query; use less depth or fewer thresholds"
             )
             self.unsupported |= dict.fromkeys(("search", "action_weights"), reason)
         if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
@@ -215,7 +216,9 @@ class OpenedTrees(Opened):
         if depth > MOST_LIMITED:
             no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
         elif self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
-            no_search = f"max_features = {limits.max_features} leaves {n_sets:,} sets to search; use oracle kind 'milp'"
+            no_search = (
+                f"max_features = {limits.max_features} leaves {spaced(n_sets)} sets to search; use oracle kind 'milp'"
+            )
         if no_search:
             kept = {"search"} if self.route is Route.ROOTS else set()
             cannot |= dict.fromkeys({"search", "action_weights", "constraints"} - kept, no_search)
@@ -259,7 +262,7 @@ class OpenedTrees(Opened):
         p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
         limits = " within the limits of size," if self._limits else ""
         if self.route is Route.ROOTS and self._depth > 2:
-            limits += f" at most about {max(1, self._seconds):,.0f} s a value,"
+            limits += f" at most about {spaced(max(1, self._seconds), '.0f')} s a value,"
         return (
             f"all trees of depth {self._depth}{limits} by {self.route}: the fewest steps "
             f"for {p} tests of {d} features on {g} contexts"

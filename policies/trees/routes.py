@@ -20,6 +20,7 @@ from math import comb
 
 import numpy as np
 
+from milpcb.core.decimals import spaced
 from policies.literals import Literals
 from policies.trees.sets import n_sets
 
@@ -80,11 +81,11 @@ def too_slow(seconds: float, literals: Literals, depth: int) -> str:
     """Return why a search by root cuts of so many ``seconds`` is refused, or nothing if it is not."""
     if seconds <= MOST_SECONDS:
         return ""
-    g, d, p = len(literals.contexts), len(literals.features), len(literals)
+    g, d, p = (spaced(len(each)) for each in (literals.contexts, literals.features, literals))
     return (
-        f"the best tree of depth {depth} over {p:,} cut points of {d:,} features on {g:,} contexts would take about "
-        f"{seconds / 3600:,.0f} hours, and {MOST_SECONDS / 3600:.0f} are the most: use fewer thresholds (31 a feature "
-        f"are seconds to minutes), depth {depth - 1}, fewer features, or a part of the rows"
+        f"the best tree of depth {depth} over {p} cut points of {d} features on {g} contexts would take about "
+        f"{spaced(seconds / 3600, '.0f')} hours, and {MOST_SECONDS / 3600:.0f} are the most: use fewer thresholds "
+        f"(31 a feature are seconds to minutes), depth {depth - 1}, fewer features, or a part of the rows"
     )
 
 
@@ -100,9 +101,9 @@ def too_many_cuts(literals: Literals, depth: int) -> str:
     if depth < 2 or (ways <= MOST_CUTS and most**2 <= MOST_CELLS):
         return ""
     return (
-        f"trees of depth {depth} over {p:,} cut points, {most:,} of one feature, are too many to go through (at most "
-        f"{MOST_CUTS:.0e} choices of {min(depth, 3)}, and {int(MOST_CELLS**0.5):,} of a feature); use less depth or "
-        "fewer thresholds"
+        f"trees of depth {depth} over {spaced(p)} cut points, {spaced(most)} of one feature, are too many to go "
+        f"through (at most {MOST_CUTS:.0e} choices of {min(depth, 3)}, and {spaced(int(MOST_CELLS**0.5))} of a "
+        "feature); use less depth or fewer thresholds"
     )
 
 
@@ -132,6 +133,6 @@ def too_many_pairs(n_pairs: int) -> str:
     if n_pairs <= MOST_PAIRS:
         return ""
     return (
-        f"under side constraints the search lists the class by {n_pairs:,} numbers, more than {MOST_PAIRS:,}; "
-        "use oracle kind 'milp', or a smaller class"
+        f"under side constraints the search lists the class by {spaced(n_pairs)} numbers, more than "
+        f"{spaced(MOST_PAIRS)}; use oracle kind 'milp', or a smaller class"
     )

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.constraints.linear import SORTING, SideConstraint, check_rows
+from milpcb.core.decimals import spaced
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
@@ -272,8 +273,8 @@ def _meeting(
     n_left = int((high - low).sum())
     if others.any() and n_left > MOST_LEFT:
         raise SearchTooLargeError(
-            f"under several side constraints the search compares {n_left:,} policies, more than {MOST_LEFT:,}; "
-            "use oracle kind 'milp', or a smaller class"
+            f"under several side constraints the search compares {spaced(n_left)} policies, more than "
+            f"{spaced(MOST_LEFT)}; use oracle kind 'milp', or a smaller class"
         )
     head_start, tail_start = (np.cumsum([0, *map(len, sides)]) for sides in list(zip(*ways, strict=True))[1:])
     of_heads, of_tails = (np.ascontiguousarray(of_rows[others][:, nodes].T) for nodes in (heads, tails))

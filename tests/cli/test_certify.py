@@ -106,7 +106,7 @@ def test_a_certificate_with_confidence_is_printed(logged, milpcb_, write, tmp_pa
         assert (done.returncode, done.stderr) == (0, ""), done
         (line,) = [text for text in done.stdout.splitlines() if "% certificate: " in text]
         name, value = line.split("% certificate: ")
-        found[name] = float(value.replace(",", ""))
+        found[name] = float(value.replace("\u202f", ""))
     assert list(found) == ["95", "99.9"]
     assert logged[1].value < found["95"] < found["99.9"]
     assert "regret of this very run is above it" in " ".join(done.stdout.split())

@@ -189,8 +189,8 @@ def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, milpcb_):
     )
     write(tmp_path, {"held.py": held, "grid.toml": many})
     dry = milpcb_(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
-    rows = [line.split() for line in dry.stdout.splitlines()]
-    assert ["bistro_plus", "40", "0", "12,600"] in rows
+    rows = [line.replace("\u202f", "'").split() for line in dry.stdout.splitlines()]
+    assert ["bistro_plus", "40", "0", "12'600"] in rows
     assert ["uniform", "20", "0", "600"] in rows
     assert "uniform is left out at T = 600 (max_horizon = 30)" in dry.stdout
     assert "60 cells, of which 0 are finished" in dry.stdout

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from milpcb import constraints, open_oracle
 from milpcb.cli import cli
+from milpcb.core.decimals import spaced
 from milpcb.oracles import chain
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.milp import MilpOracle
@@ -60,10 +61,8 @@ def test_a_program_is_described_by_its_size() -> None:
     free, held = (open_oracle(DecisionTrees(2), CONTEXTS, constraints=side) for side in ((), SIDE))
     assert isinstance(free, MilpOracle)
     columns, rows = free.program.n_columns, free.program.n_rows
-    assert (
-        f"solver highs, a linear program, as its vertices are policies, of {columns:,} columns, {rows:,} rows"
-        in (lines(free)["answers"])
-    )
+    size = f"{spaced(columns)} columns, {spaced(rows)} rows"
+    assert f"solver highs, a linear program, as its vertices are policies, of {size}" in lines(free)["answers"]
     assert "constraints" not in lines(free)
     assert "a mixed-integer program" in lines(held)["answers"]
     assert lines(held)["constraints"] == "2 rows of the program"
@@ -139,7 +138,7 @@ def test_a_large_number_of_policies_is_rounded() -> None:
     """The number of policies is printed to one digit where it has more than six."""
     contexts = np.random.default_rng(0).normal(size=(50, 4))
     oracle = open_oracle(DecisionTrees(3, depth=2, thresholds=5), contexts, kind="search")
-    assert f"at most {20**3 * 3**4:,} on" in lines(oracle)["policies"]
+    assert f"at most {spaced(20**3 * 3**4)} on" in lines(oracle)["policies"]
     oracle = open_oracle(DecisionTrees(3, depth=3, thresholds=5), contexts, kind="search")
     assert f"at most {20.0**7 * 3.0**8:.0e} on".replace("e+", "e") in lines(oracle)["policies"]
 

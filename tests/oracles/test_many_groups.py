@@ -103,7 +103,7 @@ def test_too_many_weights_are_refused_before_they_are_sorted(more: list[Any], mo
     found = tree.fit(X, costs).policy_value_
     monkeypatch.setattr(linear, "MOST_WEIGHED", 10)
     assert tree.fit(X, costs).policy_value_ == pytest.approx(found)
-    with pytest.raises(SearchTooLargeError, match=r"sorts [\d,]+ parts of policies by \d+ weights"):
+    with pytest.raises(SearchTooLargeError, match=r"sorts [\d ]+ parts of policies by \d+ weights"):
         tree.set_params(kind="search").fit(X, costs)
 
 

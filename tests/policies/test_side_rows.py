@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from milpcb.constraints import LabelConstraint, always, share_at_most
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.listed import ListedSearch
 from milpcb.oracles import open_oracle
@@ -112,7 +113,7 @@ def test_a_class_of_too_many_paths_says_how_many(monkeypatch: pytest.MonkeyPatch
         opened = rules.on(contexts)
         monkeypatch.setattr(paths, "MOST_WALKED", 100)
         refused, number = rules.on(contexts), round(np.exp(opened.terms().log_derivations))
-        assert f"{number:,} ways" in refused.unsupported["constraints"]
+        assert f"{spaced(number)} ways" in refused.unsupported["constraints"]
         assert "constraints" not in refused.capabilities
         budget = share_at_most(0, 0.2)
         with pytest.raises(InputError, match="use oracle kind 'milp'"):

@@ -161,7 +161,7 @@ def test_trees_too_large_for_a_program_can_still_be_searched():
     contexts = np.random.default_rng(0).integers(0, 2, (60, 40)).astype(float)
     trees = DecisionTrees(2, depth=4)
     assert "search" in trees.on(contexts).capabilities
-    with pytest.raises(InputError, match=r"trees of depth 4 over 40 literals need more than 5,000,000 columns"):
+    with pytest.raises(InputError, match=r"trees of depth 4 over 40 literals need more than 5 000 000 columns"):
         open_oracle(trees, contexts, kind="milp")
 
 
@@ -186,5 +186,5 @@ def test_trees_of_too_many_subtrees_are_refused_by_the_search():
     opened = DecisionTrees(2, depth=9).on(contexts)
     assert opened.route is Route.LITERALS
     assert not {"search", "action_weights"} & opened.capabilities
-    with pytest.raises(InputError, match=r"trees of depth 9 over 10 literals looks at more than 100,000,000 subtrees"):
+    with pytest.raises(InputError, match=r"trees of depth 9 over 10 literals looks at more than 100 000 000 subtrees"):
         open_oracle(DecisionTrees(2, depth=9), contexts, kind="search")

@@ -206,7 +206,7 @@ def test_too_many_cuts_are_refused_by_count() -> None:
     literals = Literals.of(contexts, "all")
     assert route(literals, 2) is Route.ROOTS
     assert not too_many_cuts(Literals.of(contexts, 31), 3)
-    assert "depth 3 over 7,998 cut points, 3,999 of one feature, are too many" in too_many_cuts(literals, 3)
+    assert "depth 3 over 7\u202f998 cut points, 3\u202f999 of one feature, are too many" in too_many_cuts(literals, 3)
     oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
     with pytest.raises(InputError, match=r"sums over all trees, one by one.*use less depth or fewer thresholds"):
         oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)

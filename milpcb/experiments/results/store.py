@@ -28,6 +28,7 @@ from typing import Any
 import tomli_w
 from filelock import FileLock, Timeout
 
+from milpcb.core.decimals import spaced
 from milpcb.core.files import (
     append,
     check_sole,
@@ -253,7 +254,7 @@ def check_config(path: Path) -> None:
 def _on_records(path: Path, damaged: Sequence[str], made_with: Iterable[Mapping[str, str]]) -> Iterator[str]:
     yield from damaged[:MOST_REMARKS]
     if len(damaged) > MOST_REMARKS:
-        yield f"and {len(damaged) - MOST_REMARKS:,} more records are damaged, too"
+        yield f"and {spaced(len(damaged) - MOST_REMARKS)} more records are damaged, too"
     if others := describe(made_with):
         yield f"{path} holds records made with other versions: {others}; their numbers may differ"
 

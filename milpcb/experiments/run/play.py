@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from milpcb.core.checks import check_confidence, context_array, whole
+from milpcb.core.decimals import spaced
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.experiments.run.play_results import Played, Plays
@@ -240,7 +241,7 @@ class ProgressLine:
 
         def tick(done: int) -> None:
             if monotonic() >= self._due:
-                self._show(f"milpcb: {what}: {done:,} of {horizon:,} rounds")
+                self._show(f"milpcb: {what}: {spaced(done)} of {spaced(horizon)} rounds")
 
         return tick
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.errors import InputError
 from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
@@ -121,7 +122,7 @@ class Plays:
             for label, *texts in rows
         ]
         seeds = len({play.seed for play in self.plays})
-        heading = f"{self.horizon:,} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
+        heading = f"{spaced(self.horizon)} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
         notes = [*([LIVE] if self.live else []), CERTIFICATE, *([confident_meaning(confident)] if confident else [])]
         return "\n".join([heading, "", *lines, "", *notes])
 
@@ -196,4 +197,4 @@ def _number(value: float | None) -> float:
 
 
 def _shown(value: float) -> str:
-    return f"{value:,.{1 if abs(value) < 100 else 0}f}" if np.isfinite(value) else UNKNOWN
+    return spaced(value, ".1f" if abs(value) < 100 else ".0f") if np.isfinite(value) else UNKNOWN

@@ -19,6 +19,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from milpcb.core.decimals import spaced
 from milpcb.core.text import escaped
 from milpcb.errors import InputError
 from milpcb.experiments.study.cells import Task
@@ -137,7 +138,9 @@ class Plain(Progress):
         at_once = failure is not None and self.failed <= SHOWN_FAILURES
         if at_once or self.ended == self.total or monotonic() >= self.due:
             self.due = monotonic() + LINE_EVERY
-            self.console.print(f"{self.ended:,}/{self.total:,} {task.title}{self._outcome(failure)}", soft_wrap=True)
+            self.console.print(
+                f"{spaced(self.ended)}/{spaced(self.total)} {task.title}{self._outcome(failure)}", soft_wrap=True
+            )
 
     def _outcome(self, failure: str | None) -> str:
         if failure is not None:
@@ -202,14 +205,14 @@ class Live(Progress):
         if not self.total:
             return Group()
         shown = positions[: max(1, height - 3)]  # a table taller than the terminal cannot be drawn over
-        more = [Text(f"and {len(positions) - len(shown):,} more", "dim")] if len(positions) > len(shown) else []
+        more = [Text(f"and {spaced(len(positions) - len(shown))} more", "dim")] if len(positions) > len(shown) else []
         return Group(self._head(positions), *([_table(shown, width)] if shown else []), *more)
 
     def _head(self, positions: list[Position]) -> Table:
         head = Table.grid(padding=(0, 2))
         done = self.played + sum(each.round for each in positions)
-        failed = Text(f"{self.failed:,} failed" if self.failed else "", "red")
-        tasks = f"{self.ended:,}/{self.total:,} tasks"
+        failed = Text(f"{spaced(self.failed)} failed" if self.failed else "", "red")
+        tasks = f"{spaced(self.ended)}/{spaced(self.total)} tasks"
         head.add_row(tasks, ProgressBar(max(1, self.rounds), done, width=30), self._time(positions), failed)
         return head
 
@@ -241,9 +244,9 @@ def span(seconds: float) -> str:
 
 def _table(positions: list[Position], width: int) -> Table:
     columns = [
-        [f"{each.round:,}/{each.task.horizon:,}" for each in positions],
-        [f"{each.pace:,.0f}/s" for each in positions],
-        *([[f"cost {each.cost:,.1f}" for each in positions]] if width >= NARROW else []),
+        [f"{spaced(each.round)}/{spaced(each.task.horizon)}" for each in positions],
+        [f"{spaced(each.pace, '.0f')}/s" for each in positions],
+        *([[f"cost {spaced(each.cost, '.1f')}" for each in positions]] if width >= NARROW else []),
     ]
     room = width - sum(2 + max(map(len, column)) for column in columns)
     table = Table.grid(padding=(0, 2))

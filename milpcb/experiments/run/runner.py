@@ -24,6 +24,7 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from milpcb.core.decimals import spaced
 from milpcb.core.files import contents, write_file
 from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
@@ -249,7 +250,7 @@ def _measure(player: CellPlayer) -> float:
 def _list(study: Study, finished: set[str]) -> Table:
     table = Table("cell", "rounds", "", box=SIMPLE_HEAD)
     for cell in study.cells:
-        table.add_row(cell.title, f"{cell.horizon:,}", "finished" if cell.key in finished else "")
+        table.add_row(cell.title, spaced(cell.horizon), "finished" if cell.key in finished else "")
     return table
 
 
@@ -258,5 +259,5 @@ def _counts(study: Study, finished: set[str]) -> Table:
     for label in dict.fromkeys(cell.learner.label for cell in study.cells):
         own = [cell for cell in study.cells if cell.learner.label == label]
         done, rounds = sum(cell.key in finished for cell in own), sum(cell.horizon for cell in own)
-        table.add_row(label, f"{len(own):,}", f"{done:,}", f"{rounds:,}")
+        table.add_row(label, spaced(len(own)), spaced(done), spaced(rounds))
     return table

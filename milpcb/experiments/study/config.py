@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from milpcb.core.checks import check_file, whole
+from milpcb.core.decimals import spaced
 from milpcb.core.gate import named_classes, nests_deeply
 from milpcb.core.text import escaped
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
@@ -218,7 +219,9 @@ class _Reader:
             players = sum(len(learner.oracles) for learner in config.learners)
             worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
             if players * worlds > MOST_CELLS:
-                raise InputError(f"this is a study of {players * worlds:,} cells; at most {MOST_CELLS:,} are one study")
+                raise InputError(
+                    f"this is a study of {spaced(players * worlds)} cells; at most {spaced(MOST_CELLS)} are one study"
+                )
 
     def check_settings(self, config: Config) -> None:
         """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""

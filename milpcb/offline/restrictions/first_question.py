@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.offline.restrictions.question import (
@@ -190,7 +191,8 @@ class _RootedProgram(Opened):
         if encoding.program.n_columns > MOST_COLUMNS:
             raise InputError(
                 f"under side constraints, max_leaves or max_features another first question is a program of "
-                f"{encoding.program.n_columns:,} columns, and {MOST_COLUMNS:,} are the most: take fewer thresholds"
+                f"{spaced(encoding.program.n_columns)} columns, and {spaced(MOST_COLUMNS)} are the most: "
+                "take fewer thresholds"
             )
         if not encoding.ask_first(self._splits):
             raise InfeasibleError("the column has no cut that divides the rows")

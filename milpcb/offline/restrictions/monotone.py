@@ -21,6 +21,7 @@ import numpy as np
 
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import several
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
 from milpcb.offline.cross_fitting import Best
 from milpcb.offline.restrictions.question import Question, Restricted, check_columns, explicit
@@ -87,7 +88,9 @@ class ActionOrder:
         some = [(joint.places, found) for joint in others if len(found := _each_way(joint, cuts)) > 1]
         cells = prod(len(found) for _, found in some)
         if cells > MOST_CELLS:
-            raise InputError(f"an order cannot be asked of policies with so many tests: {cells:,} ways; take fewer")
+            raise InputError(
+                f"an order cannot be asked of policies with so many tests: {spaced(cells)} ways; take fewer"
+            )
         grid = np.repeat(self._contexts[:1], cells, axis=0)
         for row, values in zip(grid, product(*(found for _, found in some)), strict=True):
             for (places, _), value in zip(some, values, strict=True):
@@ -188,7 +191,7 @@ def best_in_order(
             return replace(answer, lower=lower)
         if number > MOST_QUERIES:
             raise InputError(
-                f"the best policy in this order takes more than {MOST_QUERIES:,} queries; ask for less depth, or "
+                f"the best policy in this order takes more than {spaced(MOST_QUERIES)} queries; ask for less depth, or "
                 "take fewer thresholds or columns"
             )
         for more in asked.ways_out(step):

@@ -12,6 +12,7 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.constraints.binding import EVERY_KIND, listed
 from milpcb.core.checks import choice, context_array, index, instance, number_array, several, whole, whole_array
+from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, shown
 from milpcb.offline.cross_fitting import Best, best_of
 from milpcb.oracles import open_oracle
@@ -226,7 +227,9 @@ MOST_PAIRS = 2_000  # side constraints that a solver is handed
 def check_pairs(pairs: Sequence[Any], n_actions: int) -> None:
     """Raise InputError for more pairs of rows than a solver is handed as side constraints."""
     if len(pairs) * (n_actions - 1) > MOST_PAIRS:
-        raise InputError(f"{len(pairs):,} pairs of rows are too many side constraints for a solver; take fewer rows")
+        raise InputError(
+            f"{spaced(len(pairs))} pairs of rows are too many side constraints for a solver; take fewer rows"
+        )
 
 
 def ordered(pairs: Sequence[Sequence[int]], n: int, n_actions: int, name: str) -> Iterator[LabelConstraint]:

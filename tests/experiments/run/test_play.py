@@ -232,8 +232,8 @@ def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
     milpcb.play(SMALL, "uniform", 2000, policies=TREES)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "milpcb: best policy in hindsight, seed 0: 1 of 2,000 rounds\n" in err
-    assert err.endswith("milpcb: uniform, seed 0: 2,000 of 2,000 rounds\n")
+    assert "milpcb: best policy in hindsight, seed 0: 1 of 2\u202f000 rounds\n" in err
+    assert err.endswith("milpcb: uniform, seed 0: 2\u202f000 of 2\u202f000 rounds\n")
 
 
 # --------------------------------------------------------------------------- mistakes

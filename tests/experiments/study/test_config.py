@@ -179,7 +179,7 @@ LIMITS = {
     "very many seeds": (
         "checkpoints = 4",
         f"seeds = {list(range(100_001))}",
-        "a study of 100,001 cells; at most 100,000",
+        "a study of 100 001 cells; at most 100 000",
     ),
     "out with a control character": ("[oracle]", '[run]\nout = "a\\u0000b"\n[oracle]', "out in [run]"),
     "very many checkpoints": ("checkpoints = 4", "checkpoints = 10_000_000", "checkpoints in [experiment]"),

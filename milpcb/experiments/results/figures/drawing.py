@@ -25,7 +25,7 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
-from milpcb.core.decimals import THIN, number
+from milpcb.core.decimals import number, spaced
 from milpcb.core.surroundings import plain
 from milpcb.core.text import escaped
 from milpcb.experiments.results.figures.looks import Look
@@ -336,7 +336,7 @@ def _rounded(places: re.Match[bytes]) -> bytes:
 
 
 def _short(x: float, _position: int) -> str:  # as an axis has it: 20 000, 250, 0.05
-    text = f"{x:,.0f}".replace(",", THIN) if abs(x) >= 1000 else np.format_float_positional(x, 6, trim="-")
+    text = spaced(x, ".0f") if abs(x) >= 1000 else np.format_float_positional(x, 6, trim="-")
     return text.replace("-", "\u2212")
 
 

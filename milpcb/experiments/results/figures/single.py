@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import percent
+from milpcb.core.decimals import percent, spaced
 from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
     GREY,
@@ -60,7 +60,7 @@ def bounds_figure(bounds: list[Bound], title: str) -> Figure:
     """
     panels: dict[str, list[Bound]] = {}
     for found in bounds:
-        panels.setdefault(f"{found.setting.name}, T = {found.setting.horizon:,}", []).append(found)
+        panels.setdefault(f"{found.setting.name}, T = {spaced(found.setting.horizon)}", []).append(found)
     noises = list(dict.fromkeys(found.noise for found in bounds))
     figure, every = curve_grid(len(panels), title)
     for axes, (name, shown) in zip(every, panels.items(), strict=True):
@@ -110,7 +110,7 @@ def power_figure(rows: Floats, power: float) -> Figure:
     if share[-1] >= power:
         needed = float(ended[int(np.searchsorted(share, power - 1e-9))])
         axes.axvline(needed, color=COLOURS[1], linewidth=1.2)
-        axes.annotate(f"{needed:,.0f} rows", (needed, 0.02), xytext=(4, 0), textcoords="offset points",
+        axes.annotate(f"{spaced(needed, '.0f')} rows", (needed, 0.02), xytext=(4, 0), textcoords="offset points",
                       color=COLOURS[1], fontsize=SMALL)  # fmt: skip
     axes.set_ylim(0, 1)
     axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))

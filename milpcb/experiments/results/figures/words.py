@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from milpcb.constraints.by_names import called
-from milpcb.core.decimals import THIN, number
+from milpcb.core.decimals import THIN, number, spaced
 from milpcb.core.text import escaped, listed
 from milpcb.experiments.results import (
     confident_in,
@@ -52,7 +52,7 @@ def legible(name: str, most: int = 60) -> str:
 
 def with_separators(n: int) -> str:
     """Return an integer as text, with narrow spaces between thousands."""
-    return f"{n:,}".replace(",", THIN)
+    return spaced(n)
 
 
 def count(n: int, noun: str) -> str:
