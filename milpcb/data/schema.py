@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from milpcb.core.checks import number_array
+from milpcb.core.checks import LARGEST, number_array
 from milpcb.data.columns import Value, Values, as_number
 from milpcb.data.fields import Field, kinds_of, plain
 from milpcb.data.frames import GivenColumn, given_columns, table_names
@@ -119,7 +119,7 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
 
 def _are_digits(values: Iterable[Value]) -> bool:
     """Return whether integers differ that are one number as floats: identifiers, whose digits are looked up."""
-    integers = [value for value in values if isinstance(value, int)]
+    integers = [value for value in values if isinstance(value, int) and abs(value) <= LARGEST]
     return len(set(map(float, integers))) < len(integers)
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb.cli import cli
-from milpcb.commands import steps
+from milpcb.commands import console
 from milpcb.errors import InputError
 from milpcb.estimators import from_json
 from milpcb.offline import evaluate, read_log, scores
@@ -25,7 +25,7 @@ QUICK = ("--depth", "1", "--draws", "0", "--resamples", "0", "--out", "found")
 def run(tmp_path, monkeypatch):
     """Return a function that runs a command in an empty folder and returns what it prints, but how long it took."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(steps, "FIRST", 1e6)
+    monkeypatch.setattr(console, "FIRST", 1e6)
 
     def ran(*arguments):
         done = CliRunner().invoke(cli, list(arguments), standalone_mode=False)

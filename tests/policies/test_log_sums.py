@@ -19,9 +19,10 @@ ELSEWHERE = {
     "paths.kernels.through": "a total less the least of its action, which is known",
     "paths.kernels.walk": "totals less one that is known",
     "paths.lanes.walk_each": "the sum of an instance, whose least total is known",
-    "trees.leaves.leaf_cost": "one leaf with any of K actions",
-    "trees.recursion.add_row": "a total less the least one, which is known",
     "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
+    "trees.states.add_row": "a total less the least one, which is known",
+    "trees.terms.sum_own": "pairs of least and mass become their sums",
+    "trees.terms.sum_ways": "the same, where a mass would grow too large",
     "trees.usage_kernels.answer": "the same under side constraints",
     "trees.usage_kernels.sum_of": "two pairs of least and mass, neither of which is nothing to rounding",
 }

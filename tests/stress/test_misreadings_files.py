@@ -209,7 +209,7 @@ FAULTS: dict[str, Callable[[], Any]] = {
     "names that end in id": lambda: patch.object(
         features, "_called_identifier", lambda name: bool(re.search(r"(^|[\W_])id$|[a-z]id$", name, re.IGNORECASE))
     ),
-    "row numbers": lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), _grows=lambda _: False),
+    "row numbers": lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), MANY=10**9),
     "64 bits": lambda: patch.object(read, "MOST", 2**80),
     "missing strings": lambda: patch.object(read, "typed", _with_missing_strings),
     "other strings among numbers": lambda: patch.object(features, "_nearly_numbers", lambda _: ""),

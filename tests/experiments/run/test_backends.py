@@ -66,16 +66,10 @@ def die(task, folder, deaths):
     return task, os.getpid()
 
 
-
-
 def linger(task, folder):
     """Take a minute for all tasks but the first."""
     begin(folder, task)
     time.sleep(60 if task else 0)
-
-
-def variables(task):
-    return {name: os.environ.get(name) for name in task}
 '''
 
 
@@ -227,10 +221,17 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path):
     assert not (tmp_path / "ran").exists()
 
 
-def test_workers_use_one_thread(work, monkeypatch):
-    """Workers find one thread set for every numerical library; the own process keeps what it had."""
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    ((_, found),) = Processes(workers=1).map(work.variables, [tuple(ONE_THREAD)])
-    assert found == ONE_THREAD
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert set(ONE_THREAD.values()) == {"1"}
+def test_workers_use_one_thread(tmp_path):
+    """Workers find one thread set for every numerical library; the own process keeps what it had.
+
+    In a process of its own: whoever else began the server that forks workers gave it an environment.
+    """
+    program = (
+        "import os\n"
+        "from milpcb.experiments.run.backends import ONE_THREAD, Processes\n"
+        "found = [each for _, each in Processes(workers=1).map(os.getenv, list(ONE_THREAD))]\n"
+        "print(found, set(ONE_THREAD.values()), os.environ['OMP_NUM_THREADS'])"
+    )
+    setting = os.environ | {"OMP_NUM_THREADS": "7"}
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=setting, capture_output=True, text=True)
+    assert done.stdout == f"{['1'] * len(ONE_THREAD)} {{'1'}} 7\n", done.stderr
