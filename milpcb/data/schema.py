@@ -83,7 +83,9 @@ class Schema:
         listed = (
             {**entry, "values": tuple(entry["values"]), "missing_as": tuple(entry["missing_as"])} for entry in document
         )
-        return cls(tuple(Field(**entry) for entry in listed))
+        found = cls(tuple(Field(**entry) for entry in listed))
+        hash(found.fields)  # TypeError where a list stands for a name, a value or a mark
+        return found
 
     def __str__(self) -> str:
         """Return a table with a line for each column, and below it ``lines``."""

@@ -233,5 +233,6 @@ def test_workers_use_one_thread(tmp_path):
         "print(found, set(ONE_THREAD.values()), os.environ['OMP_NUM_THREADS'])"
     )
     setting = os.environ | {"OMP_NUM_THREADS": "7"}
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=setting, capture_output=True, text=True)
-    assert done.stdout == f"{['1'] * len(ONE_THREAD)} {{'1'}} 7\n", done.stderr
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=setting, capture_output=True, text=True, check=True)
+    assert done.stdout == f"{['1'] * len(ONE_THREAD)} {{'1'}} 7\n"
