@@ -12,8 +12,8 @@ import numpy as np
 
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
-from milpcb.core.decimals import in_32_bits
-from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded, in_words
+from milpcb.core.decimals import in_32_bits, rounded_to_32_bits
+from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
@@ -70,7 +70,8 @@ class ContextReader:
         fields = tuple(replace(field, missing_as=self.marks) for field in own + more)
         self.schema, features = Schema(fields), fields[: len(own)]
         self._features, self._fields = features, {field.name: field for field in fields}
-        self._singles = {single: cut for points in cuts.values() for cut in points if (single := _single(cut)) > cut}
+        every = {cut: rounded_to_32_bits(cut) for points in cuts.values() for cut in points}
+        self._singles = {single: cut for cut, single in every.items() if single > cut}
         self._columns: tuple[Column, ...] = ()
         if self.marks or any(name in self.declared for name in self.names):
             self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
@@ -226,12 +227,6 @@ def _fix_of_text(text: str, example: str) -> str:
     return f"convert it, or declare its strings, with [] as its cut points, as in {declared}"
 
 
-def _single(cut: float) -> float:
-    """Return a number as 32 bits hold it."""
-    with np.errstate(over="ignore"):
-        return float(np.float32(cut))
-
-
 def _rows(context: Any) -> Sequence[Any]:
     if is_frame(context):
         return records(context)
@@ -269,17 +264,6 @@ def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
             raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
     return {str(name): _plain_values(name, values) for name, values in declared.items()}
-
-
-def as_marks(missing: Any) -> list[str]:
-    """Return marks of missing values as they are written; raises InputError on what is no list of marks."""
-    try:
-        listed = [plain(mark) for mark in ([] if isinstance(missing, str) else missing)]
-    except (TypeError, ValueError, OverflowError):
-        listed = [None]
-    if isinstance(missing, str) or any(mark in (None, "") or isinstance(mark, bool) for mark in listed):
-        raise InputError(f"missing must be a list of marks, such as ['NA', -999], got {shown(missing)}")
-    return list(dict.fromkeys(mark if isinstance(mark, str) else in_words(mark) for mark in listed))
 
 
 def _check_marks(marks: Sequence[str], declared: Mapping[str, tuple[Value, ...]]) -> None:

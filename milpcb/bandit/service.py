@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from milpcb.bandit import made
 from milpcb.bandit.answers import BanditAnswers
-from milpcb.bandit.contexts import Context, ContextReader, as_marks
+from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Decision
 from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.scale import Scale
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
+from milpcb.data.fields import as_marks
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
 

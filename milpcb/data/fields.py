@@ -280,3 +280,14 @@ class Field:
 
 def _which(entry: Value, what: str) -> str:
     return f"which is text, {what}" if isinstance(entry, str) else what
+
+
+def as_marks(missing: Any) -> list[str]:
+    """Return marks of missing values as they are written; raises InputError on what is no list of marks."""
+    try:
+        listed = [plain(mark) for mark in ([] if isinstance(missing, str) else missing)]
+    except (TypeError, ValueError, OverflowError):
+        listed = [None]
+    if isinstance(missing, str) or any(mark in (None, "") or isinstance(mark, bool) for mark in listed):
+        raise InputError(f"missing must be a list of marks, such as ['NA', -999], got {shown(missing)}")
+    return list(dict.fromkeys(mark if isinstance(mark, str) else in_words(mark) for mark in listed))

@@ -45,7 +45,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -143,27 +142,6 @@ SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs
 UPPER = 0.75  # r
 
 Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
-
-
-class InTwo:
-    """One count of two parts of a question, in steps of the first, of which there are ``steps``.
-
-    The second is expected to take ``later`` seconds until it runs; then its own pace counts.
-    """
-
-    def __init__(self, progress: Progress | None, steps: int, later: float) -> None:
-        self._progress, self._steps, self._later = progress or (lambda *_: None), steps, later
-        self._began = self._turned = perf_counter()
-
-    def first(self, done: int, total: int) -> None:
-        """Count steps of the first part."""
-        self._turned = perf_counter()
-        self._progress(done, total + ceil(self._later * done / (self._turned - self._began)))
-
-    def second(self, done: int, total: int) -> None:
-        """Count those of the second."""
-        each = (perf_counter() - self._turned) / done * self._steps / (self._turned - self._began)
-        self._progress(self._steps + round(each * done), self._steps + ceil(each * total))
 
 
 @dataclass(frozen=True)

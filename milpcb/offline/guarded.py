@@ -317,13 +317,7 @@ MOST_GROUPS = 20  # of a limit that is kept in each
 
 
 def no_worse_for_each(
-    than: Any,
-    groups: Any,
-    *,
-    outcome: Scores,
-    by: str = "group",
-    draws: int = 500,
-    **options: Any,
+    than: Any, groups: Any, *, outcome: Scores, by: str = "group", draws: int = 500, **options: Any
 ) -> list[NoWorseThan]:
     """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
 
@@ -345,9 +339,7 @@ def no_worse_for_each(
         raise InputError(f"groups must be one for each of the {len(outcome.table)} rows, got {len(labels)}")
     found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
     if len(found) > MOST_GROUPS:
-        raise InputError(
-            f"'{by}' has {spaced(len(found))} different values, more than {MOST_GROUPS} groups; name another"
-        )
+        raise InputError(f"'{by}' has {spaced(len(found))} values, more than {MOST_GROUPS} groups; name another")
     whole_log = NoWorseThan(than, outcome=outcome, **options)
     sure = 1 - (1 - whole_log.confidence) / len(found)
     enough = max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from math import ceil
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
 from milpcb.data.actions import own_names
-from milpcb.offline.band import Bounds, Claim, InTwo, Progress, affordable, band, check_same_rows, sampled_rows
+from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, check_same_rows, sampled_rows
 from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
@@ -138,6 +139,27 @@ class Inference:
             return [f"There is evidence that treating people differently gives more than {other} ({p})."]
         learnt = f"Policies learnt on other rows give more than {other} ({p})"
         return [f"{learnt}, but the band over all policies does not show it yet (p = {self.band.p_value:.2g})."]
+
+
+class InTwo:
+    """One count of two parts of a question, in steps of the first, of which there are ``steps``.
+
+    The second is expected to take ``later`` seconds until it runs; then its own pace counts.
+    """
+
+    def __init__(self, progress: Progress | None, steps: int, later: float) -> None:
+        self._progress, self._steps, self._later = progress or (lambda *_: None), steps, later
+        self._began = self._turned = perf_counter()
+
+    def first(self, done: int, total: int) -> None:
+        """Count steps of the first part."""
+        self._turned = perf_counter()
+        self._progress(done, total + ceil(self._later * done / (self._turned - self._began)))
+
+    def second(self, done: int, total: int) -> None:
+        """Count those of the second."""
+        each = (perf_counter() - self._turned) / done * self._steps / (self._turned - self._began)
+        self._progress(self._steps + round(each * done), self._steps + ceil(each * total))
 
 
 def inference(

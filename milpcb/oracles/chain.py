@@ -301,11 +301,7 @@ class SearchStep(NamedTuple):
 
 
 STEPS = (
-    SearchStep(
-        "forbidden",
-        lambda u: u.forbidden is not None,
-        lambda u: _forbidden(cast("Bools", u.forbidden)),
-    ),
+    SearchStep("forbidden", lambda u: u.forbidden is not None, lambda u: _forbidden(cast("Bools", u.forbidden))),
     SearchStep(
         "first",
         lambda u: bool(u.rows),

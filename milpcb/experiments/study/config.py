@@ -219,9 +219,8 @@ class _Reader:
             players = sum(len(learner.oracles) for learner in config.learners)
             worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
             if players * worlds > MOST_CELLS:
-                raise InputError(
-                    f"this is a study of {spaced(players * worlds)} cells; at most {spaced(MOST_CELLS)} are one study"
-                )
+                cells = spaced(players * worlds)
+                raise InputError(f"this is a study of {cells} cells; at most {spaced(MOST_CELLS)} are one study")
 
     def check_settings(self, config: Config) -> None:
         """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""
