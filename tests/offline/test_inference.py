@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -169,7 +171,7 @@ def test_an_effect_is_found_and_bounded_from_below():
 def test_a_count_of_two_parts_goes_by_the_time_that_they_take(monkeypatch):
     """The second part counts as many steps of the first as it is expected to take, then as many as it does."""
     now, seen = [0.0], []
-    monkeypatch.setattr("milpcb.offline.inference.perf_counter", lambda: now[0])
+    monkeypatch.setattr(sys.modules[InTwo.__module__], "perf_counter", lambda: now[0])
     far = InTwo(lambda *count: seen.append(count), 10, later=40.0)
     now[0] = 4.0
     far.first(2, 10)  # two seconds each, so 40 seconds are 20 more
