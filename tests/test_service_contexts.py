@@ -180,6 +180,18 @@ def test_marks_of_missing_values_are_missing(tmp_path: Path) -> None:
         bandit.act({"age": 30, "region": "n/a"})
 
 
+def test_an_empty_text_may_be_a_mark() -> None:
+    """A web form sends it; where it is no mark, the error says how to make it one, or that none may be missing."""
+    person, known = {"age": "", "region": "north"}, {"region": ["north"]}
+    marked = Bandit(TEXTS, values={**known, "age": [None]}, missing=[""])
+    assert marked.act(person).context == marked.act({**person, "age": None}).context
+    for text in ("", "N/A"):
+        with pytest.raises(InputError, match=rf"give None, or name it as missing, as in .*missing=\['{text}'\]"):
+            Bandit(TEXTS, values={**known, "age": [None]}).act({**person, "age": text})
+        with pytest.raises(InputError, match=r"declare that it may be missing, as in .*values=\{'age'"):
+            Bandit(TEXTS, values=known).act({**person, "age": text})
+
+
 @pytest.mark.parametrize(
     ("values", "missing", "message"),
     [

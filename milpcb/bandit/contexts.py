@@ -13,11 +13,13 @@ import numpy as np
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
 from milpcb.core.decimals import in_32_bits, rounded_to_32_bits
+from milpcb.core.text import folded
 from milpcb.data.columns import Column, Number, Value, Values, as_number, encoded
 from milpcb.data.fields import Field, UnfitError, kinds_of, plain
 from milpcb.data.frames import in_order, is_frame, named, no_such, records, table_names
 from milpcb.data.made_columns import declared_columns
 from milpcb.data.schema import Schema
+from milpcb.data.spellings import NULLS
 from milpcb.data.tables import frame_of
 from milpcb.errors import InputError, LogWarning, clipped, shown
 from milpcb.protocols import PolicyClass
@@ -63,8 +65,7 @@ class ContextReader:
         self.marks = tuple(marks)
         _check_marks(self.marks, self.declared)
         others = [name for name in self.declared if name not in self.names]
-        cuts = _cut_points(policies, self.names)
-        self._cuts = cuts
+        self._cuts = cuts = _cut_points(policies, self.names)
         own = [_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names]
         more = [_field(name, self.declared[name], (), "constraint") for name in others]
         fields = tuple(replace(field, missing_as=self.marks) for field in own + more)
@@ -207,7 +208,7 @@ class ContextReader:
             if error.missing:
                 fix = f"fill it in, or declare that it may be, as in Bandit(..., values={{'{example}': [None]}})"
             elif field.is_number and isinstance(value, str) and as_number(value) is None:
-                fix = _fix_of_text(value, example)
+                fix = _fix_of_text(value, example, may_be_missing=field.missing)
             elif field.texts and isinstance(value, str):
                 fix += f", or declare {shown(value)} too"
             raise UnfitError(field.name, error.what, fix, "feature") from error
@@ -220,11 +221,13 @@ def _constant(context: Any) -> list[float]:
     raise InputError(f"the class has no features: call act() without a context, got {shown(context)}")
 
 
-def _fix_of_text(text: str, example: str) -> str:
-    if not text.strip():
-        return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
-    declared = f"Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
-    return f"convert it, or declare its strings, with [] as its cut points, as in {declared}"
+def _fix_of_text(text: str, example: str, *, may_be_missing: bool) -> str:
+    if folded(text) in {"", *NULLS}:
+        declare = f"missing=[{shown(text)}]" if may_be_missing else f"values={{'{example}': [None]}}"
+        how = "or name it as missing" if may_be_missing else "and declare that it may be missing"
+        return f"give None, {how}, as in Bandit(..., {declare})"
+    as_in = f"as in Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
+    return f"convert it, or declare its strings, with [] as its cut points, {as_in}"
 
 
 def _rows(context: Any) -> Sequence[Any]:

@@ -288,6 +288,6 @@ def as_marks(missing: Any) -> list[str]:
         listed = [plain(mark) for mark in ([] if isinstance(missing, str) else missing)]
     except (TypeError, ValueError, OverflowError):
         listed = [None]
-    if isinstance(missing, str) or any(mark in (None, "") or isinstance(mark, bool) for mark in listed):
+    if isinstance(missing, str) or any(mark is None or isinstance(mark, bool) for mark in listed):
         raise InputError(f"missing must be a list of marks, such as ['NA', -999], got {shown(missing)}")
     return list(dict.fromkeys(mark if isinstance(mark, str) else in_words(mark) for mark in listed))
