@@ -178,7 +178,9 @@ class _Scan:
         try:
             content.decode()
         except UnicodeDecodeError as error:
-            raise self._fault(error.start, "is not in UTF-8; save the file as UTF-8") from error
+            raise self._fault(
+                error.start, "is not in UTF-8; save the file as UTF-8, in Excel as 'CSV UTF-8'"
+            ) from error
         returns = self._where(b"\r")
         returns = returns[~self._inside(returns) & (returns < end)]
         alone = returns[self._after(returns, beyond=0) != ord("\n")]

@@ -19,7 +19,7 @@ from milpcb.core.decimals import fixed, written
 from milpcb.core.text import listed
 from milpcb.data.csv_pieces import CODE
 from milpcb.data.made_columns import MOST_CATEGORIES
-from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_words
+from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_one, odd_words
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
 from milpcb.logs.read import COMMAS, DATE, among
@@ -166,10 +166,12 @@ def _nearly_numbers(column: pl.Series) -> str:
     if len(values) > SCALE and (odd := odd_numbers(values)):
         return odd
     numbers = plain | values.str.contains(COMMAS)
-    others = values.filter(~numbers).to_list()
-    if numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
+    others = values.filter(~numbers & own).to_list()  # marks are missing once no other string is there
+    if not others or numbers.sum() <= SCALE or len(others) > FEW or 2 * counts.filter(numbers).sum() < counts.sum():
         return ""
-    named = [f"'{clipped(each)}' ({_rows(rows)})" for each, rows in zip(others, counts.filter(~numbers), strict=True)]
+    named = [
+        f"'{clipped(each)}' ({_rows(rows)})" for each, rows in zip(others, counts.filter(~numbers & own), strict=True)
+    ]
     return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
@@ -240,7 +242,7 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
             f"{in_command(value)} if nothing is known there."
         )
     texts = sorted(values.to_list())
-    if odd := odd_numbers(texts) or odd_words(texts):
+    if odd := odd_numbers(texts) or odd_words(texts) or odd_one(dict(found.iter_rows())):
         yield f"'{name}' holds {odd}."
 
 

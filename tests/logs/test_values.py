@@ -74,6 +74,25 @@ def test_another_string_among_numbers_is_refused(tmp_path):
     assert source(path, missing=("not asked",)).frame["age"].to_list() == without(AGES, None)
 
 
+def test_usual_marks_are_no_fault_beside_a_slip_among_numbers(tmp_path):
+    """The error names the slip alone."""
+    path = written(tmp_path, {"age": ["4o", *without(AGES, "N/A")[1:]]})
+    with pytest.raises(InputError, match=re.escape("'age' (numbers but for '4o' (1 row); --missing 4o if")):
+        source(path)
+
+
+@pytest.mark.parametrize("slip", ["nroth", "nort", "norrth", "nortx"])
+def test_a_rare_string_near_a_common_one_is_reported(slip, tmp_path):
+    """It is read as it stands; a line names both. Strings that are as common, or short, are no slips."""
+    table = {"region": [slip, *["north", "south"] * 150][:ROWS], "code": ["aa1", *["aa2", "aa3"] * 150][:ROWS]}
+    read = source(written(tmp_path, table))
+    noted = [line for line in (*read.notes, *read.warnings) if "one way if they are one" in line]
+    assert noted == [
+        f"'region' holds '{slip}' in 1 of its rows and 'north' in 150: write them in one way if they are one."
+    ]
+    assert read.frame["region"][0] == slip
+
+
 def test_categories_of_digits_and_letters_stay_categories(tmp_path):
     """Few numbers, codes with a 0 in front, and many other strings are no measurement."""
     columns = {
