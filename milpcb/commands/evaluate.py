@@ -110,6 +110,7 @@ def _differences(read: Read, source: Source) -> Iterator[str]:
         costs = ", without what treatments cost" if read.costs else ""
         yield f"The policy was learnt for '{read.origin.outcome}', and is evaluated by '{columns.outcome}'{costs}."
     then, now = read.origin.features, source.frame.columns
+    yield from read.origin.unknown(source.frame)
     taken = (columns.action, columns.outcome, *columns.propensity)
     if lost := [f"'{clipped(name)}'" for name in then if name not in (*now, *taken)]:
         yield f"Models of outcomes do without {listed(lost)}, which was there when the policy was learnt."

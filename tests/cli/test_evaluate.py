@@ -60,6 +60,18 @@ def direct(frame, policy, features, outcome="earned", propensity="randomised", *
     return evaluate(scores(known, **options), np.array(["no", "yes"])[(frame["age"] > policy).cast(int)])
 
 
+def test_a_string_that_no_row_had_is_reported(run):
+    """The policy plays all the same, and a note counts its rows."""
+    first, second = log(0), log(1).with_columns(ward=pl.when(pl.col("ward") == "7").then(pl.lit("9")).otherwise("ward"))
+    first.write_csv("first.csv")
+    second.write_csv("second.csv")
+    run("learn", "first.csv", *WAYS, "--reward", "earned", "--features", "age,ward", *QUICK)
+    rows = (second["ward"] == "9").sum()
+    said = " ".join(run("evaluate", "second.csv", "found/policy.json", "--randomised").split())
+    assert f"note: 'ward' has a value in {rows} rows that no test of the policy knows, such as '9'." in said
+    assert "note: 'ward' has" not in run("evaluate", "first.csv", "found/policy.json", "--randomised")
+
+
 def cut(run, *options):
     """Learn from a first log, and return the age above which the rule treats."""
     log(0).write_csv("first.csv")
