@@ -55,7 +55,7 @@ def best_under(
         more = "rows" if all(guard.outcome.log.group is None for guard in guards) else "groups"
         raise InfeasibleError(
             f"no policy of the class is shown by these {spaced(len(contexts))} rows to keep {names}; "
-            f"allow a margin, ask for less confidence, or take more {more}"
+            f"allow a margin (margin=0.02, or + 0.02 behind --no-worse), ask for less confidence, or take more {more}"
         )
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))
 

@@ -206,10 +206,10 @@ def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
     """Return whether a limit is kept, or those of all groups."""
     first, enough = asked[0], all(each.enough_events for each in asked)
     found = [(each.group, *_beside(each, played)) for each in asked]
-    sure = f"with {percent(first.confidence)} confidence{' each' if first.by else ''}"
+    sure = f"{first.sure}{' each' if first.by else ''}"
     does = f"gives {found[0][1]} by the log, beside {found[0][2]}"
     if first.by:
-        does = "gives by the log " + "; ".join(f"{group}: {own} beside {other}" for group, own, other in found)
+        does = "gives by the log " + "; ".join(f"{own} beside {other} ({group})" for group, own, other in found)
     return Kept(first.asked, does, True if enough else None, f"among all such people, {sure}" if enough else TOO_FEW)
 
 

@@ -39,8 +39,8 @@ EXACTLY = (
     "chance."
 )
 SURE = (
-    " Limits on other outcomes hold among all such people, with the confidence named; the claims on this page go by "
-    "rules that keep them in these rows."
+    " Limits on other outcomes hold among all such people, with the confidence named; the claims on this page are "
+    "about rules that keep them in these rows."
 )
 
 

@@ -225,7 +225,8 @@ def checks(found: Findings) -> list[str]:
     """Return what may be wrong with the log, a line each; [] where all is well."""
     second = [f"Of {guard.what}: {text}" for guard in found.guards for text in guard.outcome.diagnostics.words()]
     own = found.learnt.diagnostics.words()
-    return [*found.source.warnings, *own, *(text for text in second if text.partition(": ")[2] not in own)]
+    second = [text for text in dict.fromkeys(second) if text.partition(": ")[2] not in own]  # once for all groups
+    return [*found.source.warnings, *own, *second]
 
 
 def optimism(found: Findings) -> str:
@@ -291,7 +292,7 @@ def stable(found: Findings) -> list[str]:
     if found.stability is not None:
         return found.stability.words()
     if found.own_way:
-        return [f"Not computed{WITH}."]
+        return [f"Whether other rows would give the same rule is not computed{WITH}."]
     asked = "Not asked (--resamples 0): whether other rows of the same kind would give the same rule."
     return [missing(found, "to draw them again needs", asked)]
 

@@ -132,7 +132,7 @@ class Diagnostics:
         if missed:
             yield (
                 f"The regression of outcomes predicts worse than their mean would, for {missed}: intervals are wider "
-                'than they need be; method "snips" does without it (--method snips).'
+                'than they need be; method "snips" (--method snips) needs none.'
             )
 
     def _named(self, wrong: Bools, numbers: Floats, words: str) -> str:

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import partial
 from itertools import combinations
-from math import ceil
+from math import ceil, floor
 from numbers import Real
 from typing import Any
 
@@ -193,9 +193,14 @@ class NoWorseThan:
         return self._in_words("", f" for each {self.by}", " each") if self.by else self.name
 
     def _in_words(self, where: str, groups: str, each: str) -> str:
-        by = f", by more than {self.margin:g}" if self.margin else ""
-        limit = f"{self.what}{where} no worse than {self._other}{by}{groups}"
-        return f"{limit}, with {percent(self.confidence)} confidence{each}"
+        worse = f"at most {self.margin:g} worse" if self.margin > 0 else "no worse"
+        worse = f"at least {-self.margin:g} better" if self.margin < 0 else worse
+        return f"{self.what}{where} {worse} than {self._other}{groups}, {self.sure}{each}"
+
+    @property
+    def sure(self) -> str:
+        """Confidence of the limit in words, rounded down to hundredths of a percent."""
+        return f"with {percent(floor(1e4 * self.confidence + 1e-6) / 1e4)} confidence"
 
     @property
     def _other(self) -> str:
