@@ -22,7 +22,7 @@ h1 { font-size: 16pt; margin: 0 0 4mm } p { margin: 2mm 0 }
 table { border-collapse: collapse; width: 100%; margin: 0 0 6mm }
 td, th { border: 0.3mm solid #000; padding: 1.5mm 2.5mm; overflow-wrap: anywhere }
 th { text-align: left } td.points, th.points { text-align: right; width: 22mm } td.box { width: 22mm }
-tr { break-inside: avoid } thead { display: table-header-group } .note { font-size: 9pt }
+tr { break-inside: avoid } thead { display: table-header-group } .note { font-size: 9pt; white-space: pre-line }
 @media print { body { margin: 0; max-width: none } }
 """
 Lines = Sequence[tuple[str, str]]

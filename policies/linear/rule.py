@@ -184,6 +184,8 @@ def _finding(rule: LinearRule, i: int, labels: Mapping[str, str], whole: bool) -
         return Finding(heading, tuple(line for line in lines if line[1]))
     if steps is None and rule.names.field(i).kind == "boolean":
         return Finding(heading, ((f"{heading}: yes", weight),))
+    if steps is None and rule.names.field(i).values == (0, 1):
+        return Finding(heading, ((f"{heading}: 1", weight),))
     if steps is None:
         return Finding(heading, each=weight)
     ends = tuple(map(ceil, steps)) if whole else steps

@@ -59,16 +59,17 @@ def drawn(seed):
     """Return a rule of drawn weights, steps and cuts over columns of every kind, its card, and 25 people."""
     rng = np.random.default_rng(seed)
     region = Membership("region", ("north",), inside=int(rng.integers(2)))
-    columns = (Number("age"), Number("dose", -1.0), Number("visits"), Number("member"), region)
+    columns = (Number("age"), Number("dose", -1.0), Number("visits"), Number("member"), Number("alone"), region)
     fields = (
         *(Field("age"), Field("dose", missing=True), Field("visits"), Field("member", "boolean")),
+        Field("alone", values=(0.0, 1.0)),
         Field("region", "category", ("north", "south")),
     )
     names = Names(tuple(c.name for c in columns), ("wait", "write", "call"), columns, fields)
     ages = tuple(sorted(rng.choice(np.arange(20, 80), rng.integers(1, 4), replace=False) - 0.5))
     doses = tuple(sorted(set(np.round(rng.random(rng.integers(1, 4)), 2))))
-    steps = (tuple(map(float, ages)), tuple(map(float, doses)), None, None, None)
-    weights = tuple(int(w) for w in rng.choice([-3, -2, -1, 1, 2, 3], 5))
+    steps = (tuple(map(float, ages)), tuple(map(float, doses)), None, None, None, None)
+    weights = tuple(int(w) for w in rng.choice([-3, -2, -1, 1, 2, 3], 6))
     cuts = tuple(sorted(int(cut) for cut in rng.integers(-3, 8, rng.integers(1, 3))))
     people = [
         {
@@ -76,6 +77,7 @@ def drawn(seed):
             "dose": None if rng.random() < 0.2 else float(np.round(rng.random(), 2)),
             "visits": int(rng.integers(0, 4)),
             "member": bool(rng.integers(2)),
+            "alone": int(rng.integers(2)),
             "region": str(rng.choice(["north", "south"])),
         }
         for _ in range(25)
@@ -84,7 +86,7 @@ def drawn(seed):
 
 
 def test_a_card_alone_plays_the_rule():
-    """2 000 people, by 80 rules: cuts of whole and of real numbers, counts, yes and no, strings, missing numbers."""
+    """2 000 people, by 80 rules: cuts of numbers, counts, yes and no, 1 and 0, strings, missing numbers."""
     played = 0
     for seed in range(80):
         rule, people = drawn(seed)
