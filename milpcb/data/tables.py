@@ -187,7 +187,7 @@ def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl
     rows, there = parquet_rows(path)
     for name in columns:
         if name not in there:
-            raise UnknownNameError(f"column of {path}", name, there)
+            raise UnknownNameError(f"column of {path}:", name, there)
     for start in range(0, rows, size):
         with _whole(path):
             piece = _collected(pl.scan_parquet(path).select(columns).slice(start, size))

@@ -108,7 +108,7 @@ def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
     """Return the columns that are read: those of the log, without those left out; raises UnknownNameError on others."""
     for name in columns.leave_out:
         if name not in files.columns:
-            raise UnknownNameError(f"column of {files.name}", name, files.columns)
+            raise UnknownNameError(f"column of {files.name}:", name, files.columns)
     named = (*named_columns(columns).names, *columns.features)
     return tuple(
         name

@@ -135,7 +135,7 @@ def _counted(missing: Counts | None, lost: Counts, feature: str) -> dict[str, in
 def numbers_of(source: Source, column: str) -> Floats:
     """Return a column (n,) of a log that holds a finite number in every row; raises InputError, UnknownNameError."""
     if column not in source.table.columns:
-        raise UnknownNameError(f"column of {source.name}", column, source.table.columns)
+        raise UnknownNameError(f"column of {source.name}:", column, source.table.columns)
     return _numbers(source.name, source.table, column)
 
 
@@ -170,7 +170,7 @@ def _candidates(name: str, frame: pl.DataFrame, columns: Columns) -> tuple[str, 
     found = columns.features or tuple(column for column in frame.columns if column not in aside)
     for column in (*taken, *found, *columns.leave_out, *group):
         if column not in frame.columns:
-            raise UnknownNameError(f"column of {name}", column, frame.columns)
+            raise UnknownNameError(f"column of {name}:", column, frame.columns)
     for column in found:
         if column in taken:
             raise InputError(

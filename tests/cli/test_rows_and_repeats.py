@@ -117,7 +117,7 @@ def test_weights_reach_the_command_and_are_said(log):
     [
         (("--weight", "y"), r"log.csv, row \d+: 'y' is -.*; no row weighs less than 0"),
         (("--weight", "sex"), "column 'sex' must hold numbers, and holds"),
-        (("--weight", "ww"), "unknown column of log.csv 'ww'"),
+        (("--weight", "ww"), "unknown column of log.csv: 'ww'"),
         (("--weight", "w", "--features", "age,w"), "column 'w' is the action, outcome, propensity or weight"),
         (("--treatment-cost", "treat=prise"), "unknown column of 'treat=prise', and no number: 'prise'; did you mean"),
         (("--depth", "1", "--depth", "2"), "option --depth is given 2 times, and takes one value"),

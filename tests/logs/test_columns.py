@@ -115,7 +115,7 @@ def test_what_is_asked_for_by_name_is_never_left_out():
     ("options", "fragment"),
     [
         ({"leave_out": ("aeg",)}, "did you mean 'age'"),
-        ({"group": "persn"}, "unknown column of log.csv 'persn'"),
+        ({"group": "persn"}, "unknown column of log.csv: 'persn'"),
         ({"features": ("age",), "leave_out": ("age",)}, "both a feature and left out"),
         ({"group": "same"}, "one value only"),
         ({"group": "holes"}, "row 2: 'holes' is missing"),
