@@ -22,7 +22,7 @@ LAYOUT = "\n\t"  # the control characters that our own output is made with
 class PlainConsole(Console):
     """A console for names, labels and paths that somebody else may have written: none of them can steer the terminal.
 
-    What the terminal's encoding has no letter for is replaced. Where nobody reads on (``milpcb run ... | head -1``)
+    Letters that the terminal's encoding lacks are replaced. Where nobody reads on (``milpcb run ... | head -1``)
     it falls silent, and the command goes on.
     """
 

@@ -126,7 +126,7 @@ class LabelConstraint:
 
 
 def close_rates(tables: Mapping[str, Floats], delta: float, name: str) -> list[LabelConstraint]:
-    """Return the rules that rates in any two groups differ by at most ``delta``, one for each ordered pair.
+    """Return a rule for each ordered pair of groups: the first one's rate exceeds the other's by at most ``delta``.
 
     Parameters
     ----------

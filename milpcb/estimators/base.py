@@ -332,7 +332,7 @@ def _on_tables(policy: Any, schema: Schema, columns: Sequence[Column], actions: 
 
 
 def _on_first(table: Floats, counts: Ints) -> Floats:
-    """Return a table (g, k) with a row for each of ``counts`` repetitions, all but the first of them 0."""
+    """Return each row of a table (g, k) ``counts`` (g,) times: the first time as it is, then as 0."""
     spread = np.zeros((int(counts.sum()), table.shape[1]))
     spread[np.cumsum(counts) - counts] = table
     return spread

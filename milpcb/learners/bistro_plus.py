@@ -337,7 +337,7 @@ class BistroPlus(Learner):
         return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
 
     def _respond(self, lower: Floats, upper: Floats) -> Reply:
-        """Return q* for the upper bounds, after what is known of the differences of psi has tightened both."""
+        """Return q* for the upper bounds, once the known differences of psi have tightened the bounds on both sides."""
         descending = self._leftover_rule == "descending"
         if self._anytime:
             lower, upper = tightened(lower, upper, self.relaxation.probe)

@@ -115,7 +115,7 @@ class Exp4(Learner):
         self._delays = real("delays", delays, "finite and 0 or more", lambda number: number >= 0)
         if delays and (self._rule != "fixed" or estimates != "unbiased"):
             raise InputError(
-                "delays= goes with a fixed rate and unbiased estimates: for others nothing is proved of late costs; "
+                "delays= goes with a fixed rate and unbiased estimates: otherwise nothing is proved of late costs; "
                 'take rate="fixed", or leave it out and go by bound() and certificate()'
             )
         self._squares = 0.0

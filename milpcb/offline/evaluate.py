@@ -1,6 +1,6 @@
 """Worth of a policy: values with intervals, of a policy fixed beforehand and of a procedure that learns one.
 
-*Adaptive intervals* are for one policy that was fixed by earlier rows, or none, of a log that a learner made.
+*Adaptive intervals* are for a log that a learner made, and one policy, fixed in advance or by earlier rows.
 
 Where a learner made the log, the probability of what a policy plays follows from what was seen before. Then scores are
 still right on average, but their spread changes by chance, and the usual interval of their mean holds too seldom. So

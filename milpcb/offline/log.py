@@ -75,7 +75,7 @@ class Log:
             return {}
 
     def by(self, actions: tuple[str, ...], order: Ints) -> Log:
-        """Return the log with its actions in another ``order`` (K,) of their numbers, called ``actions``."""
+        """Return the log with its actions in the ``order`` (K,) of these numbers, and then called ``actions``."""
         known = None if self.propensity is None else self.propensity[:, order]
         return replace(self, action=np.argsort(order)[self.action], actions=actions, propensity=known)
 

@@ -77,7 +77,7 @@ def cross_fitted(fitted: Fitted, fold: Ints, progress: Progress | None = None) -
 
 @dataclass(frozen=True, eq=False)
 class OutcomeFit:
-    """Copies of a model of outcomes, one for each action, fitted to rows in which it was done."""
+    """A model of outcomes for each action: copies of one model, each fitted to the rows with its action."""
 
     copies: tuple[Any, ...]
     empty: tuple[Bools | None, ...]  # columns without any number in these rows; None where models read them as they are

@@ -149,7 +149,7 @@ class GrowingOracle:
 
     @property
     def capabilities(self) -> frozenset[str]:
-        """Kinds of query that the opened oracle answers; a list of labelings would not stay one, so there is none."""
+        """Kinds of query that the opened oracle answers; no list of labelings, which each new context would change."""
         return self._oracle().capabilities - ({"enumerate"} if self._terms is not None else {"enumerate", "columns"})
 
     @property

@@ -25,7 +25,7 @@ INFINITE = 1e20  # what the vendors call no bound, and no time limit
 
 
 class NativeSolver:
-    """A solver whose ``package`` brings ``module``; ``extra`` is that of milpcb that installs it, if there is one."""
+    """A solver whose ``package`` brings ``module``; the ``extra`` of milpcb, if there is one, installs it."""
 
     name: ClassVar[str]
     package: ClassVar[str]

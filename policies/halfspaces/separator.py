@@ -54,7 +54,7 @@ def hulls(affine: Floats) -> Program:
 
 
 def losses(affine: Floats) -> Program:
-    """Return the program of weights and, for label 1, then for label 0, by how much each score falls short of 1."""
+    """Return the program of weights and losses, first of label 1, then of label 0: how far each score is below 1."""
     b = ProgramBuilder()
     w = b.columns("w", (affine.shape[1],), -np.inf, np.inf)
     for sign, short in zip((1.0, -1.0), b.columns("short", (2, len(affine))), strict=True):

@@ -18,8 +18,8 @@ class PathEncoding(InvertibleEncoding):
     """The paths of a graph as a network program; the terms of a class define its graph.
 
     Variables
-        x[e] in {0, 1}: the path takes edge e. Constrained encodings have an edge for each action, in place of one of
-        any. A node that has one edge in, or one out, before the sink is left out: x is of an edge in and one out then.
+        x[e] in {0, 1}: the path takes edge e. Constrained encodings have an edge for each action, others one edge
+        of any action. A node before the sink with a single edge in, or out, is left out: x then joins two edges.
     Constraints
         (1)  sum of x over the edges from the root = 1
         (2)  sum of x over the edges from v = sum of x over the edges into v      for each other inner node v

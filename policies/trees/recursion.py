@@ -82,7 +82,7 @@ def take_answers(soft: Soft, asked: TreeQuestion, room: StateRoom, answers: Arra
 
 @compiled(NO_NAN)
 def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
-    """Fill all T_h; the answers of whole trees are at cells[D, 0], and of those by action at x at owns[D, 0]."""
+    """Fill all T_h; whole trees have their answers at cells[D, 0], and their answers by action at x at owns[D, 0]."""
     depth, p = len(asked.empty), len(asked.sides)
     start, first, chosen, ranks = room.start, room.first, room.chosen, room.ranks
     room.T[:], room.M[:] = BIG, 0.0
@@ -174,7 +174,7 @@ def test_again(
 
 @compiled()
 def target(e: int, row: SetRow, p: int, room: StateRoom) -> tuple[int, int, int]:
-    """Return the length and number of the row in which the sets u + g are without their e-th literal, and the column.
+    """Return where the sets u + g are without their e-th literal: length and number of the row, and the column.
 
     Without it, less its highest literal, u + g is the set w, whose own highest literal is ``above``.
     """

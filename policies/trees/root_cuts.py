@@ -165,7 +165,7 @@ def spread_between(table: RootTable, f: int, one: int, other: int) -> float:
 
 @compiled(NO_NAN)
 def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int, exact: bool) -> None:
-    """Put both halves of the interval in hand back, now that the end in its middle is evaluated."""
+    """Put back both halves of the interval in hand, as the end in its middle is evaluated now."""
     state, costs, keys, items, cuts, best, _ = frontier
     f, free = lines.features[state[LINE]], len(best) - 2
     cost = best[0, end] + best[1, end]

@@ -22,8 +22,8 @@ NO_ORACLE = "-"
 class Task:
     """One computation of a study, and the settings that cells and comparators share.
 
-    ``title``, by which people distinguish the tasks of a study, ``draw``, whether the last policy is also drawn,
-    ``folder``, that of the config's own classes, and all labels change no number, so they are no part of ``key``.
+    No number depends on ``title`` (by which people distinguish tasks), ``draw`` (whether the last policy is drawn),
+    ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
     """
 
     environment: Component
