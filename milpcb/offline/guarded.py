@@ -326,8 +326,7 @@ def no_worse_for_each(
 ) -> list[NoWorseThan]:
     """Return the limits that in each group a second outcome is no worse than something, with confidence in all at once.
 
-    They are those of ``no_worse_than`` on the rows of each group alone, with a confidence that the chances of errors
-    add up to (Bonferroni), and at least as many draws as that needs.
+    Each is that of ``no_worse_than`` on the rows of its group; the chances of errors add up (Bonferroni).
 
     Parameters
     ----------
@@ -335,9 +334,7 @@ def no_worse_for_each(
     by : what messages call the column of groups
     than, outcome, draws, options : those of ``no_worse_than``
 
-    Raises
-    ------
-    InputError, where there are more than 20 groups
+    Raises InputError where there are more than 20 groups.
     """
     labels = list(groups)
     if len(labels) != len(outcome.table):
@@ -349,7 +346,5 @@ def no_worse_for_each(
     sure = 1 - (1 - whole_log.confidence) / len(found)
     enough = max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING))
     of_group = partial(replace, whole_log, confidence=sure, draws=enough, by=by)
-    return [
-        of_group(group=str(name), outcome=replace(outcome, weight=outcome.weight * here))
-        for name, here in found.items()
-    ]
+    own = {str(name): replace(outcome, weight=outcome.weight * here) for name, here in found.items()}
+    return [of_group(group=name, outcome=each) for name, each in own.items()]
