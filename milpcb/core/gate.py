@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, clipped
 
 MOST_BYTES = 2**30  # of a file that is read whole
@@ -158,7 +157,7 @@ def read_bytes(path: Path, *, follow: bool = False) -> bytes:
             raise OSError(errno.EINVAL, "it is no plain file", str(path))
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise OSError(errno.EFBIG, f"it is larger than {spaced(MOST_BYTES // 2**20)} MB", str(path))
+        raise OSError(errno.EFBIG, f"it is larger than {MOST_BYTES // 2**20} MB", str(path))
     return content
 
 
