@@ -86,6 +86,19 @@ def test_no_private_vocabulary_in_docstrings_and_comments():
     assert not found, "\n".join(found)
 
 
+def test_docstrings_and_comments_begin_with_a_noun():
+    """Neither a clause nor a pronoun stands for one at the head of a docstring or a comment outside the tests."""
+    clause = re.compile(r'\s*("""|# )(What|That which|Those that|One that|Whoever|Refused is|Wanted are) ')
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
+        for top in ("milpcb", "policies", "scripts/benchmarks", "scripts/checks", "scripts/reproduce")
+        for path in sorted((ROOT / top).rglob("*.py"))
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        if clause.match(line)
+    ]
+    assert not found, "\n".join(found)
+
+
 @pytest.mark.parametrize("word", REPLACED)
 def test_a_word_that_was_replaced_does_not_come_back(word):
     """No file of ours, READMEs included, has a word for which the field has another; stored files are still read."""

@@ -22,7 +22,7 @@ Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when
 
 @dataclass(frozen=True)
 class Statement:
-    """What can be stated of a bandit; numbers that bound others are rounded so that they still do.
+    """Figures of a bandit that can be stated; numbers that bound others are rounded so that they still do.
 
     Attributes
     ----------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from unicodedata import category, normalize
 
 QUOTED = r'"(?:[^"\\]|\\.)*"'  # what ``quoted`` returns, as a regular expression
-# What old terminals have no letter for, as wide as it is: tables stay in columns.
+# Signs that old terminals lack, and others of the same width: tables stay in columns.
 _PLAIN = str.maketrans("\u202f\u2212\u00b1\u00b5\u2020\u2013", " -~u*-")
 _ACCENTS = re.compile("([A-Za-z])[\u0300-\u036f]+")  # elsewhere such signs may be letters
 _ESCAPE = re.compile(r"\\(?:x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8}|.)")

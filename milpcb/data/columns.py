@@ -27,7 +27,7 @@ HOLDS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }  # the comparisons that tests are made of
-# What tests are made of beside names and values: a name or value that holds some of it is written in quotes.
+# Parts of tests beside names and values: a name or value that holds some of it is written in quotes.
 _IN_NAMES = re.compile(r"[<>=!{}]|(?<!\S)(?:is|not|and)(?!\S)")
 _IN_VALUES = re.compile(r"[{},]|(?<!\S)and(?!\S)| missing\)$|^(?:missing|true|false)$")
 

@@ -1,4 +1,4 @@
-"""What learners require: an oracle with certain capabilities, a model of contexts, contexts known from the start."""
+"""Requirements of learners: an oracle with certain capabilities, a model of contexts, contexts known from the start."""
 
 from __future__ import annotations
 

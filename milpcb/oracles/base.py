@@ -38,7 +38,7 @@ class Oracle(ABC):
     opening: Opening | None = None  # how it was opened; set by open_oracle
     _solver = ""  # the name of the solver, of kinds that ask one
     _closed = False
-    # What queries have changed: all that a copy has beyond what it is opened from.
+    # Changes by queries: all that a copy has beyond what it is opened from.
     _counters: tuple[str, ...] = ("calls", "seconds", "_closed")
 
     def __init__(self, opened: Opened, contexts: Floats) -> None:

@@ -157,7 +157,7 @@ class Chain(_Avoiding[int], Search):
 
     @cached_property
     def _asked(self) -> list[Callable[[], Ask]]:
-        """What is asked, made when it is first needed: a recursion under rows has much to hold."""
+        """Makers of the queries of each step, kept once made: a recursion under rows has much to hold."""
         return [cache(partial(step.ask, self._under)) for step in self._steps if step.ask is not None]
 
     def _ask(self, query: str, *given: Any) -> Any:

@@ -25,7 +25,7 @@ from milpcb.types import Floats, Ints
 FEW, WIDE = (40, 3, 5), (4, 20, 5)
 MANY_CUTS, EVERY_CUT = (40, 2, 20), (60, 2, 10**6)
 
-# What is asked for, by a name to show: a registered class, its options and contexts; without thresholds among these,
+# Questions by a name to show: a registered class, its options and contexts; without thresholds among these,
 # with one and with all. Two kinds of trees at once would both compile what they share: others come between.
 SEARCHES: dict[str, tuple[str, dict[str, Any], tuple[int, int, int]]] = {
     "trees of depth 3": ("decision_trees", {"depth": 3}, FEW),

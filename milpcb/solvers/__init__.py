@@ -8,7 +8,7 @@ from milpcb.errors import UnknownNameError
 from milpcb.plugins import registry
 from milpcb.protocols import Solver, SolverInfo
 
-# What solvers are called elsewhere, PuLP's names among them, in small letters.
+# Names of solvers elsewhere, PuLP's among them, in small letters.
 ALIASES = {
     "cbc": "pulp:PULP_CBC_CMD",
     "choco": "pulp:CHOCO_CMD",

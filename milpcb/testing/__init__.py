@@ -24,7 +24,7 @@ from typing import Any, cast
 from milpcb.errors import InputError, shown
 from milpcb.plugins import registry
 
-# What a made object has that a battery is run on, by kind.
+# Attributes by which a made object is known, by kind of battery.
 NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": ("__call__",), "environment": ("open",)}
 
 

@@ -259,7 +259,7 @@ CHECKS_ONCE: dict[str, Callable[[Make, Scenario], None]] = {
 }
 
 
-# What no learner can take instead of a right (row, action, cost, probability): the place, and what stands there.
+# Values that no learner can take instead of a right (row, action, cost, probability): the place, and what stands there.
 _BAD_FEEDBACK: list[tuple[int, Any]] = [
     *((0, bad) for bad in (-1, 10**6, 0.0, None, "0")),
     *((1, bad) for bad in (-1, N_ACTIONS, 0.5, None, "0", True)),

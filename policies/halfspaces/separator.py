@@ -237,7 +237,7 @@ class LabelSeparator(Separator):
         if whole and not sets:
             self._try(labels)
             return self._rows([])
-        # What x disagrees with counts less: it may well be wrong there.
+        # A label that x disagrees with counts less: it may well be wrong there.
         missed = np.where(objective < 0, prices[: self._n], prices[self._n :])
         self._try(self._fitted(objective * (1.0 - missed) ** 2))
         return self._rows([members for members in sets if prices[members].sum() < 1.0 - _BROKEN])

@@ -99,7 +99,7 @@ class TreesOn:
 
     @cached_property
     def asked(self) -> tuple[Floats, Floats]:
-        """What a leaf must have (C,) of each count that anything is asked of, and these counts (C, g)."""
+        """The least of each limited count that a leaf must have (C,), and these counts (C, g)."""
         return self.limits.asked(self.counts)
 
     @property

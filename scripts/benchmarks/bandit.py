@@ -1,4 +1,4 @@
-"""What a decision of `Bandit` costs while contexts arrive one by one, and whether that grows.
+"""Time of a decision of `Bandit` while contexts arrive one by one, and whether that grows.
 
 12 yes/no features, none of the contexts known in advance, depth-2 trees, K = 3, Exp4. Printed for each block of 10 000
 decisions: contexts seen so far (at most 4 096 differ), microseconds of CPU a decision (act and learn), the same of the

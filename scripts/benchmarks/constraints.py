@@ -1,4 +1,4 @@
-"""What side constraints cost in the search over trees: against its own free queries, against HiGHS, and in a round.
+"""Time of side constraints in the search over trees: against its own free queries, against HiGHS, and in a round.
 
     python scripts/benchmarks/constraints.py [--json FILE] [--quick]
 
@@ -104,7 +104,7 @@ class Problem:
 
     @property
     def size(self) -> dict[str, str]:
-        """What the first column of a table holds."""
+        """Title of a row."""
         return {"contexts, literals": f"{self.m}, {self.p}"}
 
     def costs(self) -> Floats:

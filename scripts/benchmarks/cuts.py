@@ -1,4 +1,4 @@
-"""What cut points cost, and what they are worth.
+"""Time that cut points take, and their worth.
 
     python scripts/benchmarks/cuts.py [--json FILE] [--quick]
 
@@ -59,7 +59,7 @@ ALL = [
     (500, 5, 3),
     (2000, 10, 3),
 ]
-# What the authors of fastpolicytree publish of it and of policytree (arXiv 2506.15435), for K = 3 and continuous
+# Times that the authors of fastpolicytree publish of it and of policytree (arXiv 2506.15435), for K = 3 and continuous
 # features, on their machine, by depth, contexts and features. None of it was run here.
 PEERS = ("fastpolicytree, published", "policytree, published")
 PUBLISHED = {

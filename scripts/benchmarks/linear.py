@@ -1,4 +1,4 @@
-"""What a query costs for linear rules: support tables, branch and bound, big-M rows, and cutting planes.
+"""Time of a query for linear rules: support tables, branch and bound, big-M rows, and cutting planes.
 
     python scripts/benchmarks/linear.py [--queries 20] [--quick] [--json FILE] [--fasterrisk PYTHON]
 

@@ -1,4 +1,4 @@
-"""What it takes to learn from a log of many files in one pass: seconds, of the processor and of the clock, and memory.
+"""Time and memory to learn from a log of many files in one pass: seconds of the processor and of the clock, memory.
 
     python scripts/benchmarks/one_pass.py
 

@@ -1,4 +1,4 @@
-"""What one query to the tree oracle costs, against the published way and against a peer.
+"""Time of one query to the tree oracle, against the published way and against a peer.
 
     python scripts/benchmarks/oracles.py [--json FILE] [--figure FILE] [--quick]
 

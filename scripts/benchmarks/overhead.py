@@ -1,4 +1,4 @@
-"""What a study costs beside its learners: speed-up of two processes, milliseconds per tiny cell, memory of a long cell.
+"""Time of a study beside its learners: speed-up of two processes, milliseconds per tiny cell, memory of a long cell.
 
     python scripts/benchmarks/overhead.py
 

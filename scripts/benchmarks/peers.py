@@ -1,4 +1,4 @@
-"""What people learn policies with today: each is given costs by action, and returns what chooses the actions.
+"""Libraries that people learn policies with today: each is given costs by action, and returns what chooses the actions.
 
 pystreed    optimal trees over 9 or more cuts a feature, given as binary columns; ``pip install pystreed``
 sklearn     DecisionTreeClassifier on the cheapest actions, weighted by dearest less cheapest; greedy

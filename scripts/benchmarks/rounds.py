@@ -1,4 +1,4 @@
-"""What a round costs through the public API, where the time goes, and whether it grows with the number of contexts.
+"""Time of a round through the public API, where the time goes, and whether it grows with the number of contexts.
 
 BISTRO+: 200 contexts, 12 binary features, K = 3, depth-2 trees, T = 1e5. Learners that keep tables: 20 binary features,
 T = 1e4, 200 contexts and 100 000 of them in turn, environment and loop included. Every figure is the least of several;

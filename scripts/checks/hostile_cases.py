@@ -64,7 +64,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Base:
-    """What honest users made: a run directory, a log, a policy and a Bandit; ``outside`` is what nothing may touch."""
+    """Files of honest users: a run directory, a log, a policy and a Bandit; ``outside`` is what nothing may touch."""
 
     home: Path
     outside: Path

@@ -42,7 +42,7 @@ COMMANDS: dict[str, tuple[tuple[str, ...], bool]] = {
 SOLVERS = ("gurobi", "copt", "xpress", "cplex", "scip", "highs", "pulp:PULP_CBC_CMD", "pulp:GUROBI", "pulp:COPT")
 PICTURES = {"plot": "regret.svg", "learn": "found/policy.svg", "run": "run/regret.svg", "dask": "run/regret.svg"}
 
-# What a service does in the folder that it was started in, which is on the path of imports.
+# Actions of a service in the folder that it was started in, which is on the path of imports.
 SERVICE = """
 import sys
 sys.path.append("")

@@ -47,7 +47,7 @@ Parts = dict[str, Any]
 
 
 class Verdict(StrEnum):
-    """What became of a question, also the column of the table that counts it."""
+    """Result of a question, also the column of the table that counts it."""
 
     SAME = "the same"
     REFUSED = "refused by both"

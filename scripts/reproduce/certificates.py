@@ -1,4 +1,4 @@
-"""What runs prove about themselves: regret, certificate, bound and guarantee by horizon, and how they grow with it.
+"""Proofs of runs about themselves: regret, certificate, bound and guarantee by horizon, and how they grow with it.
 
 Runs scripts/reproduce/certificates.toml (T = 1e3 to 1e6; what is finished is not played again), then prints a table for
 each learner, and the slopes of regret and certificate on logarithmic axes with 95 % intervals, from T = 1e4 on.

@@ -1,4 +1,4 @@
-"""What learners prove of one run with 95 % confidence: regret, both certificates and their growth, on "planted".
+"""Proofs of learners on one run with 95 % confidence: regret, both certificates and their growth, on "planted".
 
     python scripts/reproduce/confident.py [learner ...] [--rounds 10000 100000] [--runs 5]
 
@@ -46,7 +46,7 @@ def leader(oracle: Any, seed: int, **options: Any) -> ContextualFTPL:
 
 
 class Played(NamedTuple):
-    """What one run ends with, and the microseconds of CPU time of a round of the learner's."""
+    """Figures at the end of one run, and the microseconds of CPU time of a round of the learner's."""
 
     regret: float
     certificate: float

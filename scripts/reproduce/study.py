@@ -1,4 +1,4 @@
-"""What the scripts beside this file share: a study is run from its config, and tables are printed of its curves."""
+"""Functions of the scripts beside this file: a study is run from its config, and tables are printed of its curves."""
 
 from __future__ import annotations
 

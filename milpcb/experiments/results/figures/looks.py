@@ -26,7 +26,7 @@ PLACES = (
     *("best_in_hindsight", "exp4p", "randomized_ucb", "policy_elimination", "explore_then_commit", "doubling"),
 )
 
-# What registered names that are no words are called.
+# Titles of registered names that are no words.
 DISPLAYED = {
     "bistro_plus": "BISTRO+",
     "epoch_greedy": "Epoch-Greedy",
