@@ -63,6 +63,7 @@ class Progress:
         self._positions: dict[str, Position] = {}
         self.total = self.ended = self.failed = 0
         self.rounds = self.played = 0
+        self._paces: dict[str, bool] = {}  # whether a task of each kind has ended: of a learner, or of what is best
         self.began = monotonic()
         # Since when there is play to be timed, and the rounds played before: opening and compiling are no play.
         self.playing: float | None = None
@@ -81,6 +82,7 @@ class Progress:
         self.pending |= new
         self.total += len(new)
         self.rounds += sum(task.horizon for task in new.values())
+        self._paces = dict.fromkeys(map(_kind, new.values()), False) | self._paces
 
     def note(self, at: Mapping[str, Any]) -> None:
         """Note the position that a playing task reports; that of another task is left aside."""
@@ -92,6 +94,7 @@ class Progress:
         self.pending.pop(task.key, None)
         self._positions.pop(task.key, None)
         self.ended += 1
+        self._paces[_kind(task)] = True
         self.failed += failure is not None
         if failure is None:
             self.played += task.horizon
@@ -113,6 +116,8 @@ class Progress:
     def seconds_left(self, positions: list[Position]) -> float | None:
         """Return the rounds to come over the rounds a second so far, of play alone; None while too little was played.
 
+        That is until each learner has played, or twice as many tasks have ended as there are learners.
+
         No less than what the slowest playing cell still needs: the last cell of a run has its worker for itself,
         and the others do not help it.
         """
@@ -120,11 +125,17 @@ class Progress:
             self.playing = monotonic() - max(each.seconds for each in positions)
         elapsed = monotonic() - (self.began if self.playing is None else max(self.began, self.playing))
         gained = self.played - self.before + sum(each.round - each.first for each in positions)
-        if elapsed < MIN_SECONDS or gained <= 0:
+        playing = {_kind(each.task) for each in positions}
+        unknown = [kind for kind, known in self._paces.items() if not known and kind not in playing]
+        if elapsed < MIN_SECONDS or gained <= 0 or (unknown and self.ended < 2 * len(self._paces)):
             return None
         left = (self.rounds - self.played - sum(each.round for each in positions)) * elapsed / gained
         steady = [each for each in positions if each.round - each.first >= MIN_SHARE * each.task.horizon]
         return max([left, *((each.task.horizon - each.round) / each.pace for each in steady if each.pace > 0)])
+
+
+def _kind(task: Task) -> str:
+    return task.title.partition(",")[0]
 
 
 class Plain(Progress):

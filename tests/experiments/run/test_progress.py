@@ -83,6 +83,22 @@ def drawn(progress: Progress, file: io.StringIO) -> list[str]:
         return [line.strip() for line in CONTROL.sub("", file.getvalue()).split("\n")]
 
 
+@pytest.mark.parametrize(
+    ("titles", "first"),
+    [(["slow, seed 0", "slow, seed 1", "fast, seed 0", "fast, seed 1"], 2), (["slow"] * 9 + ["late"], 3)],
+)
+def test_no_time_left_is_said_before_each_learner_has_played(clock: Clock, titles: list[str], first: int) -> None:
+    """A learner that comes late is not waited for once there are twice as many ended cells as learners."""
+    quiet = Progress(Console(quiet=True))
+    quiet.start(tasks := [Cell(f"k{i}", title, 100) for i, title in enumerate(titles)])
+    said = []
+    for task in tasks[:4]:
+        clock.now += 10
+        quiet.done(task, None)
+        said.append(quiet.seconds_left([]) is not None)
+    assert said == [number >= first for number in range(4)]
+
+
 def test_time_left_is_the_rounds_left_over_the_rounds_a_second(clock: Clock) -> None:
     """Five cells of 100 rounds: one done and one halfway in the next 10 s leave 250 rounds at 15 a second."""
     quiet = Progress(Console(quiet=True))
@@ -317,7 +333,7 @@ def test_tasks_may_come_in_parts(clock: Clock) -> None:
     quiet.done(first[0], None)
     clock.now += 10
     quiet.done(first[1], None)
-    quiet.start([Cell("late", "late", 300)])
+    quiet.start([Cell("late", first[0].title, 300)])
     assert quiet.total == 4
     assert quiet.seconds_left([]) == pytest.approx(400 / 10)
 
