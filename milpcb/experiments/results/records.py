@@ -198,14 +198,18 @@ def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
     """Return whether the pictures that are wanted were drawn; raises DamagedError where one is not as it was drawn."""
     if not task.draw or not (isinstance(task, Comparator) or "leader" in record):
         return True
+    there = bool(record["pictures"])
     for suffix, wanted in record["pictures"].items():
         try:
             found = digest(contents(file_of(path, suffix, task.key)))
-        except OSError:
-            return False
+        except FileNotFoundError:
+            there = False
+            continue
+        except OSError as error:  # a link, say
+            raise DamagedError from error
         if found != wanted:
             raise DamagedError
-    return bool(record["pictures"])
+    return there
 
 
 @dataclass(frozen=True)
