@@ -205,7 +205,7 @@ def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:
         except FileNotFoundError:
             there = False
             continue
-        except OSError as error:  # a link, say
+        except OSError as error:  # such as of a link
             raise DamagedError from error
         if found != wanted:
             raise DamagedError
