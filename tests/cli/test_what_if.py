@@ -145,7 +145,7 @@ def test_the_terminal_and_the_page_have_the_prices(frame, tmp_path, monkeypatch)
     ],
 )
 def test_mistakes_are_one_line(restriction, fragment, frame, tmp_path, milpcb_):
-    """What is wrong with a restriction, and how to fix it; exit code 2."""
+    """One line names the wrong restriction and the mend; exit code 2."""
     frame.write_csv(tmp_path / "log.csv")
     done = milpcb_(tmp_path, "learn", "log.csv", *RUN, "--draws", "0", "--out", "found", "--what-if", restriction)
     assert done.returncode == 2, done

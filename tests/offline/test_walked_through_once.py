@@ -1,4 +1,4 @@
-"""What may be walked through once only, such as ``zip``, is read as a list is: by restrictions, limits and budgets."""
+"""Arguments that may be walked through once, such as ``zip``, are read as lists: of restrictions, limits and budgets."""
 
 from __future__ import annotations
 

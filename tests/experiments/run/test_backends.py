@@ -97,7 +97,7 @@ def test_every_task_comes_back_with_its_result(backend, work):
 
 
 def test_news_of_tasks_reach_who_listens(backend, work):
-    """What a task reports while it is computed arrives before its result, and is no result."""
+    """News of a task that is computed arrive before its result, and are no result."""
     heard = []
     with listening(heard.append):
         assert sorted(backend.map(work.announce, range(6))) == [(n, n) for n in range(6)]

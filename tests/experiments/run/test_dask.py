@@ -266,7 +266,7 @@ def test_work_that_a_worker_cannot_import_is_a_result(scheduler: str, modules: P
 
 
 def test_news_of_tasks_travel_through_the_scheduler(scheduler: str, work: Any) -> None:
-    """What a task reports reaches this process, which shares no folder with the workers."""
+    """News of a task reach this process, which shares no folder with the workers."""
     heard: list[dict[str, Any]] = []
     with listening(heard.append):
         stream = Dask(scheduler=scheduler).map(work.announce, [1])
