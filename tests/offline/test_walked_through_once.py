@@ -1,4 +1,4 @@
-"""Arguments that may be walked through once, such as ``zip``, are read as lists: of restrictions, limits and budgets."""
+"""Arguments that may be walked through once, such as ``zip``, are read as lists: restrictions, limits, budgets."""
 
 from __future__ import annotations
 
