@@ -6,15 +6,17 @@ import errno
 import json
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import milpcb
-from milpcb.core.files import sealed, unsealed, write_file
+from milpcb.core.files import digest, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
-from milpcb.experiments.results.records import WorldCosts, file_of, read_index
+from milpcb.experiments.results.records import DamagedError, WorldCosts, file_of, has_pictures, read_index
 from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
@@ -447,3 +449,17 @@ def test_a_folder_in_the_place_of_a_file_is_one_line(name, held, tiny, play_into
     with pytest.raises(RunError, match=rf"cannot (write|remove) .*{file.name}: Is a directory; "):
         play_into(tiny, held.path)
     assert (file / "mine").is_dir()
+
+
+@pytest.mark.parametrize("first", ["lost", "a link"])
+def test_a_damaged_picture_is_seen_beside_one_that_cannot_be_read(first, tmp_path):
+    """A lost picture does not end the look at the others, and a link in the place of one is damage."""
+    (tmp_path / "cells").mkdir()
+    task: Any = SimpleNamespace(draw=True, key="0" * 16)
+    record = {"leader": "", "pictures": {"png": digest(b"png"), "svg": digest(b"svg")}}
+    (tmp_path / f"cells/{task.key}.svg").write_bytes(b"svg" if first == "a link" else b"other")
+    if first == "a link":
+        (tmp_path / "outside").write_bytes(b"png")
+        (tmp_path / f"cells/{task.key}.png").symlink_to(tmp_path / "outside")
+    with pytest.raises(DamagedError):
+        has_pictures(tmp_path, task, record)
