@@ -1,6 +1,7 @@
 """Results of a study: files, curves, tables, figures, the report.
 
-Here are the columns of curves that a config asks for: certificates with confidence, and regret to policies in turn.
+Here are the columns of curves that a config asks for: certificates with confidence, regret to policies in turn, and
+recovery after their changes.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 CONFIDENT, ERROR, TURNS = "certificate_", "certificate_error", "regret_to_"  # the first and the last begin a name
+RECOVERY = "recovery"
 
 
 def confident_column(confidence: float) -> str:
@@ -61,4 +63,12 @@ def turns_meaning(column: str) -> str:
     return (
         f"Against the best {turns_number(column)} policies in turn in hindsight, which change at the ends of 20 equal "
         "blocks."
+    )
+
+
+def recovery_meaning(column: str) -> str:
+    """Return the sentence that stands where recovery is shown, beside a column of regret to policies in turn."""
+    return (
+        f"Mean number of rounds after a change of the best {turns_number(column)} policies in turn until regret to "
+        "them grows, from one checkpoint to another, at most at a quarter of the pace of random choice."
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from scipy.special import stdtrit
 
 from milpcb.core.files import remove
 from milpcb.errors import InputError, RunError, shown
-from milpcb.experiments.results import TURNS, confident_column, turns_column
+from milpcb.experiments.results import RECOVERY, TURNS, confident_column, turns_column
 from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.study.cells import NO_ORACLE
@@ -52,6 +53,7 @@ SCHEMA = {
 }
 UNKNOWN = float("nan")
 CONFIDENCE = 0.95
+WINDOW = 1 / 40  # of all rounds, over which the pace of regret is taken
 ROUNDING = 1e-6  # costs; a regret below is the rounding of sums, and its logarithm means nothing
 ORDER = ["learner", "environment", "policies", "oracle", "seed", "horizon", "round"]
 
@@ -69,7 +71,8 @@ def load(directory: str | Path) -> pl.DataFrame:
     the learner, its oracle included; certificates are no part of either), oracle_seconds, key. Where the config asks
     for a confidence of 0.95 there is certificate_95 too, which the regret of the actions that this run played exceeds,
     at any of all rounds, with a chance of 5 % at most; where it asks for changes = 3, regret_to_4 too, to the best 4
-    policies in turn.
+    policies in turn, and recovery, the mean number of rounds from a change of these until regret to them grows at no
+    more than a quarter of random choice's pace, seen at checkpoints (as far as the next change where it never does).
 
     Parameters
     ----------
@@ -150,20 +153,43 @@ def _curves(path: Path) -> Iterator[dict[str, Any]]:
         }
 
 
-def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, list[float]]:
-    found = {}
+def _asked_for(measured: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
     if {"confidence", "confident"} <= record.keys():
         found[confident_column(record["confidence"])] = _known(record["confident"])
     if {"changes", "in_turn"} <= measured.keys():
         pairs = zip(record["cumulative_cost"], measured["in_turn"], strict=True)
         found[turns_column(measured["changes"])] = [paid - least for paid, least in pairs]
+    if "sequence" in measured:
+        found[RECOVERY] = recovery(record["rounds"], record["cumulative_cost"], **measured["sequence"])
     return found
+
+
+def recovery(
+    rounds: Sequence[int], paid: Sequence[float], cost: Sequence[float], random: Sequence[float], after: Sequence[int]
+) -> float:
+    """Return the mean number of rounds after a change until a learner follows it; NaN without a change.
+
+    ``paid``, ``cost`` and ``random`` (n,) are total costs after the ``rounds`` (n,): of the learner, of the best
+    policies in turn, which change after the rounds ``after``, and of random choice. A learner follows at the first
+    checkpoint before which, over a WINDOW of all rounds since the change, its regret grew by at most a quarter of that
+    of random choice; the next change ends the search.
+    """
+    at, own, chance = np.asarray(rounds), np.subtract(paid, cost), np.subtract(random, cost)
+    found = []
+    for start, end in pairwise((*after, at[-1])):
+        here = np.flatnonzero((start <= at) & (at <= end))
+        before = np.searchsorted(at, at[here] - WINDOW * at[-1], side="right") - 1
+        here, before = here[before >= here[:1]], before[before >= here[:1]]
+        follows = own[here] - own[before] <= (chance[here] - chance[before]) / 4
+        found.append((at[here[follows]][0] if follows.any() else end) - start)
+    return float(np.mean(found)) if found else UNKNOWN
 
 
 def _with_further(more: set[str]) -> dict[str, Any]:
     """Return the schema with further columns: regrets after regret, certificates after those in the mean."""
-    regrets = {name for name in more if name.startswith(TURNS)}
-    after = {"regret": sorted(regrets), "certificate_error": sorted(more - regrets)}
+    regrets = {name for name in more if name == RECOVERY or name.startswith(TURNS)}
+    after = {"regret": sorted(regrets, reverse=True), "certificate_error": sorted(more - regrets)}
     columns = [(each, SCHEMA.get(each, pl.Float64)) for name in SCHEMA for each in (name, *after.get(name, ()))]
     return dict(columns)
 

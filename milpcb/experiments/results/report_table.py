@@ -15,7 +15,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from milpcb.core.decimals import THIN, fixed, number, places
-from milpcb.experiments.results import confident_in, percent_of, turns_heading, turns_in
+from milpcb.experiments.results import RECOVERY, confident_in, percent_of, turns_heading, turns_in
 from milpcb.experiments.results.figures.results import Final, Results, final_of, unconstrained
 from milpcb.experiments.results.figures.words import FREE, legible, with_separators
 from milpcb.experiments.study.cells import NO_ORACLE
@@ -124,6 +124,8 @@ def _columns(results: Results, rows: Sequence[Row]) -> Iterator[ReportColumn]:
     if turns := turns_in(frame.columns):
         in_turn = lambda row: _with_doubt(row.final.mean(turns), row.final.half_width(turns))  # noqa: E731
         yield ReportColumn("in_turn", turns_heading(turns), in_turn)
+    if RECOVERY in frame.columns:
+        yield ReportColumn("recovery", "rounds to recover", _mean_of(RECOVERY, without="no change"))
     yield ReportColumn("certificate", "certificate", _certificate)
     if confident := confident_in(frame.columns):
         yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _mean_of(confident))

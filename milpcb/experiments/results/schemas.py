@@ -98,6 +98,7 @@ ComparatorRecord = table(
     best_cost=list[Number],
     changes=NotRequired[Whole],
     in_turn=NotRequired[list[Number]],
+    sequence=NotRequired[table(after=_list[Round], cost=_list[Number], random=_list[Number])],
     policy=str,
     actions=Actions | None,
 )

@@ -14,8 +14,9 @@ from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.play_results import Played, Plays
-from milpcb.experiments.run.player import Hindsight, LearnerPlayer, LiveEnvironment, LiveStream, checkpoints, hindsight
+from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
 from milpcb.experiments.study.worlds import World
 from milpcb.learners import Learner
 from milpcb.oracles.base import Oracle

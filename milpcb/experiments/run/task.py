@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from time import perf_counter, time
 from typing import Any
@@ -19,7 +19,8 @@ from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.records import WorldCosts, describe, file_of, installed
 from milpcb.experiments.results.schemas import SavedState, checked
 from milpcb.experiments.run.backends import report
-from milpcb.experiments.run.player import Hindsight, LearnerPlayer, checkpoints, hindsight
+from milpcb.experiments.run.hindsight import Hindsight, hindsight
+from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task
 from milpcb.experiments.study.worlds import World, build_learner, open_world
 from milpcb.protocols import Policy
@@ -247,6 +248,7 @@ def measure(task: Comparator, files: TaskFiles) -> Outcome:
         "rounds": list(best.best_cost),
         "best_cost": list(best.best_cost.values()),
         **({} if task.changes is None else {"changes": task.changes, "in_turn": list(best.in_turn.values())}),
+        **({} if best.sequence is None else {"sequence": asdict(best.sequence)}),
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }

@@ -12,9 +12,11 @@ from milpcb.constraints.by_names import called
 from milpcb.core.decimals import THIN, number, spaced
 from milpcb.core.text import escaped, listed
 from milpcb.experiments.results import (
+    RECOVERY,
     confident_in,
     confident_meaning,
     percent_of,
+    recovery_meaning,
     turns_heading,
     turns_in,
     turns_meaning,
@@ -180,6 +182,8 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
     if turns := turns_in(finals.columns):
         yield turns_heading(turns), turns_meaning(turns)
+        if RECOVERY in finals.columns:
+            yield "rounds to recover", recovery_meaning(turns)
     if results.seeds > 1:
         interval = f"Half the 95{THIN}% interval of the mean over the seeds"
         yield "\u00b1", f"{interval}; of a certificate, two standard errors."
