@@ -1,7 +1,5 @@
 """A rule or two of every form, as they are printed in tests/golden/rules.txt."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from policies.boxes import BoxRule, Interval

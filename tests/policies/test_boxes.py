@@ -1,7 +1,5 @@
 """Box rules: the program that picks a box and the search against the definition."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """A score card: whoever adds up what is printed on it, and looks at nothing else, plays the action of the rule."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

@@ -1,7 +1,5 @@
 """An unfinished policy class of somebody else's: one line says what is missing. And what a class shows of itself."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cut points: quantiles, with weights; all of them; what is refused."""
 
-from __future__ import annotations
-
 import warnings
 
 import hypothesis.strategies as st

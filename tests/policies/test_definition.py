@@ -1,7 +1,5 @@
 """Answers are those of the definition over raw features: in any unit of cost, in any order of the columns."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Drawings of policies: everything is written, nothing meets anything else, and the page is as large as it must be."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from itertools import combinations
 

@@ -3,8 +3,6 @@
 The instances are those of milpcb/testing/instances.py. What only one class has is in the test file of that class.
 """
 
-from __future__ import annotations
-
 from itertools import islice
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """The printed rule of a halfspace: few digits, and a margin that is no narrower than half the widest."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.types import Bools, Floats

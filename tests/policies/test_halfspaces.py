@@ -1,7 +1,5 @@
 """Halfspaces, linear rules with real weights: their labels, and the rows that others break."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import comb
 from typing import Any

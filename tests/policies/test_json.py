@@ -1,7 +1,5 @@
 """Policies as JSON: what is damaged, foreign or of another format is one line, whatever it is."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """Linear rules: the programs against the definition, and the big-M program row by row."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import combinations, product

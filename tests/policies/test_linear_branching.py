@@ -1,7 +1,5 @@
 """Branch and bound on the weights: against lists, against tables, and where neither can go."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import hypothesis.strategies as st

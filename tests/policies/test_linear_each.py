@@ -1,7 +1,5 @@
 """Scoring rules with a score for each action: tables, answers, program, printed rules, and what is refused."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The big-M program of scoring rules starts at the policy that the search by tables finds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Support tables of linear rules: the tables, the search over them, the program over them."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import hypothesis.strategies as st

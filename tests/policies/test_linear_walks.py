@@ -1,7 +1,5 @@
 """Walks through the labelings of support tables: diagrams, prices, totals that are kept, side constraints, sums."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

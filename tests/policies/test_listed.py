@@ -1,7 +1,5 @@
 """A class given by its list alone is a whole policy class, and a config can name it where it stands."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

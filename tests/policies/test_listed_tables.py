@@ -1,7 +1,5 @@
 """Finite classes: the one-hot program and labelings as functions of the row."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """One module adds up weights whose logarithms lie far apart."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Contexts are let go of: of a million rows, each table that is kept by mistake is a quarter of a gigabyte."""
 
-from __future__ import annotations
-
 import gc
 import weakref
 

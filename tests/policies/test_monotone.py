@@ -1,7 +1,5 @@
 """Monotone rules: the closure program and the minimum cut against the definition."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from itertools import product

@@ -1,7 +1,5 @@
 """Names of features and actions: those of data frames are kept in printed rules, and columns are found by them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

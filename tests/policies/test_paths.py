@@ -1,7 +1,5 @@
 """The engine of graphs of paths against the list of all paths, on random decision diagrams."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable
 from functools import cached_property

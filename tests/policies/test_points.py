@@ -1,7 +1,5 @@
 """Points of a feature: one for each of its cut points that a value reaches."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from policies.linear.rule import LinearRule, points_of

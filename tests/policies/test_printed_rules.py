@@ -1,7 +1,5 @@
 """Rules print what they do: read literally by an interpreter of its own they label each context as ``predict`` does."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

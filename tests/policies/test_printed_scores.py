@@ -3,8 +3,6 @@
 Numbers are read as the decimals they are written in, those of a context too, as people read them; nothing is rounded.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction

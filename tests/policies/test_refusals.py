@@ -1,7 +1,5 @@
 """Arguments, names and contexts that no policy class and no policy takes: each is refused by its name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

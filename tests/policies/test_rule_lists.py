@@ -1,7 +1,5 @@
 """Rule lists: the shortest-path program and the search against the definition."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import permutations, product
 

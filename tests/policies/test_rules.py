@@ -1,7 +1,5 @@
 """Rules of every form as one reads them aloud, and what is written of them to JSON."""
 
-from __future__ import annotations
-
 from policies import from_json
 
 from .rules import RULES

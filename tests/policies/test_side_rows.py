@@ -1,7 +1,5 @@
 """Side rows in classes whose derivations are paths: the walks against the list of all paths, and who has none."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

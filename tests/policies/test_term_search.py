@@ -1,7 +1,5 @@
 """The search over leaf totals: it answers as the terms do, and goes through pickle."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

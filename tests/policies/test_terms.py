@@ -1,7 +1,5 @@
 """The terms of each class against its definition, its search, and the list of all derivations."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Threshold rules: the shortest-path program against the definition."""
 
-from __future__ import annotations
-
 from itertools import combinations, product
 
 import numpy as np

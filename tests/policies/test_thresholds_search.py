@@ -1,7 +1,5 @@
 """The dynamic program for threshold rules against the list of all rules and against the program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations, product
 

@@ -1,7 +1,5 @@
 """Decision trees: the AND/OR program against the definition."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """How often the kernels of trees are compiled: once for each semiring and kind of limits, no more."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

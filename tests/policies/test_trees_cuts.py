@@ -1,7 +1,5 @@
 """The search over trees with many cuts: totals by codes and root cuts against totals by products and the list."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import product

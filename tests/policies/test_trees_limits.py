@@ -1,7 +1,5 @@
 """Trees under structure limits: search and program against the list of all trees, and the list against the words."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import product

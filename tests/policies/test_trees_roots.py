@@ -1,7 +1,5 @@
 """Trees of depth 3 and 4 on every cut: root cuts that ask one level down, their limits, interrupts and refusals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

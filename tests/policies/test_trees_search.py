@@ -1,7 +1,5 @@
 """The exact search over trees against the list of all derivations, the enumeration, and the program."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The search over trees by states, sets of tests with their outcomes, against the recursion by definition."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Trees are read from what one search has left: the same trees as by a search at every node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

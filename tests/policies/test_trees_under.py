@@ -1,7 +1,5 @@
 """Trees under side constraints against the list of all their derivations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from itertools import product

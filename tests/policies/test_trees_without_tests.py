@@ -1,7 +1,5 @@
 """Trees of depth 0: one action for all, with every kind of oracle, under constraints, for learners and bandits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
