@@ -1,7 +1,5 @@
 """Rounds that several files play or only look at, and the classes that BISTRO+ plays on in its tests."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contextual-FTPL with adaptive noise: the steps of its proof in closed form, its claims, and routes to its play."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

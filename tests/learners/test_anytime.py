@@ -1,7 +1,5 @@
 """Anytime play: approximate oracle answers, and the sum of what they may have cost."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The choices of the one loop: argmin play, leftover rules, several futures, the plain estimator, BISTRO's own q."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BISTRO+ against its theorem: Algorithm 2, the estimate, the guarantee, and bit-identical routes to the same play."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Certificates over seeds: what cannot be enumerated is averaged; learners that hide their law never overestimate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

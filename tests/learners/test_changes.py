@@ -1,7 +1,5 @@
 """Certificates against the best policies in turn: against lists of all sequences, saved, late, with more actions."""
 
-from __future__ import annotations
-
 import json
 from itertools import combinations, product
 from math import comb, factorial, log

@@ -1,7 +1,5 @@
 """Uniform play, Hedge, Exp4.P and the best policy in hindsight: what learners are compared with."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Certificates that hold for one run with confidence: their definition, what bounds them, and what they refuse."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import log, log1p
 from typing import Any

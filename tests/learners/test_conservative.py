@@ -1,7 +1,5 @@
 """A learner with a baseline: the promise along runs, what it hands its learner, late costs, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from unittest.mock import Mock

@@ -1,7 +1,5 @@
 """Epoch-Greedy: its epochs, what it learns in them, and the regret of its guarantee."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any

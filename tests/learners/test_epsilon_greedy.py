@@ -1,7 +1,5 @@
 """Epsilon-greedy: its schedule, what it trains on and when, and the regret of its guarantee."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

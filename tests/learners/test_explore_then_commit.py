@@ -1,7 +1,5 @@
 """Explore-then-commit: unbiased estimates, one question, the regret of its guarantee, and what a switch does to it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

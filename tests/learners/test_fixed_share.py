@@ -1,7 +1,5 @@
 """Fixed share over starts: one compiled call beside separate tables, the ruler, bounds, late costs, saved states."""
 
-from __future__ import annotations
-
 import json
 from itertools import pairwise
 from math import log, log1p

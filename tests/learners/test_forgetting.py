@@ -1,7 +1,5 @@
 """Exp4 that forgets: its play by definition, what is saved, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contextual-FTPL: the laws that its proof names, in closed form, and the regret that follows from them."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Any learner under a guard: the theorem over all coins of small games, lazy looks, saved states, mistakes."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 from typing import Any

@@ -1,7 +1,5 @@
 """ILOVETOCONBANDITS against its theorems: (OP) by enumeration, the potential, the number of steps, the schedule."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from typing import Any

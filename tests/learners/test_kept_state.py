@@ -1,7 +1,5 @@
 """The state of a learner that only names what changes from round to round."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The leader of a learner: the policy of least estimated total cost, whatever the estimates are made of."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

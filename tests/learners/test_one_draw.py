@@ -1,7 +1,5 @@
 """One draw of the future: who leads, what is left, how seldom the oracle is asked, and what is given up."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Of equally cheap policies: a program that branches follows any, and asks nothing about them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb import FinitePool, open_oracle

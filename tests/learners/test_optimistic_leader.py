@@ -1,7 +1,5 @@
 """The adaptive leader with optimistic estimates: what it adds to its table, what that leaves out, and who may ask."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PolicyElimination against its definition: the constraint on P by enumeration, and who is eliminated when."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

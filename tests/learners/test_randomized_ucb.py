@@ -1,7 +1,5 @@
 """RandomizedUCB: the published constraint holds for every distribution Z, by enumeration on the log of a run."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Settings that no learner can play with: each is refused by its name, when the learner is made or first asked."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

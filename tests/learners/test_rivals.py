@@ -1,7 +1,5 @@
 """Learners of other packages: what they are given and return, what they refuse, and that a play goes on bit by bit."""
 
-from __future__ import annotations
-
 import json
 import sys
 from functools import partial

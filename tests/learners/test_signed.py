@@ -1,7 +1,5 @@
 """BISTRO+ with signed estimates: the same play however the oracle is asked, and regret below the guarantee."""
 
-from __future__ import annotations
-
 from itertools import permutations
 from typing import Any
 
