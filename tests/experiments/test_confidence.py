@@ -1,7 +1,5 @@
 """Certificates with confidence in studies: asked for by a key, kept in records, shown in tables, pictures, pages."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

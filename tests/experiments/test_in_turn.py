@@ -1,7 +1,5 @@
 """Regret to the best policies in turn in studies: asked for by a key, kept in records, shown in tables and pictures."""
 
-from __future__ import annotations
-
 import tomllib
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Swapping the solver changes the time and nothing else."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Curves as one frame: every number comes back as it was, from whatever file it is read."""
 
-from __future__ import annotations
-
 import io
 import json
 

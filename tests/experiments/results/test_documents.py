@@ -1,7 +1,5 @@
 """Answers as files: JSON that policies are read back from, and pictures."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The table that a run prints when it ends."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Files of a run directory with right checksums and wrong contents: left out or refused in one line, never followed."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The look that all pages share: colours that can be read on a light and on a dark page, keyboard and print."""
 
-from __future__ import annotations
-
 import re
 from importlib.resources import files
 

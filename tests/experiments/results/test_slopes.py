@@ -1,7 +1,5 @@
 """Slopes and intervals against formulas written out, exact powers, and their own promise of 95 %."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Run directories: files are replaced whole, foreign directories refused, finished curves never lost."""
 
-from __future__ import annotations
-
 import errno
 import json
 import tomllib

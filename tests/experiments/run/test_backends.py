@@ -1,7 +1,5 @@
 """Backends: every task has its result, whatever happens to the worker that computes it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What a dry run estimates."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

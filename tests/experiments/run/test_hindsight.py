@@ -1,7 +1,5 @@
 """The best policy in hindsight against a list of all policies."""
 
-from __future__ import annotations
-
 from itertools import combinations_with_replacement, pairwise
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Contexts of live play are known by their numbers, not by their bits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The loop between a learner and an environment, with fakes of both."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

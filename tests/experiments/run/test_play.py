@@ -1,7 +1,5 @@
 """milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
-from __future__ import annotations
-
 import tomllib
 
 import numpy as np

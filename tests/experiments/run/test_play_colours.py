@@ -1,7 +1,5 @@
 """One colour for one learner, in the picture of ``milpcb.play`` as in a study, whatever the learner is called there."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import milpcb

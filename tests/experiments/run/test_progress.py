@@ -1,7 +1,5 @@
 """Progress: counts and time left are right, every mode says what happened, news of other tasks are left aside."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

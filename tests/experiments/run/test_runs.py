@@ -1,7 +1,5 @@
 """Whole runs in one process: the same seed is the same run, and learners do not disturb each other."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 

@@ -1,7 +1,5 @@
 """One task in a worker: checkpoints that a play goes on from, positions, logs, failures."""
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle

@@ -1,7 +1,5 @@
 """A run directory of somebody else: what its config asks for is taken only with trust, and only as it was read."""
 
-from __future__ import annotations
-
 import importlib.util
 import marshal
 import sys

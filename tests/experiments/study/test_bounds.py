@@ -1,7 +1,5 @@
 """``milpcb bound``: guarantees of a config's classes, as table, CSV and picture."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

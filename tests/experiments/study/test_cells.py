@@ -1,7 +1,5 @@
 """The grid: which cells there are, what they are called, and what makes two cells the same."""
 
-from __future__ import annotations
-
 import tomllib
 
 import pytest

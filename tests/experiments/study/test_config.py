@@ -1,7 +1,5 @@
 """Configs: defaults are filled in, and what is wrong is told with its line and the nearest name."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tomllib

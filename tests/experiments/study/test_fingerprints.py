@@ -1,7 +1,5 @@
 """Keys of cells: contents of files and source code decide, paths and dates do not."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from importlib.util import spec_from_file_location

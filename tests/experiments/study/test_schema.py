@@ -1,7 +1,5 @@
 """The JSON schema that editors read: every study of the clone fits it, and what is refused as a config does not."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

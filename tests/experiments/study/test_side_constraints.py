@@ -1,7 +1,5 @@
 """Side constraints of a config: each means what its words say, on every labeling, and studies keep it."""
 
-from __future__ import annotations
-
 import tomllib
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Curves that no run made: regret of learner i grows like T to a chosen power, times and guarantees are chosen too."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """``milpcb plot`` and ``milpcb report`` on real run directories."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

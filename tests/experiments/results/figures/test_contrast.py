@@ -1,7 +1,5 @@
 """Every colour that a picture is drawn with can be seen on white, and letters on every leaf can be read."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What stands to the right of regret curves: names near the ends of lines, and certificates as numbers."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

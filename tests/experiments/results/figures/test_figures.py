@@ -1,7 +1,5 @@
 """Figures against the frames they are made from: positions of points, words of captions, looks, room for everything."""
 
-from __future__ import annotations
-
 import io
 from itertools import combinations
 from xml.etree import ElementTree as ET

@@ -1,7 +1,5 @@
 """Figures to click on: what Plotly is given, names of somebody's, and what is said where Plotly is missing."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

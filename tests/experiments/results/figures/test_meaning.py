@@ -1,7 +1,5 @@
 """What a report says holds: winners that the seeds distinguish, constraints in words, guarantees that are not void."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The first screen of a study, its pictures for phones, its words, and how large it is."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

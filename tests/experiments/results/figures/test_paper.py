@@ -1,7 +1,5 @@
 """Figures for a paper: width, letters, text as text, the same bytes again; one file; on axes of somebody's."""
 
-from __future__ import annotations
-
 import re
 
 import matplotlib.pyplot as plt

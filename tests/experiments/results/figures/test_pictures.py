@@ -1,7 +1,5 @@
 """Every figure, laid out as it is drawn: text is large enough, nothing collides, nothing strikes through a legend."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from itertools import product

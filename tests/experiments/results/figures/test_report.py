@@ -1,7 +1,5 @@
 """The page of a study: what it says, that it needs nothing from anywhere, and what a browser makes of it."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

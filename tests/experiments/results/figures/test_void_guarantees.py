@@ -1,7 +1,5 @@
 """Guarantees that no regret can exceed are not drawn, in pictures of ``milpcb.play`` and of studies."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
