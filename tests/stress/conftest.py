@@ -5,8 +5,6 @@ argument is ``runs`` gets how many there are in all, from number 0 on, as it loo
 number that every run of the tests draws. Lines given to ``record_property("figure", line)`` are printed at the end.
 """
 
-from __future__ import annotations
-
 import pytest
 
 PIECE = 25

@@ -1,7 +1,5 @@
 """Small random classes under side constraints, and by definition every way to write a policy of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations, product

@@ -4,8 +4,6 @@ Nothing here knows literals, bins or tables: a tree is made of tests ``x[feature
 a box of intervals of features, a score of whole weights.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache

@@ -1,7 +1,5 @@
 """Numbered random cases of several classes: each is drawn, checked, and counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar

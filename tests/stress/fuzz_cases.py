@@ -1,7 +1,5 @@
 """The cases: mutated configs, tables, command lines and plug-ins, each drawn from a seed; see fuzz.py."""
 
-from __future__ import annotations
-
 import io
 import random
 import re

@@ -1,7 +1,5 @@
 """Parts of cases: a config and tables that are right, and values, names and plug-ins to put into them."""
 
-from __future__ import annotations
-
 CONFIG = """\
 [experiment]
 name = "tiny"

@@ -1,7 +1,5 @@
 """Parts of checks on logs of known truth: the people that logs are drawn from, and bounds for shares."""
 
-from __future__ import annotations
-
 import numpy as np
 
 FEATURES = 8

@@ -1,7 +1,5 @@
 """Drawn columns with the meaning of their values, values of other types, and ways to hand a row over."""
 
-from __future__ import annotations
-
 import dataclasses
 import random
 import sqlite3

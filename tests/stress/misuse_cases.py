@@ -1,7 +1,5 @@
 """The wrong calls, group by group, made from the registry; see misuse.py."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """Wrong calls of what learns from tables and logs: estimators, offline, restrictions, growing oracles, exports."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Wrong values by kind of argument, and the right ones that a wrong call is made of."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

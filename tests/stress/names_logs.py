@@ -1,7 +1,5 @@
 """Random logs with names of every kind, and what follows from them by definition, in plain loops."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass

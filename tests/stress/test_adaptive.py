@@ -6,8 +6,6 @@ what share of logs an interval of 95 % holds: today's, on inverse propensity sco
 "adaptive", and how wide that is beside the latter, by medians.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

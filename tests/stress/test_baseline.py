@@ -6,8 +6,6 @@ written down beforehand to the harm of epsilon-greedy. The baseline plays one ac
 The promise: after every round, the total cost is at most (1 + loss) times what the baseline would have paid.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Trials of three actions among people of three regions, which no rule may read, a
 harms the old of one region. Trees of depth 2 are learnt under the limit for each region, with a budget beside it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -10,8 +10,6 @@ turn, was ever below regret, how often a change was proved at the end, or proved
 end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple

@@ -15,8 +15,6 @@ In each, the intervals of the policy that was chosen are compared with its true 
 allowed lottery: they hold in 94 % of the logs at least.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ pays most; vanishing, where an action that was unlikely then costs nothing; and 
 the harm of epsilon-greedy. Costs know all rounds before, and nothing of the action of their own round.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -8,8 +8,6 @@ tolerance included), the profile at every context, and the action weights (with 
 that keeps the constraints). Whole costs must be answered exactly.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import cast
 

@@ -8,8 +8,6 @@ of the class), the profile at a row, and the least total cost after the columns 
 routes that the search may take. Whole costs must be answered exactly by searches and lists.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast

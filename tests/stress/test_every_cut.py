@@ -6,8 +6,6 @@ recursion over raw rows, which knows no bounds. Whole costs must be equal to the
 leave bounds with the minimum between them, and a tree within the limits that attains the upper one.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ than ten minutes, exit codes other than 0 and 2, errors that nobody foresaw, and
 were made, changed or removed. The same numbers make the same cases.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import random

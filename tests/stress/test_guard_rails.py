@@ -8,8 +8,6 @@ guaranteed : ``objective="guaranteed"`` beside ``"value"``, where every action h
     policy hardly ever plays one action in half of the contexts. The lower end is never below that of the other.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

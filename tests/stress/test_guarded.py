@@ -5,8 +5,6 @@ yes/no features. Reported are mean regret with and without the guard, with stand
 went on, and the guarantee.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The ranges are those that milpcb/offline/README.md promises, at so many logs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any

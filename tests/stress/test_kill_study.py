@@ -8,8 +8,6 @@ with the same bytes, having named every damaged record and saved state, or refus
 with the same bytes once the file is put back. Nothing outside the directory may change.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -5,8 +5,6 @@ with mean 100; 10 for nine tenths, and 1 000 for one. The fixed rate is made for
 to. Beside it "certified", which knows neither, and has no such guarantee.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any

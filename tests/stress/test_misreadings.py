@@ -6,8 +6,6 @@ exported function and SQL and a bandit are asked for each row. What they do must
 that refuses it. Old faults, put back one by one, are found.
 """
 
-from __future__ import annotations
-
 import random
 import sqlite3
 import warnings

@@ -6,8 +6,6 @@ is read must be what was meant, or refused in one line, or named in a note. Old 
 found.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import random

@@ -7,8 +7,6 @@ because they do not fit the signature (an argument that is not there), raw error
 in silence. The last two must be 0.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

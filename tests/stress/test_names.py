@@ -8,8 +8,6 @@ Some of the logs go through ``milpcb learn`` and ``milpcb evaluate``. Then print
 
 # ruff: noqa: S608 - the SQL is ours, in a database of its own
 
-from __future__ import annotations
-
 import random
 import re
 import sqlite3

@@ -8,8 +8,6 @@ each context, and what forbidding each feature costs. Expected are the answers o
 constraints by their definition, and those of the class on contexts whose column is constant.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

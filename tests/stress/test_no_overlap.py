@@ -7,8 +7,6 @@ action has a fair chance everywhere. Limits: a second outcome must be no worse t
 where it is usual.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass

@@ -7,8 +7,6 @@ in the middle of the pass: it ends in one line, and the same command then writes
 damaged file ends in one line that names it.
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess

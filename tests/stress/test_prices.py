@@ -5,8 +5,6 @@ boxes. All policies of the class are listed, those that keep a restriction are p
 total cost is taken: prices must be equal, and so must the points of fronts. The intervals are of logs with known truth.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any

@@ -5,8 +5,6 @@ saved and loaded. Then each decision is made once more from three exports of the
 the leaf, the rule's action, and the probabilities that were logged.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from pathlib import Path

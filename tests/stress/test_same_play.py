@@ -8,8 +8,6 @@ two round differently: the first rounds are printed in which a number and the pl
 Then BISTRO+ with one draw of the future, whose totals are integers, over one solver of each kind.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 

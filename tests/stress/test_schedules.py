@@ -8,8 +8,6 @@ the list of all trees; regret, by costs that the bandit never sees, must lie bel
 pickle or a copy; what one pays hangs on what the other just played, and its certificate must hold.
 """
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle

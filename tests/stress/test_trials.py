@@ -7,8 +7,6 @@ rows before, with a floor that falls; or evenly, where the opposite of the truth
 ``milpcb plan`` is right about its power, by fresh trials of as many rows as it asks for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 from math import log, sqrt
