@@ -1,7 +1,5 @@
 """What a learner with a baseline promises: the exact chance that it is broken, against costs that react to all."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.theory.coins.baseline import GAMES, PROMISES, PROMISING, PROMISING_MUTANTS, Promising, broken, judge_promise

@@ -1,7 +1,5 @@
 """What runs state of policies in turn: the exact chance of being wrong, against costs that react to every action."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

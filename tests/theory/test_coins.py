@@ -1,7 +1,5 @@
 """E[regret] <= E[certificate] and <= E[telescoped bound], exactly: every coin, every oblivious sequence of costs."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What runs state with confidence: the exact chance of being wrong, against costs that react to every action."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.theory.coins.confidence import (

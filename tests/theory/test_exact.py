@@ -1,7 +1,5 @@
 """The exact verification against hand-derived slacks, brute force over everything random, and wrong relaxations."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Chances of wrong statements are fractions, and floats decide what is wrong as rational arithmetic does."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Costs that come late: estimates, bound and guarantee over all coins and delays of short games; statement 16 too."""
 
-from __future__ import annotations
-
 import pytest
 
 from milpcb.errors import InputError

@@ -1,7 +1,5 @@
 """One draw against fresh draws, exactly: the same mean costs in every round; what must not be done, differs."""
 
-from __future__ import annotations
-
 import pytest
 
 from milpcb.theory.one_draw import BEHIND, DRAW_MUTANTS, SCHEMES, SHORT, Scheme, judge_draw

@@ -1,7 +1,5 @@
 """Certificates for planned looks (statement 24): the exact chance of being wrong, over all plans of costs 0 and 1."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """Rel(empty) by Monte Carlo against its definition: every future of a tiny setting, listed."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import numpy as np

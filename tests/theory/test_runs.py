@@ -1,7 +1,5 @@
 """A run does what was verified, and a relaxation states no less than its Rel: what verify says, and of mutants."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

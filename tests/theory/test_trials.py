@@ -1,7 +1,5 @@
 """A trial ends with a policy that it should not end with no more often than delta: exactly, on small games."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

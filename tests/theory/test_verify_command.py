@@ -3,8 +3,6 @@
 It judges a share of the games here: every relaxation, run and mutant is judged on its own in the tests beside this one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -6,8 +6,6 @@ may be learnt one round late, too. The coins by which the learner inside is foll
 kept whatever q depends on. As there, nothing is rounded on the way to the verdict.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

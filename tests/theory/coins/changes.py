@@ -5,8 +5,6 @@ one labeling, and tests.theory.coins.confidence goes over all adversaries as it 
 and 22 of milpcb/theory/changes.md prove that no adversary makes a wrong statement likelier than delta.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction

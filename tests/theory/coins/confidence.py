@@ -8,8 +8,6 @@ Nothing is rounded on the way to the verdict: a chance is a sum of products of f
 totals of costs 0 and 1 are whole, and the floats that a learner states are compared with them as they are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Play and statements of some learners, by definition: from lists of policies, the ledger's estimates, and phases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise, product
 from math import prod

@@ -1,7 +1,5 @@
 """Noise of finitely many vectors, all of whose draws can be enumerated."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from math import prod

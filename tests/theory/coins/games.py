@@ -1,7 +1,5 @@
 """Games small enough to play every history: policies as labelings of a few contexts, the rounds, vectors of noise."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast

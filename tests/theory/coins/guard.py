@@ -4,8 +4,6 @@ Every sequence of actions is played for costs 0 and 1 of two constants, around a
 same action, learns nothing, and is left for Exp4 when the certificate is above B. Its coins have no part in the play.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import NamedTuple

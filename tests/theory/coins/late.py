@@ -5,8 +5,6 @@ in rounds; what has not come in by the end comes then. Statement L1 of milpcb/th
 estimate is above its cost, no certificate above the bound, and mean regret not above the guarantee.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any, NamedTuple

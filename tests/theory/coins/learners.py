@@ -1,7 +1,5 @@
 """The learners whose coins are enumerated, each as it is played on a game."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

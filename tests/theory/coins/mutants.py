@@ -1,7 +1,5 @@
 """Learners with one thing wrong in what they estimate or prove, all of which must be rejected."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 from typing import Any

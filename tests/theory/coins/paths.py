@@ -13,8 +13,6 @@ then and eta_k that at the birth of each start k since, and rho the sum of 1/eta
 the end those to several in turn. The M_s are recomputed from q.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """Runs of BISTRO+ with one thing wrong that the law, the answers and the estimates of the relaxation do not show."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.relaxations.coordinate import Coordinate, Signed

@@ -5,8 +5,6 @@ than the best by eps or more has refuted all its rivals: whoever leads, whenever
 milpcb/theory/trials.md proves that its chance is at most delta.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ What a learner plays is compared with its definition, after every history; and t
 own where that is made of others'.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
