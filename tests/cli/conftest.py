@@ -1,7 +1,5 @@
 """What the tests of the command line share: how it is called, and what a mistake looks like."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Bad logs through the real command line: one line that says what to fix, exit code 2, nothing written."""
 
-from __future__ import annotations
-
 import sys
 
 import polars as pl

@@ -1,7 +1,5 @@
 """``milpcb certify``: a log of anybody's plays, against what a learner of this package says of the same rounds."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

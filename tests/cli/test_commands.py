@@ -1,7 +1,5 @@
 """The happy paths of the command line."""
 
-from __future__ import annotations
-
 import platform
 
 import numpy as np

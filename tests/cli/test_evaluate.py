@@ -1,7 +1,5 @@
 """``milpcb evaluate`` knows what ``milpcb learn`` did: columns, missing marks, treatment costs, unit, and which way."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``milpcb learn --front`` and ``--monotone``: two outcomes at once, and rules in an order."""
 
-from __future__ import annotations
-
 import html
 import re
 

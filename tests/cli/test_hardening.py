@@ -1,7 +1,5 @@
 """Strange files, folders, pipes and limits: a line on why, or the command goes on; nothing hangs, nothing is run."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Full disks, signals and kills: what was finished is kept, and the same command goes on."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import time

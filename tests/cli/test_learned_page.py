@@ -1,7 +1,5 @@
 """What ``milpcb learn`` and ``milpcb evaluate`` print and write: the verdict first, and nothing that is not so."""
 
-from __future__ import annotations
-
 import html
 import re
 from pathlib import Path

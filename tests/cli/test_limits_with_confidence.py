@@ -1,7 +1,5 @@
 """``milpcb learn --no-worse`` and ``--objective guaranteed``: what is printed, written, and refused."""
 
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,5 @@
 """``milpcb list``: every name has a whole sentence, and every option a description."""
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import pytest

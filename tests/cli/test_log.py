@@ -1,7 +1,5 @@
 """``milpcb log``, ``learn`` and ``evaluate`` on a run: its rounds are those that its record was made from."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """Every mistake of a user is one line that says how to fix it, with exit code 2."""
 
-from __future__ import annotations
-
 import signal
 import sys
 

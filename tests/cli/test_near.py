@@ -1,7 +1,5 @@
 """``--near`` of ``milpcb solve`` and ``milpcb learn``: all policies that do nearly as well as the best."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

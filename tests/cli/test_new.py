@@ -1,7 +1,5 @@
 """``milpcb new``: what it writes is what the READMEs show, works as it is, and replaces nothing."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 import tomllib

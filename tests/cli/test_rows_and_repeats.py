@@ -1,7 +1,5 @@
 """``milpcb learn``: weights of rows, probabilities and prices by action, and options that are given twice."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import numpy as np

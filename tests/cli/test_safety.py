@@ -1,7 +1,5 @@
 """People's files and foreign directories: nothing of one's own is lost, and no code runs that nobody asked for."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tomllib

@@ -1,7 +1,5 @@
 """The first sheet of the page on a log: what is on it, that it is one page of A4, the card, and limits by group."""
 
-from __future__ import annotations
-
 import html
 import re
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """What a long command writes of how far it is."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Studies on several processes, and what a run tells: killed workers, failed cells, progress, dry runs."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """What commands print on terminals of few letters."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """``milpcb learn --what-if``: prices by names, on the terminal and on the page."""
 
-from __future__ import annotations
-
 import html
 import re
 
