@@ -1,7 +1,5 @@
 """Intervals for logs of learners: scores by earlier rows alone, weights as by the definition, mistakes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the default models cannot read is said in our words, and a column that is never known does not stop them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The value of a policy that draws its actions: by definition, by name, and with intervals that hold."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

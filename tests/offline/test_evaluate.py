@@ -1,7 +1,5 @@
 """Values of fixed policies and of procedures, by hand; each kind of interval against its definition."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

@@ -1,7 +1,5 @@
 """The price of another first question under limits on rows, leaves and features, and under side constraints."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Folds that are handed in are checked before models see them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Limits by group: each is the limit on its rows alone, with the chances of errors added up."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

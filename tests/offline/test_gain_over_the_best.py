@@ -1,7 +1,5 @@
 """The interval of a gain over the best constant, which constant that is being an estimate too."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.offline import Evaluation, evaluate, read_log, scores

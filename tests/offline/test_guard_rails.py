@@ -1,7 +1,5 @@
 """Limits on a second outcome that hold with confidence, and policies chosen by what is guaranteed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

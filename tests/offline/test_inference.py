@@ -1,7 +1,5 @@
 """The band against lists of all policies, the cross-fitted claim by hand, and both on trials whose truth is known."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

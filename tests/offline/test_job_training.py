@@ -1,7 +1,5 @@
 """The National Supported Work trial: training pays, and there is no evidence that choosing whom to train pays more."""
 
-from __future__ import annotations
-
 import pytest
 
 from milpcb.offline import evaluate, inference, read_log, scores

@@ -1,7 +1,5 @@
 """Logs are read as they stand, and what is wrong with one is a line that names it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """A log on disk is learnt from and valued by the names of its actions, whatever their order and that of its columns."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

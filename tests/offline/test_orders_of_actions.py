@@ -1,7 +1,5 @@
 """Tables of actions that meet are matched by name, in one place: the order in which each has them changes nothing."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Where a log has no rows of an action, no rule plays it, and nothing is claimed of it."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """A trial is planned by trials that are simulated: their rows, their power, and what is printed and drawn."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from click.testing import CliRunner

@@ -1,7 +1,5 @@
 """Prices of restrictions and fronts of two outcomes: side constraints, infinite prices, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rare, large losses: how many events decide, by Cochran's rule, of differences and of values apart."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The best allowed way that does not look at people: against grids of lotteries, and what claims over it say."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Logs, options and restrictions that nothing can be learnt from: each is named in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

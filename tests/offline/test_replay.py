@@ -1,7 +1,5 @@
 """Replay of a log: rounds that count have the law of rounds online, whatever law the log was made with."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

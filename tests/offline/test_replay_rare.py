@@ -1,7 +1,5 @@
 """Replay where an action is rare: rounds that count have the law of rounds online whether or not it was logged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

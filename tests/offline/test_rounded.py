@@ -1,7 +1,5 @@
 """Propensities with a few digits: what rounding leaves over is divided out, and other sums are refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

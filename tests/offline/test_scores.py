@@ -1,7 +1,5 @@
 """Scores are the formula, by hand; no model predicts what it has seen; costs, weights and clipping do what they say."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

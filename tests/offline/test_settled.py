@@ -1,7 +1,5 @@
 """When a trial may end: the definition by brute force, names and signs, one line for what cannot be."""
 
-from __future__ import annotations
-
 from itertools import product
 from math import log
 

@@ -1,7 +1,5 @@
 """Stability by hand: resamples of the rows, lists of labelings, and depths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

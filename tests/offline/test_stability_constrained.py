@@ -1,7 +1,5 @@
 """Stability under side constraints: every policy that comes back keeps them, and counts are of those that do."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The state of an inference: what the two claims and the number of events make of it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

@@ -1,7 +1,5 @@
 """Arguments that may be walked through once, such as ``zip``, are read as lists: restrictions, limits, budgets."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Warnings on a log are a line for each kind of trouble, whatever the number of actions."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.offline import read_log, scores
