@@ -1,7 +1,5 @@
 """The audited oracle: the search's answers, and a lie caught with both values."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

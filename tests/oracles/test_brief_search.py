@@ -1,7 +1,5 @@
 """Searches that hand over to a solver: the same answers, said by ``explain``."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """A closed oracle answers nothing: one line, whatever the kind and the solver."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Oracles take side constraints by the names of actions and columns, the same that estimators and bandits take."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A kept table of costs by context answers as the oracle does on the sums, with noise on the contexts that differ."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

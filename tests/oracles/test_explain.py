@@ -1,7 +1,5 @@
 """What an oracle prints of the way in which it answers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

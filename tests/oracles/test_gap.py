@@ -1,7 +1,5 @@
 """Gap-limited oracles: bounds that hold, and no bound taken for a value."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

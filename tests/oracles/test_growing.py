@@ -1,7 +1,5 @@
 """Contexts that arrive during a run: the same answers as an oracle opened on all of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

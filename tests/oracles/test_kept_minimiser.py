@@ -1,7 +1,5 @@
 """The kept minimiser: always a cheapest policy, the same one by every oracle, at few queries."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import partial

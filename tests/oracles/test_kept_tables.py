@@ -1,7 +1,5 @@
 """Tables that oracles keep: against the full matrix of costs, against each other, and over an interruption."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rates of many groups that are to be close: the same answers by every kind, in few rows, and bounded work."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

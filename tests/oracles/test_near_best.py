@@ -1,7 +1,5 @@
 """All policies within a slack of the least cost: how many, which, what they agree on, and what they need."""
 
-from __future__ import annotations
-
 from itertools import islice, product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Near-best scoring and monotone rules: exact counts from diagrams of labelings, far beyond what questions find."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

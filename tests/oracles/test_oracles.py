@@ -1,7 +1,5 @@
 """The oracle's seam: exactness, proofs, counting, and what it refuses."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Oracles go to other processes, as joblib and Dask send them: pickled as what they were opened from."""
 
-from __future__ import annotations
-
 import pickle
 from copy import copy, deepcopy
 from typing import Any

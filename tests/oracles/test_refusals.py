@@ -1,7 +1,5 @@
 """Openings and questions that no oracle takes: each is refused by what is wrong with it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which totals learners keep on a known list of contexts, by counted steps, and how saved states go on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

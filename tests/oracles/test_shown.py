@@ -1,7 +1,5 @@
 """What answers and oracles show in a console and in a notebook: short, and with the rule that was found."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Starts of solvers under side constraints: they are the search's policies, and they change no answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

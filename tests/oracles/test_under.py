@@ -1,7 +1,5 @@
 """The search under side constraints: what they come down to, what it answers, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

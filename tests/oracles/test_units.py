@@ -1,7 +1,5 @@
 """Costs in any unit: the policy that is best in one is best in all, by every kind of oracle and every solver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 
