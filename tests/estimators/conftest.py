@@ -1,7 +1,5 @@
 """Tables that the tests of estimators share: strings, booleans, missing entries, ties, and names that need quotes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Estimators that learn from batches in constant memory find what they find in the rows themselves."""
 
-from __future__ import annotations
-
 from itertools import product
 from typing import Any
 

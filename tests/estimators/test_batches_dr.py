@@ -1,7 +1,5 @@
 """Doubly robust scores by batches: models that are fitted to a sample, folds by the number of a row."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constraints by name are bound to the rows of each fit, and the policy found is the best that keeps them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Everyday inputs of estimators: effects, doses, prices by person, no test at all; each is read, or named."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What leaves does what ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 10 000 rows."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import sqlite3

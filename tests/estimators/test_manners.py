@@ -1,7 +1,5 @@
 """Estimators behave as scikit-learn's own: its checks, pipelines, searches over parameters, metadata routing."""
 
-from __future__ import annotations
-
 from inspect import getattr_static
 from types import FunctionType
 

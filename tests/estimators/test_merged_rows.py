@@ -1,7 +1,5 @@
 """Rows that are alike become one, in lexicographic order, whatever the table looks like."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

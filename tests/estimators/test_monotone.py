@@ -1,7 +1,5 @@
 """``monotone=``: the best policy whose action never goes down, or up, as a column grows, against lists."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups that print alike, actions of every type, and columns in any order: estimators go by what is meant."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

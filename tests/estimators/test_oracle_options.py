@@ -1,7 +1,5 @@
 """Estimators and the options of their oracle: used, or refused in one line."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

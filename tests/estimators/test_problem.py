@@ -1,7 +1,5 @@
 """What a fitted estimator hands to milpcb.offline is the question of its fit, row by row."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 

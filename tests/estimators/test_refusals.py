@@ -1,7 +1,5 @@
 """Tables, targets, options, constraints and batches that no estimator takes: each is named in one line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

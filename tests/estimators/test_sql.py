@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608 - SQL of ours, in databases of its own
 
-from __future__ import annotations
-
 import sqlite3
 
 import duckdb

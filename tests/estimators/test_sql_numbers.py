@@ -1,7 +1,5 @@
 """Numbers in SQL are read as exactly the float that the policy compares with, however the processor rounds."""
 
-from __future__ import annotations
-
 import ctypes
 import sqlite3
 import subprocess

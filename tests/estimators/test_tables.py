@@ -1,7 +1,5 @@
 """Tables with strings and missing values: tests in words, sides of what is missing, and errors of one line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

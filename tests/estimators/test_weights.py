@@ -1,7 +1,5 @@
 """To repeat a row is to double its weight, to the last bit of the policy; and totals are rounded once."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
