@@ -1,7 +1,5 @@
 """What a policy file and its exports return is what the log has: numbers where it has numbers."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

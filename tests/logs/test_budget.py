@@ -1,7 +1,5 @@
 """The value against a budget: what learning gives on rows that it was not learnt from."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

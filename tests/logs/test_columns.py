@@ -1,7 +1,5 @@
 """Which columns of a log policies may read, and what is said of the others."""
 
-from __future__ import annotations
-
 import datetime as dt
 
 import numpy as np

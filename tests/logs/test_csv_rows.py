@@ -1,7 +1,5 @@
 """What a row, a value and a number of a CSV file are is decided once, for logs and for milpcb solve."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

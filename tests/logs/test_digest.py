@@ -1,7 +1,5 @@
 """The digest by which a log is recognised that a policy was learnt from."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

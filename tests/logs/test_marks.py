@@ -1,7 +1,5 @@
 """Marks of missing values that a log was learnt with are missing in what comes later, in every export."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from pathlib import Path

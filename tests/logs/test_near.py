@@ -1,7 +1,5 @@
 """The rules that do as well as the best: on the page of ``milpcb learn``, on the terminal, against lists."""
 
-from __future__ import annotations
-
 import html
 import re
 

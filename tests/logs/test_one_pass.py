@@ -1,7 +1,5 @@
 """``milpcb learn`` adds up the files of a log in one pass: whoever adds, and however often it is interrupted."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from contextlib import nullcontext

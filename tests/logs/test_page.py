@@ -1,7 +1,5 @@
 """The first screen of the page on a log: parts in words, three bars, and numbers that people can read."""
 
-from __future__ import annotations
-
 import math
 import re
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """What the page on a log says of the stability of its rule is of this very rule."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import replace
 

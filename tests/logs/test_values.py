@@ -1,7 +1,5 @@
 """What stands in a file is read as what was meant, or is refused in one line, or is reported in a note."""
 
-from __future__ import annotations
-
 import csv
 import html
 import io
