@@ -1,7 +1,5 @@
 """A browser for pages: its answers to a script, and the number of pages that it prints."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

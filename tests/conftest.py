@@ -1,7 +1,5 @@
 """What the tests share: drawn costs, the battery of a policy class, golden files, processes with all imports done."""
 
-from __future__ import annotations
-
 import gc
 import json
 import os

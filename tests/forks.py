@@ -7,8 +7,6 @@ that is its own of a process: folder, environment, limits, streams, modules, sig
 interpreter (other streams, PYTHON... variables) get one from the conftest.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import json

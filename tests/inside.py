@@ -1,7 +1,5 @@
 """The few private parts that several tests look at, in one place."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from milpcb import Bandit

@@ -1,7 +1,5 @@
 """Programs in the LP file format, for golden files."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.program import Program

@@ -1,7 +1,5 @@
 """Programs in processes of their own that share the second of their imports: forks of one interpreter."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

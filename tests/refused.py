@@ -1,7 +1,5 @@
 """Refusals: a wrong argument ends in an error of its class, whose one line names the argument."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -6,8 +6,6 @@ writes beside every text. What pictures show is tested in tests/experiments/resu
 by real commands.
 """
 
-from __future__ import annotations
-
 import base64
 from html import escape
 from typing import IO, Any

@@ -1,7 +1,5 @@
 """The table of slow tests, and why each of them is slow."""
 
-from __future__ import annotations
-
 DEEP = "the search of deep trees, which takes twenty seconds to compile"
 
 # Tests that ./scripts/test --quick leaves out: a folder, a file, or a test in a file; all in it is marked slow. This is

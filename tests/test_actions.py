@@ -1,7 +1,5 @@
 """Which action is meant: names and numbers of every type are matched by one rule, never by position where they name."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import polars as pl

@@ -1,7 +1,5 @@
 """Our learners in the experiments of coba: its own loop, its own processes, beside Vowpal Wabbit."""
 
-from __future__ import annotations
-
 import pickle
 from collections import defaultdict
 

@@ -1,7 +1,5 @@
 """One decision at a time: the same play as the learner's own, late costs, names, files, threads and mistakes."""
 
-from __future__ import annotations
-
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor

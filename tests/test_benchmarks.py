@@ -1,7 +1,5 @@
 """What the benchmark of the tree oracles compares with: the flow formulation, and the list of all trees."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Iterator

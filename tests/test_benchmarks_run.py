@@ -1,7 +1,5 @@
 """Every benchmark runs to its end: on small problems, since what is tested is that none of them is left behind."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -1,7 +1,5 @@
 """Machine code that is made ahead: what ``milpcb compile`` asks for, what it keeps, and how little there is of it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Conditions are read with or without spaces around their signs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests that rules print are read back as conditions that hold at the same rows: one grammar, both ways."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

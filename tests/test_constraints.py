@@ -1,7 +1,5 @@
 """Side constraints: every class under them equals its definition, and the named ones say what they mean."""
 
-from __future__ import annotations
-
 from itertools import combinations
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """A damaged Parquet file ends in one line of ours, wherever the reader meets the damage."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

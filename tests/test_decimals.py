@@ -1,7 +1,5 @@
 """Numbers as people read them: one function for reports, logs and terminals."""
 
-from __future__ import annotations
-
 import ast
 import math
 from collections.abc import Iterator

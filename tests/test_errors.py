@@ -1,7 +1,5 @@
 """Errors of others on one line: what they say where memory is too small."""
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

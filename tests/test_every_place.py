@@ -3,8 +3,6 @@
 There they go through estimators, JSON, Python, SQL and Bandit; here through files, logs, environments and coba.
 """
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from contextlib import closing

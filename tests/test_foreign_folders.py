@@ -1,7 +1,5 @@
 """What a foreign folder may cause: only files that a run itself wrote are changed, and pictures are as everywhere."""
 
-from __future__ import annotations
-
 import os
 
 import matplotlib as mpl

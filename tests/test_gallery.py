@@ -1,7 +1,5 @@
 """The gallery: every program runs as it is, ends with something to see, and is explained cell by cell."""
 
-from __future__ import annotations
-
 import runpy
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The gate: names, places and strings of files that somebody else may have made."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """``help()`` of a public name explains every parameter in place, in a section of numpydoc."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Iterator

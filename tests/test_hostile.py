@@ -1,7 +1,5 @@
 """A share of the attacks of scripts/checks/hostile.py: with the gate none does harm, without it some do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

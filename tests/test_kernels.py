@@ -1,7 +1,5 @@
 """Functions that are compiled: with and without a folder for machine code, and the line that says so."""
 
-from __future__ import annotations
-
 import ast
 import errno
 import importlib

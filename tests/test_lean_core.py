@@ -1,7 +1,5 @@
 """The core without the extra 'studies': what a service imports runs, and what needs the extra says so in one line."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import tomllib

@@ -1,7 +1,5 @@
 """The base class of learners: what it refuses, once for every learner, and what it leaves alone."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Long searches: lines on standard error now and then, and what Ctrl-C means before and after the first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from threading import Event
 

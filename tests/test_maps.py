@@ -1,7 +1,5 @@
 """Lists of files in READMEs and package docstrings name what is there, all of it, once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from itertools import pairwise

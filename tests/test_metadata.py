@@ -1,7 +1,5 @@
 """What the package says of itself: one version everywhere, authors, keywords, changes, and how to cite it."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from importlib.metadata import metadata, version

@@ -2,8 +2,6 @@
 
 # ruff: noqa: S608 - the SQL is ours, in databases of its own
 
-from __future__ import annotations
-
 import re
 import sqlite3
 from collections import namedtuple

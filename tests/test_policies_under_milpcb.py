@@ -1,7 +1,5 @@
 """``milpcb.policies`` is the package ``policies``, whatever else is called so on the path."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

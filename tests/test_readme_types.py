@@ -1,7 +1,5 @@
 """What the READMEs show passes a user's type checker: ``mypy --strict`` on every Python program and file of them."""
 
-from __future__ import annotations
-
 import importlib.util
 import subprocess
 import sys

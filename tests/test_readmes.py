@@ -5,8 +5,6 @@ other Python blocks run, in order; a block of ``text (output)`` is what the Pyth
 ``toml (fragment)`` is part of a file, which is only parsed; blocks without a language are commands.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

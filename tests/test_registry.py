@@ -1,7 +1,5 @@
 """The registry: one table of names, and nothing is called that does not fit the interface of its kind."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib import import_module

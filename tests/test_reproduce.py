@@ -1,7 +1,5 @@
 """What scripts/reproduce/everything.py compares: every number that pages.toml names is on its page and in its study."""
 
-from __future__ import annotations
-
 import sys
 import tomllib
 from importlib.util import module_from_spec, spec_from_file_location

@@ -1,7 +1,5 @@
 """A small share of scripts/checks/same_answers.py: this version against itself, and what counts as different."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The scripts that a clone is tried with: what they say of themselves, and what their quick way leaves out."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Actions that are not always there: what is played instead, what is learnt of it, and what is then stated."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

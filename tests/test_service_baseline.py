@@ -1,7 +1,5 @@
 """A bandit with a baseline: the promise through late costs, files and crashes; what it takes, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a service must keep: budgets, second outcomes, parity and guard-rails, on contexts known or arriving."""
 
-from __future__ import annotations
-
 import copy
 from pathlib import Path
 from typing import Any

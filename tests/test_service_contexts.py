@@ -1,7 +1,5 @@
 """What a service hands in and is handed: strings, missing values, batches, events."""
 
-from __future__ import annotations
-
 import logging
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The file of a bandit, and its copies: whole, recognised, and harmless whoever wrote it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os

@@ -1,7 +1,5 @@
 """Groups while a bandit runs: sums as by hand, intervals that hold, saved and grown, read beside the features."""
 
-from __future__ import annotations
-
 from math import exp, log1p
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A service that changes: an action is added, or it begins with what a log shows; what is certain stays so."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

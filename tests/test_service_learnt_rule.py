@@ -1,7 +1,5 @@
 """A bandit that starts from a rule of a log: its features and actions, its file, rewards without a range."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

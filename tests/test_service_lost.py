@@ -1,7 +1,5 @@
 """Decisions whose cost never comes: they are given up, and what is learnt and stated of the others goes on."""
 
-from __future__ import annotations
-
 import json
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a person does instead: certificates, promise, statement, files, crashes, mistakes."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever a bandit cannot take is refused in one line that names it; the decision it was said of stays open."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal as Money

@@ -1,7 +1,5 @@
 """A service that is restarted: no cost is ever credited to another decision than its own."""
 
-from __future__ import annotations
-
 import copy
 import os
 import pickle

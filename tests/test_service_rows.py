@@ -1,7 +1,5 @@
 """What a service hands in is what was meant: types at serving, declared strings, rows that carry names."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections import namedtuple
 from dataclasses import make_dataclass

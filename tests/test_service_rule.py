@@ -1,7 +1,5 @@
 """The rule in force of a bandit: numbers, dates, leaves, its exports, the log of its changes."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

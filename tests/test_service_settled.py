@@ -1,7 +1,5 @@
 """A bandit that knows when enough is known: as its log would, in its own units, or refused in one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The sentences in which a bandit states what it cost: numbers as they are, for costs and rewards, with a baseline."""
 
-from __future__ import annotations
-
 import re
 from math import ceil, floor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a service hands over besides contexts: masks of actions, numbers of any type, decisions as they were stored."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import asdict
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Why a decision was made: the path, what alters it, what rivals play here; by the bandit, a copy, a saved one."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 from pathlib import Path

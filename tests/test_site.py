@@ -1,7 +1,5 @@
 """The documentation: what is public has a place in its reference, and every README is reached from its first page."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import sys

@@ -1,7 +1,5 @@
 """What the current folder may set of the libraries that milpcb starts: nothing."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tables of others: one rule for all commands on what is compressed, how wide and how large they may be."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,7 +1,5 @@
 """Tables that users hand in: however they are written the same numbers come out, and mistakes come with their place."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

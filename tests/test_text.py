@@ -1,7 +1,5 @@
 """The one rule on text of others: which characters are shown as they are, and which become escapes."""
 
-from __future__ import annotations
-
 import re
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """The walks of .github/CONTRIBUTING.md: each is played, and its functions are called in the order of the page."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Callable

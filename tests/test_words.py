@@ -1,7 +1,5 @@
 """Names, docstrings and comments use words of the field or of every day; wrapped docstrings stay whole."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

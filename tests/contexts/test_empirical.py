@@ -1,7 +1,5 @@
 """Contexts of an unknown law: what was seen in earlier epochs, and nothing else, stands for the future."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from typing import Any

@@ -1,7 +1,5 @@
 """A sampler: fresh contexts every round, merged by the cuts of the class."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

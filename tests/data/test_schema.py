@@ -1,7 +1,5 @@
 """What a value of any origin is read as, what is refused, and in what words; what a column is inferred to be."""
 
-from __future__ import annotations
-
 from collections import namedtuple
 from decimal import Decimal
 from enum import StrEnum

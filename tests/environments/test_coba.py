@@ -1,7 +1,5 @@
 """The environment coba: costs from rewards, contexts from whatever coba shows, and what it cannot use."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """The gallery of adversaries: each does to costs over time what its docstring says."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest

@@ -1,7 +1,5 @@
 """The mirror: costs that follow what copies of a learner are likeliest to play, computed once and kept."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

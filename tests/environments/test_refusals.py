@@ -1,7 +1,5 @@
 """Settings that no environment and no model of contexts takes: each is one line that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

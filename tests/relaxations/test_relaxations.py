@@ -1,7 +1,5 @@
 """Every relaxation: its noise is large enough for the per-round game, and its guarantee is what the formulas say."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Signed estimates: the game of one round against a linear program, the noise against its value, wide bounds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

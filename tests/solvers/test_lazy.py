@@ -1,7 +1,5 @@
 """Rows added as they are needed: the session, and ``add_rows`` of every solver."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import hypothesis.strategies as st

@@ -1,7 +1,5 @@
 """What a user is told of solvers, clocks, and solvers that end badly; what every one must solve is in tests/testing."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Every registered policy class, solver, learner and environment passes its battery; what is wrong is caught."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

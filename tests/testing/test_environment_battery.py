@@ -1,7 +1,5 @@
 """The battery of environments has teeth: a planted stream with one mistake fails the check that is there for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The battery of learners has teeth: a sound learner passes, and each way to break it fails the check for it."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

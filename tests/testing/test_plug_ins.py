@@ -1,7 +1,5 @@
 """Classes and solvers of other packages, known by their entry points alone, get the same battery."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

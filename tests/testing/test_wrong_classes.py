@@ -1,7 +1,5 @@
 """Policy classes that are wrong in one thing fail the battery of a class; what they declare not to do is a skip."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

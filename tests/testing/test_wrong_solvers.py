@@ -1,7 +1,5 @@
 """Solvers that are wrong in one thing fail the battery of a solver."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
