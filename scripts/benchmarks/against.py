@@ -8,8 +8,6 @@ changes ratios little. Shown are the times that both have; the script ends with 
 10 % above the other.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

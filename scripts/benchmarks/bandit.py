@@ -8,8 +8,6 @@ made. CPU time leaves out what other programs took. Run with one thread:
     python scripts/benchmarks/bandit.py [--decisions 100000]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import tracemalloc

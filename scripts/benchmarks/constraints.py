@@ -17,8 +17,6 @@ The last table plays Exp4 under the budget on planted costs; regret is against t
 ``--quick`` leaves out what takes minutes: the larger problems of HiGHS, other solvers, and nine tenths of the rounds.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -17,8 +17,6 @@ the worth of cut points
 Times are CPU times of one core, the least of several turns.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -7,8 +7,6 @@ action] plus noise of standard deviation 0.5. The best action is that of a tree 
 tree of less depth comes near. GridSearchCV chooses among depths 1 to 4 by the held-out value, five folds.
 """
 
-from __future__ import annotations
-
 import argparse
 from time import perf_counter
 

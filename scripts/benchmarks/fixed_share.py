@@ -12,8 +12,6 @@ until at most a quarter of the last 200 rounds were not played as the tree does 
     python scripts/benchmarks/fixed_share.py [--horizon 100000] [--seeds 5] [--worlds 1 2 10] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

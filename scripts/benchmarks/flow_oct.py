@@ -20,8 +20,6 @@ Constraints
     (4)  sum_k zeta[j, n, k] = z[j, n];  zeta[j, n, k] <= w[n, k]
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -12,8 +12,6 @@ the number of mistakes, so its mistakes are counted twice: where its score is po
 best cut of its score on. The best of all its systems, some 50, counts.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

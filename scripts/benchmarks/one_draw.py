@@ -14,8 +14,6 @@ plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of th
         [--spread 200] [--counts] [--programs]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@
 `milpcb learn --one-pass` of 30 million rows of 10 features, and of twice as many, in files of a million.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -18,8 +18,6 @@ times of one core after a warm-up; each contender gets the contexts as drawn, an
 become about 260). FlowOCT at 300 contexts is asked once, which takes about a minute; ``--quick`` leaves that out.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

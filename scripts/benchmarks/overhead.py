@@ -5,8 +5,6 @@
 Figures depend on the machine and on what else runs there; the speed-up is of two runs one after the other.
 """
 
-from __future__ import annotations
-
 import resource
 import subprocess
 import sys

@@ -5,8 +5,6 @@ sklearn     DecisionTreeClassifier on the cheapest actions, weighted by dearest 
 econml      PolicyTree on rewards, greedy; ``pip install econml``
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import cast

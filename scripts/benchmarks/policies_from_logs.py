@@ -18,8 +18,6 @@ times, the least of the logs of that size, values are means over these logs. Pac
 and left out. policytree, a package of R, is not run: its published times are printed as what they are.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Callable

@@ -7,8 +7,6 @@ processes with the code of another checkout take turns with ours, so that ratios
     python scripts/benchmarks/rounds.py [--against CHECKOUT] [--rounds 10000] [--repeats 5] [--json FILE]
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

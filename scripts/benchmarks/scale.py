@@ -13,8 +13,6 @@ Contenders that are not installed are left out. ``saving`` is the mean saving of
 rule; the more the better. ``--from FILE`` draws the figures that an earlier run wrote by ``--json``.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ level. Times are CPU seconds of one value, the opening of the oracle with it, af
 Prints each problem with the ratio of the two times and who answered, and at the end the largest ratio and the median.
 """
 
-from __future__ import annotations
-
 import argparse
 from statistics import median
 from time import process_time

@@ -9,8 +9,6 @@ Times are CPU times of one core. The contenders of one row take turns and the be
 busy machine changes ratios little.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

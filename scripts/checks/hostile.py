@@ -12,8 +12,6 @@ ever, at a pipe or a device, are left out or ended. The exit code is 1 if an att
 gate, if none did.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import hashlib

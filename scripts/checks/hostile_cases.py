@@ -4,8 +4,6 @@ Every file is well formed on the outside, with the checksum that fits. Each case
 one honest run, log, policy and Bandit, which ``Base`` makes once.
 """
 
-from __future__ import annotations
-
 import bz2
 import copy
 import gzip

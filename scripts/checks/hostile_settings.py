@@ -5,8 +5,6 @@ process of its own, as libraries look for most of them when they are imported. C
 be the socket that counts who connects, and pictures are compared with those of an honest folder.
 """
 
-from __future__ import annotations
-
 import os
 import pickle
 import shutil

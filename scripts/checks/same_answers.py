@@ -13,8 +13,6 @@ classes that the other does not know are left out. The first differences are pri
 oracle; exit code 1 if there is any.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -3,8 +3,6 @@
 Only names that outside programs call are used here, as both versions must have them.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

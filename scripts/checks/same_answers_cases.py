@@ -3,8 +3,6 @@
 Nothing of the project is imported here: two versions of it are asked the same questions, see same_answers.py.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import log
 from typing import Any, NamedTuple

@@ -9,8 +9,6 @@ It is asked by three words of a command line:
 The last line is in JSON, and so are the QUERIES, a list of [JOB, NUMBER, answer].
 """
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

@@ -1,7 +1,5 @@
 """How stale_code.py breaks kernels, which are compiled functions: one place of one kernel at a time."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -11,8 +11,6 @@ that finds all the old code. It must answer otherwise; exit code 1 if it does no
 ``--only`` takes the kernels with any of these letters in their file or name.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -9,8 +9,6 @@ seconds: times are printed in whole ones, and a step ends at one. All times are 
 programs change nothing. Prints each estimate that is wrong, and how many were right; ends with 1 where one is wrong.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import re

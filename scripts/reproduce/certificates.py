@@ -4,8 +4,6 @@ Runs scripts/reproduce/certificates.toml (T = 1e3 to 1e6; what is finished is no
 each learner, and the slopes of regret and certificate on logarithmic axes with 95 % intervals, from T = 1e4 on.
 """
 
-from __future__ import annotations
-
 import polars as pl
 import study
 from rich.table import Table

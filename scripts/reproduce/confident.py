@@ -8,8 +8,6 @@ the slopes of regret and of the confident certificate on logarithmic axes, with 
 milpcb/theory/confidence.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import time
 from collections.abc import Callable

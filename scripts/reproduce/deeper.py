@@ -1,7 +1,5 @@
 """A world for classes of every depth: the tree that is right has depth 3, whatever the class that learns."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from milpcb.environments.planted import Planted

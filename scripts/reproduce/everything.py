@@ -9,8 +9,6 @@ pages.toml names: the number, what came out, two standard errors of it, and whet
 where a row does. A number without spread, such as a guarantee, must be the same to the digits that the page has.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import shutil

@@ -7,8 +7,6 @@ the certificate gives away. The last line counts the means above 0, and how many
 no certificate gave anything away.
 """
 
-from __future__ import annotations
-
 import math
 
 import polars as pl

@@ -5,8 +5,6 @@ not played again), then prints, for each environment and horizon, what each lear
 hindsight. "holds" compares the worst seed with the guarantee, where the environment keeps what the learner assumes.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Functions of the scripts beside this file: a study is run from its config, and tables are printed of its curves."""
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

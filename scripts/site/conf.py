@@ -1,7 +1,5 @@
 """Settings of Sphinx for the documentation; assemble.py puts this file beside the pages."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from importlib.metadata import version as installed
