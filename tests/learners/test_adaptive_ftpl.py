@@ -1,6 +1,5 @@
 """Contextual-FTPL with adaptive noise: the steps of its proof in closed form, its claims, and routes to its play."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -246,18 +245,6 @@ def test_the_oracle_is_asked_what_queries_names(
     monkeypatch.setattr(learner.oracle, "profile", lambda *given: asked.append(given) or profile(*given))
     learner.act(0)
     assert len(asked) == profiles
-
-
-@pytest.mark.parametrize("queries", ["profile", "argmin"])
-def test_it_goes_on_from_its_state_and_seeds_differ(queries: str) -> None:
-    """A restored learner plays as the saved one; another seed plays otherwise; the horizon does not matter."""
-    first, second = adaptive(seed=4, queries=queries), adaptive(seed=4, queries=queries, horizon=500)
-    play(first, 120, 0)
-    second.restore(json.loads(json.dumps(first.state())))
-    assert play(first, 150, 1) == play(second, 150, 1)
-    assert first.state() == second.state()
-    assert first.bound() == second.bound()
-    assert play(adaptive(seed=4), 120, 0) != play(adaptive(seed=5), 120, 0)
 
 
 def test_estimates_are_those_of_the_ledger() -> None:

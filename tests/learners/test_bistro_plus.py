@@ -265,28 +265,6 @@ def test_the_smallest_scale_plays_uniformly() -> None:
     assert learner_on(CLASSES["decision_trees"], scale=3.0).act(0) == pytest.approx(np.full(3, 1 / 3))
 
 
-def test_same_seed_same_bytes_and_restore_goes_on() -> None:
-    """Two learners of one seed agree, and one restored in the middle continues bit-identically."""
-    policies = CLASSES["decision_trees"]
-    whole, again = (transcript(learner_on(policies), 40)[1] for _ in range(2))
-    assert (whole == again).all()
-    first, second = learner_on(policies), learner_on(policies)
-    transcript(first, 20)
-    second.restore(first.state())
-    assert (transcript(first, 20, seed=9)[1] == transcript(second, 20, seed=9)[1]).all()
-    assert not (transcript(learner_on(policies, seed=4), 40)[1] == whole).all()
-
-
-def test_unplayed_costs_do_not_matter() -> None:
-    """Only the played action's cost is ever handed over; NaN elsewhere cannot reach the learner."""
-    learner = learner_on(CLASSES["decision_trees"])
-    q = learner.act(0)
-    costs = np.full(3, np.nan)
-    costs[1] = 1.0
-    learner.learn(0, 1, float(costs[1]), q[1])
-    assert np.isfinite(learner.act(0)).all()
-
-
 def test_transductive_play_runs_to_the_end() -> None:
     """With a known order the last round has an empty future, and one more round is refused."""
     order = [0, 3, 1, 4, 2]

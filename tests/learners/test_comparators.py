@@ -75,14 +75,6 @@ def test_hedge_keeps_its_guarantee_on_flipping_costs(seed: int) -> None:
     assert learner.guarantee() == pytest.approx(np.sqrt(T * np.log(4) / 2))
 
 
-def test_hedge_continues_from_its_state() -> None:
-    """A restored learner plays as the saved one."""
-    first, second = hedge(10), hedge(10)
-    shown(first, 1, np.array([1.0, 0.0, 0.5]))
-    second.restore(first.state())
-    assert (first.act(1) == second.act(1)).all()
-
-
 def test_hedge_refuses_costs_outside_the_unit_interval() -> None:
     """One bad cost among those shown is refused, with its round and action, and nothing is learnt."""
     learner = hedge(10)
@@ -172,16 +164,6 @@ def test_exp4p_trusts_the_uniform_expert_when_all_others_fail() -> None:
         action = int(rng.choice(3, p=q))
         learner.learn(t % 4, action, float(action == 0), q[action])
     assert learner._act(0)[0] < 0.4
-
-
-def test_exp4p_remembers_the_distribution_it_played() -> None:
-    """Saved between act and learn, it learns from the same distribution."""
-    first, second = exp4p(50), exp4p(50)
-    q = first.act(1)
-    second.restore(first.state())
-    for learner in (first, second):
-        learner.learn(1, 2, 0.25, q[2])
-    assert first.state() == second.state()
 
 
 # ------------------------------------------------------------------- the best policy in hindsight

@@ -11,7 +11,6 @@ from milpcb import open_oracle
 from milpcb.bets import STAKES, Floor, price, proved
 from milpcb.errors import OracleInexact
 from milpcb.learners import Conservative, Exp4, Learner, Uniform
-from milpcb.plugins import registry
 from milpcb.rng import draw_action
 from policies import FiniteClass
 
@@ -180,8 +179,3 @@ def test_bounds_and_certificates_are_over_all_rounds() -> None:
     assert inner.bound() < learner.bound() < np.inf
     assert learner.guarantee() == np.inf
     assert np.array_equal(learner.policy().predict(CONTEXTS), LABELINGS[1])
-
-
-def test_it_is_registered() -> None:
-    """A config names it."""
-    assert registry.load("learner", "conservative") is Conservative

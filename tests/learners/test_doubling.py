@@ -123,16 +123,6 @@ def test_the_second_phase_is_a_fresh_learner() -> None:
     assert (played(doubling(inner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
 
 
-@pytest.mark.parametrize("cut", [20, 35, 60, 100])
-def test_restored_in_any_phase_it_goes_on(cut: int) -> None:
-    """In the middle of a phase, and between two, the rest is bit-identical."""
-    first, second = doubling(), doubling()
-    played(first, 0, cut)
-    second.restore(first.state())
-    assert (played(first, cut, 150) == played(second, cut, 150)).all()
-    assert first.state() == second.state()
-
-
 # ------------------------------------------------------------------- the guarantee
 
 

@@ -1,6 +1,5 @@
 """Epoch-Greedy: its epochs, what it learns in them, and the regret of its guarantee."""
 
-import json
 from itertools import product
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.learners import EpochGreedy
-from policies import DecisionTrees, FiniteClass
+from policies import FiniteClass
 
 from .rounds import LABELINGS, play
 
@@ -80,15 +79,6 @@ def test_while_every_epoch_has_one_greedy_round_regret_is_half_of_uniform() -> N
     assert regret == 44 / 2 * 0.5
 
 
-def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
-    """Among all depth-1 trees it ends with the action that is cheapest everywhere."""
-    contexts = np.random.default_rng(0).random((5, 2))
-    learner = EpochGreedy(open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search"))
-    constants = np.repeat(np.arange(3)[:, None], 5, axis=1)
-    rounds, _ = play(learner, 4000, np.tile([0.9, 0.2, 0.5], (5, 1)), 1, constants)
-    assert {int(q.argmax()) for *_, q in rounds[-200:] if q.max() == 1.0} == {1}
-
-
 @pytest.mark.parametrize("T", [1, 2, 10, 11, 100, 5000, 50_000])
 def test_guarantee_is_twice_the_epochs(T: int) -> None:
     """The closed form is no less than 2 L(T), epochs counted one by one, and hardly more."""
@@ -120,17 +110,6 @@ def test_regret_is_within_the_guarantee_on_iid_games() -> None:
     T = 8000
     regrets = [play(epochs(T), T, GOOD, seed)[1] for seed in range(4)]
     assert np.mean(regrets) <= epochs(T).guarantee() < 0.4 * T
-
-
-@pytest.mark.parametrize("saved", [0, 1, 2, 200, 201, 202, 203])
-def test_it_goes_on_from_its_state_inside_an_epoch(saved: int) -> None:
-    """A learner restored before, after or amid the greedy rounds of an epoch plays as the saved one."""
-    first, second = epochs(), epochs()
-    play(first, saved, GOOD, 3)
-    second.restore(json.loads(json.dumps(first.state())))
-    mine, theirs = play(first, 80, GOOD, 4), play(second, 80, GOOD, 4)
-    assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
-    assert first.state() == second.state()
 
 
 def test_a_class_of_one_policy_is_played() -> None:

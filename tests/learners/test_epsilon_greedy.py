@@ -1,6 +1,5 @@
 """Epsilon-greedy: its schedule, what it trains on and when, and the regret of its guarantee."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -125,16 +124,6 @@ def test_kept_totals_lead_to_the_same_play(name: str, options: dict[str, Any]) -
     assert runs[0] == runs[1]
 
 
-def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
-    """Among all depth-1 trees it ends with the action that is cheapest everywhere, whatever it trains on."""
-    contexts = np.random.default_rng(0).random((5, 2))
-    for data in ("all", "exploration"):
-        oracle = open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search")
-        learner = EpsilonGreedy(oracle, seed=0, data=data)  # type: ignore[arg-type]
-        play(learner, 4096, np.tile([0.9, 0.2, 0.5], (5, 1)), 1, np.repeat(np.arange(3)[:, None], 5, axis=1))
-        assert [int(drawn(learner, row).argmax()) for row in range(5)] == [1] * 5
-
-
 # --------------------------------------------------------------------------- guarantee and regret
 
 
@@ -180,15 +169,3 @@ def test_regret_is_within_the_guarantee_on_iid_games(data: str) -> None:
 
 
 # --------------------------------------------------------------------------- state and mistakes
-
-
-@pytest.mark.parametrize("data", ["all", "exploration"])
-@pytest.mark.parametrize("saved", [0, 1, 37, 63, 64])
-def test_it_goes_on_from_its_state(data: str, saved: int) -> None:
-    """A restored learner plays as the saved one, before the first training, between two and at one."""
-    first, second = greedy(data=data), greedy(data=data)
-    play(first, saved, GOOD, 3)
-    second.restore(json.loads(json.dumps(first.state())))
-    mine, theirs = play(first, 80, GOOD, 4), play(second, 80, GOOD, 4)
-    assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
-    assert first.state() == second.state()

@@ -1,6 +1,5 @@
 """Explore-then-commit: unbiased estimates, one question, the regret of its guarantee, and what a switch does to it."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -99,15 +98,6 @@ def test_training_is_weighted_classification(seed: int) -> None:
     assert np.argmin(paid) == np.argmax(earned)
 
 
-def test_costs_that_ignore_the_context_lead_to_the_best_constant() -> None:
-    """Among all depth-1 trees it ends with the action that is cheapest everywhere."""
-    contexts = np.random.default_rng(0).random((5, 2))
-    learner = ExploreThenCommit(open_oracle(DecisionTrees(3, 1, thresholds=2), contexts, kind="search"), horizon=3000)
-    mean = np.tile([0.9, 0.2, 0.5], (5, 1))
-    play(learner, mean, 1, labelings=np.repeat(np.arange(3)[:, None], 5, axis=1))
-    assert [int(learner._act(row).argmax()) for row in range(5)] == [1] * 5
-
-
 def test_guarantee_is_the_bound_and_n_is_tuned() -> None:
     """It is n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), nearly least over n; to leading order 2.381 (...)."""
     T, price = 10_000, 2 * np.log(4)
@@ -142,24 +132,6 @@ def test_a_switch_after_the_exploration_costs_it_the_whole_game() -> None:
         assert regrets[T] > 0.3 * T
     assert regrets[8000] > etc(8000).guarantee()
     assert regrets[8000] > 1.8 * regrets[4000]
-
-
-@pytest.mark.parametrize("saved", [0, 25, 49, 50, 51, 80])
-def test_it_goes_on_from_its_state_in_both_phases(saved: int) -> None:
-    """A learner restored while it explores, when it commits, or later plays as the saved one."""
-    first, second = etc(120, rounds=50), etc(120, rounds=50)
-    rounds, _ = play(etc(120, rounds=50), GOOD, 3)
-    for row, action, cost, q in rounds[:saved]:
-        first.act(row)
-        first.learn(row, action, cost, q)
-    second.restore(json.loads(json.dumps(first.state())))
-    for row, action, cost, q in rounds[saved:]:
-        played = second.act(row)
-        assert played.tolist() == first.act(row).tolist()
-        assert played[action] == q
-        first.learn(row, action, cost, q)
-        second.learn(row, action, cost, q)
-    assert second.state() == first.state()
 
 
 def test_a_minimiser_that_is_not_proved_is_refused() -> None:

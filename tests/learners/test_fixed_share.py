@@ -11,7 +11,6 @@ import pytest
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.alarm import Alarm
-from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols.oracles import SeveralTables
 from policies import DecisionTrees, FiniteClass
 from policies.trees.terms import SeveralTrees
@@ -212,18 +211,6 @@ def test_late_rounds_keep_the_bound_above_the_certificates() -> None:
             waiting.clear()
             stated = learner.changes(most=3).certificates
             assert all(learner.bound(changes=c) >= value for c, value in enumerate(stated))
-
-
-@pytest.mark.parametrize("make", [listed, lambda: of_trees(2), lambda: GrowingOracle(DecisionTrees(3, 2), BITS)])
-def test_a_restored_learner_goes_on_as_the_first(make: Any) -> None:
-    """By a list, by leaf totals, and where contexts may arrive."""
-    first = FixedShare(make())
-    play(first, 330)
-    again = FixedShare(make())
-    again.restore(json.loads(json.dumps(first.state())))
-    for learner in (first, again):
-        play(learner, 80, seed=7)
-    assert json.dumps(first.state()) == json.dumps(again.state())
 
 
 def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:

@@ -1,6 +1,5 @@
 """Contextual-FTPL: the laws that its proof names, in closed form, and the regret that follows from them."""
 
-import json
 from itertools import product
 from typing import Any
 
@@ -282,16 +281,6 @@ def test_profile_and_minimiser_give_the_same_run_on_every_oracle() -> None:
         runs.append((play(learner, 60, 0)[0], learner.state()))
     assert all(run == runs[0] for run in runs)
     assert len(set(runs[0][0])) == 2
-
-
-def test_it_goes_on_from_its_state_and_seeds_differ() -> None:
-    """A restored learner plays as the saved one; another seed plays otherwise."""
-    first, second = ftpl(LABELINGS, 400, seed=4), ftpl(LABELINGS, 400, seed=4)
-    play(first, 120, 0)
-    second.restore(json.loads(json.dumps(first.state())))
-    assert play(first, 150, 1) == play(second, 150, 1)
-    assert first.state() == second.state()
-    assert play(ftpl(LABELINGS, 400, seed=4), 120, 0) != play(ftpl(LABELINGS, 400, seed=5), 120, 0)
 
 
 def test_a_class_of_one_policy_is_played() -> None:

@@ -1,6 +1,5 @@
 """ILOVETOCONBANDITS against its theorems: (OP) by enumeration, the potential, the number of steps, the schedule."""
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +14,7 @@ from milpcb.rng import draw_action
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees, FiniteClass
 
-from .rounds import drawn, mass_of, table_of
+from .rounds import mass_of, table_of
 
 
 def listed(labelings: Any, n_actions: int) -> Oracle:
@@ -269,21 +268,6 @@ def test_regret_is_far_below_uniform_play() -> None:
     assert regret < 0.5 * 8192 * 0.4 * 2 / 3
 
 
-def test_state_in_the_middle_of_an_epoch() -> None:
-    """The state is plain data; a restored learner goes on with the same bits, and equal runs are equal."""
-    whole, first, second = learner_on(psi=1.0), learner_on(psi=1.0), learner_on(psi=1.0)
-    played = [(row, action, cost, q.tolist()) for row, action, cost, q in rounds(whole, 5000)]
-    for row, action, cost, q in played[:3000]:
-        first.act(row)
-        first.learn(row, action, cost, q[action])
-    second.restore(json.loads(json.dumps(first.state())))
-    assert second.state() == first.state()
-    for row, action, cost, q in played[3000:]:
-        assert second.act(row).tolist() == q
-        second.learn(row, action, cost, q[action])
-    assert second.state() == whole.state()
-
-
 def test_guarantee_is_the_theorem_and_says_nothing() -> None:
     """The number of the paper by hand, plus delta T; above T at 10^6 rounds; none for another psi."""
     T, K, N, delta = 10**6, 3, len(LABELINGS), 0.05
@@ -301,10 +285,3 @@ def test_guarantee_is_the_theorem_and_says_nothing() -> None:
     assert learner.guarantee() == pytest.approx(bound + delta * T)
     assert bound > T
     assert learner_on(psi=1.0).guarantee() == np.inf
-
-
-def test_callers_cannot_change_the_play() -> None:
-    """``act`` hands out a copy."""
-    learner = learner_on()
-    drawn(learner, 0)[:] = 9
-    assert drawn(learner, 0).sum() == pytest.approx(1)

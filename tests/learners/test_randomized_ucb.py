@@ -1,6 +1,5 @@
 """RandomizedUCB: the published constraint holds for every distribution Z, by enumeration on the log of a run."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -104,21 +103,6 @@ def test_one_policy_is_played_but_for_the_floor() -> None:
         pass
     mu = np.sqrt(2 * np.log(4097 / DELTA) / (2 * K * 4097))
     assert learner.act(0)[LABELINGS[BEST][0]] == pytest.approx(1 - 2 * mu)
-
-
-def test_state_in_the_middle_of_an_epoch() -> None:
-    """A learner restored from JSON goes on with the same bits."""
-    whole, first, second = learner_on(), learner_on(), learner_on()
-    played = [(row, action, cost, q.tolist()) for row, action, cost, q in play(whole, 3000)]
-    for row, action, cost, q in played[:1500]:
-        first.act(row)
-        first.learn(row, action, cost, q[action])
-    second.restore(json.loads(json.dumps(first.state())))
-    assert second.state() == first.state()
-    for row, action, cost, q in played[1500:]:
-        assert second.act(row).tolist() == q
-        second.learn(row, action, cost, q[action])
-    assert second.state() == whole.state()
 
 
 def test_there_is_no_guarantee() -> None:

@@ -168,16 +168,6 @@ def test_several_futures_are_averaged(estimator: Any) -> None:
     assert np.isfinite(np.frombuffer(transcript(learner_on(TREES, estimator=estimator), 40))).all()
 
 
-def test_restored_in_the_middle_it_goes_on_alike() -> None:
-    """Negative estimates are part of the state."""
-    first, second = learner_on(TREES), learner_on(TREES)
-    transcript(first, 60)
-    assert (past(first) < 0).any()
-    assert (past(first) > 0).any()
-    second.restore(first.state())
-    assert transcript(first, 20) == transcript(second, 20)
-
-
 def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
     """Hits that are taken off are part of the estimates, with their sign."""
     learner = learner_on(CLASSES["finite_class"])
