@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
 from milpcb.types import Floats, Stop
+
+INF = np.inf
+Column = tuple[float, float, bool]  # its lower and upper bound, and whether it is integer
+Row = tuple[Sequence[float], float, float]  # its coefficients, lower and upper bound
+UNIT: Column = (0.0, 1.0, False)
+BINARY: Column = (0.0, 1.0, True)
+FREE: Column = (-INF, INF, False)
 
 
 @dataclass(frozen=True)
@@ -24,19 +32,42 @@ class KnownProblem:
 
 def known_problems() -> list[KnownProblem]:
     """Return the problems, smallest first."""
+    boxed, even = "no rows; every column at the bound its sign wants", "an even number is not 3; the LP is feasible"
+    half, rounded = "x >= -3.5 with no column bound rounds up to -3", "rounding the relaxation is wrong"
+    empty, large = "a row with no entry holds", "y = 0.0005 is not an integer"
     return [
-        _box("negative costs", [-2.0, 3.0, -1.0], -3.0, "no rows; every column at the bound its sign wants"),
-        _box("zero objective", [0.0, 0.0, 0.0], 0.0, "anything is optimal"),
-        _empty_row(),
-        _ties(),
-        _infeasible(),
-        _integer_infeasible(),
-        _unbounded(),
-        _free_integer(),
-        _equality(),
-        _knapsack(),
-        _big_m(),
+        _problem("negative costs", boxed, [UNIT] * 3, (-2, 3, -1), -3.0, integral=True),
+        _problem("zero objective", "anything is optimal", [UNIT] * 3, (0, 0, 0), 0.0, integral=True),
+        _problem("empty row", empty, [(0, 4, False)] * 2, (1, 2), 3.0, ((0, 0), -1, 1), ((1, 1), 3, INF)),
+        _problem("ties", "four optima, one value", [BINARY] * 4, [-7] * 4, -7.0, ([1] * 4, 1, 1), integral=True),
+        _problem("infeasible", "1 + 1 < 3", [UNIT] * 2, (1, 1), Stop.INFEASIBLE, ((1, 1), 3, INF)),
+        _problem("integer infeasible", even, [(0, 5, True)] * 2, (1, 1), Stop.INFEASIBLE, ((2, 2), 3, 3)),
+        _problem("unbounded", "x0 grows for ever", [(0, INF, False)] * 2, (-1, 0), Stop.UNBOUNDED, ((1, -1), 0, INF)),
+        _problem("free integer", half, [(-INF, INF, True)], (1,), -3.0, ((2,), -7, INF)),
+        _problem("equalities", "one point: (-1, 3)", [FREE] * 2, (5, 1), -2.0, ((1, 1), 2, 2), ((1, -1), -4, -4)),
+        _problem("knapsack", rounded, [BINARY] * 4, (-9, -6, -5, -3), -12.0, ((5, 4, 3, 2), -INF, 7)),
+        _problem("big M", large, [(0, 1000, False), BINARY], (0, 1), 1.0, ((1, -1000), -INF, 0), ((1, 0), 0.5, INF)),
     ]
+
+
+def _problem(
+    name: str,
+    note: str,
+    columns: Sequence[Column],
+    objective: Sequence[float],
+    known: float | Stop,
+    *rows: Row,
+    integral: bool = False,
+) -> KnownProblem:
+    """Return a problem, of which the optimum is ``known``, or why there is none."""
+    b = ProgramBuilder()
+    x = np.concatenate(
+        [b.columns(f"x{i}", (1,), lower, upper, integer=integer) for i, (lower, upper, integer) in enumerate(columns)]
+    )
+    for coefficients, lower, upper in rows:
+        b.rows((x[None, :], np.array(coefficients, dtype=float)), lower=lower, upper=upper)
+    optimum, stop = (None, known) if isinstance(known, Stop) else (known, Stop.OPTIMAL)
+    return KnownProblem(name, b.build(integral=integral), np.array(objective, dtype=float), optimum, stop, note)
 
 
 def violation(program: Program, x: Floats, *, relax: bool = False) -> float:
@@ -50,92 +81,3 @@ def violation(program: Program, x: Floats, *, relax: bool = False) -> float:
         np.zeros(1) if relax else np.abs(x - np.rint(x))[program.integer],
     ]
     return float(max((part.max() for part in parts if part.size), default=0.0))
-
-
-def _box(name: str, costs: list[float], optimum: float, note: str) -> KnownProblem:
-    b = ProgramBuilder()
-    b.columns("x", (len(costs),), 0.0, 1.0)
-    return KnownProblem(name, b.build(integral=True), np.array(costs), optimum, Stop.OPTIMAL, note)
-
-
-def _empty_row() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), 0.0, 4.0)
-    b.rows((x[None, :], 0.0), lower=-1.0, upper=1.0)
-    b.rows((x[None, :], 1.0), lower=3.0)
-    return KnownProblem("empty row", b.build(), np.array([1.0, 2.0]), 3.0, Stop.OPTIMAL, "a row with no entry holds")
-
-
-def _ties() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (4,), 0.0, 1.0, integer=True)
-    b.rows((x[None, :], 1.0), lower=1.0, upper=1.0)
-    return KnownProblem("ties", b.build(integral=True), np.full(4, -7.0), -7.0, Stop.OPTIMAL, "four optima, one value")
-
-
-def _infeasible() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), 0.0, 1.0)
-    b.rows((x[None, :], 1.0), lower=3.0)
-    return KnownProblem("infeasible", b.build(), np.ones(2), None, Stop.INFEASIBLE, "1 + 1 < 3")
-
-
-def _integer_infeasible() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), 0.0, 5.0, integer=True)
-    b.rows((x[None, :], 2.0), lower=3.0, upper=3.0)
-    return KnownProblem(
-        "integer infeasible",
-        b.build(),
-        np.ones(2),
-        None,
-        Stop.INFEASIBLE,
-        "an even number is not 3; the LP is feasible",
-    )
-
-
-def _unbounded() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), 0.0)
-    b.rows((x[None, :], np.array([1.0, -1.0])), lower=0.0)
-    return KnownProblem("unbounded", b.build(), np.array([-1.0, 0.0]), None, Stop.UNBOUNDED, "x0 grows for ever")
-
-
-def _free_integer() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (1,), -np.inf, np.inf, integer=True)
-    b.rows((x[None, :], 2.0), lower=-7.0)
-    return KnownProblem(
-        "free integer", b.build(), np.array([1.0]), -3.0, Stop.OPTIMAL, "x >= -3.5 with no column bound rounds up to -3"
-    )
-
-
-def _equality() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), -np.inf, np.inf)
-    b.rows((x[None, :], np.array([1.0, 1.0])), lower=2.0, upper=2.0)
-    b.rows((x[None, :], np.array([1.0, -1.0])), lower=-4.0, upper=-4.0)
-    return KnownProblem("equalities", b.build(), np.array([5.0, 1.0]), -2.0, Stop.OPTIMAL, "one point: (-1, 3)")
-
-
-def _knapsack() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (4,), 0.0, 1.0, integer=True)
-    b.rows((x[None, :], np.array([5.0, 4.0, 3.0, 2.0])), upper=7.0)
-    return KnownProblem(
-        "knapsack",
-        b.build(),
-        np.array([-9.0, -6.0, -5.0, -3.0]),
-        -12.0,
-        Stop.OPTIMAL,
-        "rounding the relaxation is wrong",
-    )
-
-
-def _big_m() -> KnownProblem:
-    b = ProgramBuilder()
-    x = b.columns("x", (1,), 0.0, 1000.0)
-    y = b.columns("y", (1,), 0.0, 1.0, integer=True)
-    b.rows((x[None, :], 1.0), (y[None, :], -1000.0), upper=0.0)
-    b.rows((x[None, :], 1.0), lower=0.5)
-    return KnownProblem("big M", b.build(), np.array([0.0, 1.0]), 1.0, Stop.OPTIMAL, "y = 0.0005 is not an integer")

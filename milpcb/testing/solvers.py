@@ -78,10 +78,7 @@ def check_relaxation(solver: Solver) -> None:
     """A relaxed session drops integrality: the knapsack's relaxation is below its integer optimum."""
     knapsack = next(problem for problem in known_problems() if problem.name == "knapsack")
     session = solver.open(knapsack.program, relax=True)
-    solution = session.solve(knapsack.objective)
-    assert solution.stop is Stop.OPTIMAL, solution
-    assert abs(solution.objective + 37 / 3) <= TOLERANCE, solution
-    assert abs(solution.bound + 37 / 3) <= TOLERANCE, solution
+    _check_optimal(session.solve(knapsack.objective), knapsack.objective, -37 / 3)
     session.close()
 
 
@@ -256,22 +253,17 @@ def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
 
 def _check(problem: KnownProblem, solution: Solution) -> None:
     assert solution.stop == problem.stop, (problem.name, problem.note, solution)
-    if problem.optimum is None:
-        return
-    assert abs(solution.objective - problem.optimum) <= TOLERANCE, (problem.name, problem.note, solution)
-    assert abs(solution.bound - problem.optimum) <= TOLERANCE, (problem.name, problem.note, solution)
-    assert solution.x is not None, problem.name
-    assert violation(problem.program, solution.x) <= TOLERANCE, (problem.name, solution.x)
-    assert abs(problem.objective @ solution.x - problem.optimum) <= TOLERANCE, (problem.name, solution.x)
+    if problem.optimum is not None:
+        x = _check_optimal(solution, problem.objective, problem.optimum, f"{problem.name}: {problem.note}")
+        assert violation(problem.program, x) <= TOLERANCE, (problem.name, x)
 
 
-def _check_optimal(solution: Solution, objective: Floats, least: float) -> Floats:
+def _check_optimal(solution: Solution, objective: Floats, least: float, note: str = "") -> Floats:
     """Return the point (n_columns,) of a proved optimum of value ``least``."""
-    assert solution.stop is Stop.OPTIMAL, solution
-    assert solution.x is not None, solution
-    assert abs(solution.objective - least) <= TOLERANCE, (solution, least)
-    assert abs(solution.bound - least) <= TOLERANCE, (solution, least)
-    assert abs(objective @ solution.x - least) <= TOLERANCE, (solution, least)
+    assert solution.stop is Stop.OPTIMAL, (note, solution)
+    assert solution.x is not None, (note, solution)
+    for value in (solution.objective, solution.bound, objective @ solution.x):
+        assert abs(value - least) <= TOLERANCE, (note, solution, value, least)
     return solution.x
 
 
