@@ -238,6 +238,10 @@ class TermSearch(Search):
         """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
         return self._terms.log_weights(self._add_up(costs), self._place(row), rate)
 
+    def under(self, rows: Sequence[SideConstraint]) -> TermSearch:
+        """Return the search over the derivations alone that keep ``rows``."""
+        return TermSearch(self._terms.under([row.mapped(self._add_up) for row in rows]), self._contexts)
+
 
 def not_given(owner: Any, capability: str) -> InputError:
     """Return the error on a class of somebody's that declares a capability and lacks the method."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from milpcb.core.checks import choice, whole
 from milpcb.errors import InputError
-from milpcb.protocols import Encoding, Listing, Opened, Search, Within
+from milpcb.protocols import Encoding, Listing, Opened, Search, TermSearch, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
 from policies.halfspaces import Halfspaces
@@ -30,7 +30,7 @@ from policies.linear.program import (
     too_many_rows,
 )
 from policies.linear.search_branching import BRIEF, BranchingSearch, too_wide
-from policies.linear.search_tables import TableSearch, TableTerms, near_rules
+from policies.linear.search_tables import TableTerms, near_rules
 from policies.linear.supports import Supports
 from policies.names import Names
 
@@ -107,18 +107,18 @@ class OpenedLinear(Opened):
             return TableEncoding(self._supports)
         return self._by_rows(self.scored, f"big-M rows, as {self._no_program_by_tables}")
 
-    def search(self) -> TableSearch | BranchingSearch:
-        """Return the search that fits the sizes; its ``describe()`` names it and gives the reason."""
+    def search(self) -> Search:
+        """Return the search that fits the sizes; ``describe_search()`` names it and gives the reason."""
         self.require("search")
-        if not self._no_tables:
-            return TableSearch(self._supports)
-        return BranchingSearch(self.scored, f"no support tables, as {self._no_tables}")
+        if self._no_tables:
+            return BranchingSearch(self.scored)
+        return TermSearch(TableTerms(self._supports), self.contexts)  # also where totals are too many to keep
 
     def brief_search(self) -> Search | None:
         """Return branch and bound of one level where columns have more than two values: there a solver wins often."""
         if not self._no_tables or not self._many_values or "program" in self.unsupported:
             return None
-        return BranchingSearch(self.scored, self._no_tables, BRIEF)
+        return BranchingSearch(self.scored, BRIEF)
 
     @property
     def _many_values(self) -> bool:
@@ -126,7 +126,14 @@ class OpenedLinear(Opened):
 
     def describe_search(self) -> str:
         """Name the search, and the sizes that it was chosen for."""
-        return self.search().describe()
+        self.require("search")
+        if self._no_tables:
+            n = len(self.scored.columns)
+            return f"branch and bound on the weights of {n} columns: no support tables, as {self._no_tables}"
+        batches = self._supports.batches
+        rows = " or ".join(map(str, sorted({len(batch.table.labels) for batch in batches})))
+        supports = f"{sum(len(batch.supports) for batch in batches)} supports of {self.scored.limit} features"
+        return f"support tables: {supports}, {rows} rows each, those of low bounds first"
 
     def terms(self) -> TableTerms:
         """Return the totals by support and pattern, where there are support tables."""

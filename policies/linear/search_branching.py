@@ -30,20 +30,16 @@ _ROUNDING = 1e-13
 
 
 class BranchingSearch(Search):
-    """The search on fixed contexts; ``why`` is the reason it was chosen.
+    """The search on fixed contexts.
 
     A query of more than ``most`` times the steps of the first level, entries of tables, ends in SearchTooLargeError.
     """
 
-    def __init__(self, scored: Scored, why: str, most: float = np.inf) -> None:
-        self._scored, self._why, self._most = scored, why, most
+    def __init__(self, scored: Scored, most: float = np.inf) -> None:
+        self._scored, self._most = scored, most
         self._X = np.rint(scored.table()).astype(np.int64)
         self._bounds = scored.max_weight * scored.copies
         self._last = np.zeros(len(self._bounds), dtype=np.int64)
-
-    def describe(self) -> str:
-        """Name the search and the reason it was chosen."""
-        return f"branch and bound on the weights of {len(self._bounds)} columns: {self._why}"
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""

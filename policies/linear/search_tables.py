@@ -7,7 +7,6 @@ of its table, so a labeling comes once with every support it can be made on: a c
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -16,8 +15,7 @@ import numpy as np
 
 from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import Listing, Recursion, Search, SideConstraint, Terms, Within
-from milpcb.protocols.recursion import Place
+from milpcb.protocols import Listing, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import ScoringRule
 from policies.linear.supports import Batch, Supports
@@ -57,20 +55,41 @@ class FoundRow(NamedTuple):
     row: int
 
 
-class TableRecursion(Recursion[Place]):
-    """The rows of all tables that keep the side constraints ``rows``."""
+class TableTerms(Terms):
+    """Of each batch of supports the totals (K, P, n), a batch after the other: a context touches a pattern of each.
+
+    Contexts are those that the class was opened on, or such as have known values in each column. The recursion is over
+    the rows of all tables that keep the side constraints ``rows``. The program has a column for each row of the tables,
+    so noise on its columns is not noise on these terms.
+    """
 
     def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
+        self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
+        self.n_touched = sum(len(batch.supports) for batch in supports.batches)
+        self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
+        self.n_terms = int(self._first[-1])
         self._supports, self._rows, self._batches = supports, tuple(rows), supports.batches
         self._sides = Sides(rows, self._prices)
 
-    @abstractmethod
-    def _prices(self, totals: Floats) -> Prices:
-        """Return the prices of the totals."""
+    @property
+    def log_derivations(self) -> float:
+        """Natural log of the number of rows."""
+        return super().log_derivations if self._rows else float(np.log(self._supports.n_rows))
 
-    @abstractmethod
-    def _patterns(self, place: Place) -> list[Ints]:
-        """Return the pattern (n,) of a place on the supports of each batch."""
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the pattern of each context on every support."""
+        return [self._place(codes) for codes in self._supports.codes_of(contexts)]
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function that adds costs up by support and pattern; of the known contexts, as the search does."""
+        if not np.array_equal(contexts, self._supports.scored.contexts):
+            return super().adder(contexts)
+
+        def add_up(costs: Floats) -> Floats:
+            parts = [each.ravel() for each in self._supports.totals(costs)]
+            return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+        return add_up
 
     def value(self, totals: Floats) -> float:
         """Return the least total, infinite where no row keeps the side constraints."""
@@ -84,7 +103,7 @@ class TableRecursion(Recursion[Place]):
             raise InfeasibleError("no scoring rule of the class keeps the side constraints")
         return found.total, self._supports.rule(found.batch, found.columns, found.row)
 
-    def profile(self, totals: Floats, place: Place) -> Floats:
+    def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the rows by the action at ``place``, inf where there is none."""
         prices, patterns = self._prices(totals), self._patterns(place)
         at = [table[:, here, np.arange(len(here))] for table, here in zip(prices, patterns, strict=True)]
@@ -96,7 +115,7 @@ class TableRecursion(Recursion[Place]):
             profile[action] = np.inf if found is None else found.total
         return profile
 
-    def log_weights(self, totals: Floats, place: Place, rate: float) -> Floats:
+    def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
         prices, patterns = self._prices(totals), self._patterns(place)
         logs = np.full(len(prices[0]), -np.inf)
@@ -163,53 +182,6 @@ class TableRecursion(Recursion[Place]):
             left = left[np.argsort(low[left], kind="stable")]
             some, left = left[:AT_ONCE], left[AT_ONCE:]
         return found
-
-
-class TableSearch(TableRecursion[int], Search):
-    """The search from costs by context, also where their totals are too many to keep."""
-
-    def describe(self) -> str:
-        """Name the search, and the sizes that it was chosen for."""
-        limit, batches = self._supports.scored.limit, self._supports.batches
-        rows = " or ".join(str(n) for n in sorted({len(batch.table.labels) for batch in batches}))
-        n_supports = sum(len(batch.supports) for batch in batches)
-        return f"support tables: {n_supports} supports of {limit} features, {rows} rows each, those of low bounds first"
-
-    def _prices(self, totals: Floats) -> Prices:
-        return self._supports.totals(totals)
-
-    def _patterns(self, place: int) -> list[Ints]:
-        return [self._supports.patterns_at(batch, place) for batch in self._supports.batches]
-
-
-class TableTerms(TableRecursion[Ints], Terms):
-    """Of each batch of supports the totals (K, P, n), a batch after the other: a context touches a pattern of each.
-
-    Contexts are those that the class was opened on, or such as have known values in each column. The program has a
-    column for each row of the tables, so noise on its columns is not noise on these terms.
-    """
-
-    def __init__(self, supports: Supports, rows: Sequence[SideConstraint] = ()) -> None:
-        self.n_actions, self.n_features = supports.scored.n_cuts + 1, supports.scored.contexts.shape[1]
-        self.n_touched = sum(len(batch.supports) for batch in supports.batches)
-        self._first = np.cumsum([0, *(self.n_actions * batch.places.size for batch in supports.batches)])
-        self.n_terms = int(self._first[-1])
-        super().__init__(supports, rows)
-
-    @property
-    def log_derivations(self) -> float:
-        """Natural log of the number of rows."""
-        return super().log_derivations if self._rows else float(np.log(self._supports.n_rows))
-
-    def places(self, contexts: Floats) -> list[Ints]:
-        """Return the pattern of each context on every support."""
-        return [self._place(codes) for codes in self._supports.codes_of(contexts)]
-
-    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function that adds costs up by support and pattern; of the known contexts, as the search does."""
-        if not np.array_equal(contexts, self._supports.scored.contexts):
-            return super().adder(contexts)
-        return lambda costs: np.concatenate([each.ravel() for each in self._supports.totals(costs)])
 
     def _prices(self, totals: Floats) -> Prices:
         parts = zip(np.split(totals, self._first[1:-1]), self._batches, strict=True)

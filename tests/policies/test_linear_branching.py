@@ -18,7 +18,7 @@ from policies.linear.search_branching import BranchingSearch
 
 def branching(opened: OpenedLinear) -> BranchingSearch:
     """The search, whatever the sizes."""
-    return BranchingSearch(opened.scored, "the test asks for it")
+    return BranchingSearch(opened.scored)
 
 
 def noisy(rng: np.random.Generator, contexts: Floats, flipped: float) -> Floats:

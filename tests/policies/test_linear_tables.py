@@ -15,7 +15,6 @@ from policies.linear import program as program_module
 from policies.linear.labelings import LabelTable, OneScore, Shape, support_table
 from policies.linear.program import LinearEncoding, TableEncoding
 from policies.linear.search_branching import BranchingSearch
-from policies.linear.search_tables import TableSearch
 from policies.linear.supports import Supports
 
 BINARY = np.array(
@@ -129,7 +128,7 @@ def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
 def test_search_equals_enumeration(name, data, draw_costs) -> None:
     """Value, policy and profile are those of the list of all rules, for whole and real costs of both signs."""
     rules, contexts = POOLS[name]
-    assert isinstance(rules.on(contexts).search(), TableSearch)
+    assert rules.on(contexts).describe_search().startswith("support tables")
     search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
     costs, row = draw_costs(data, len(contexts), rules.n_actions), data.draw(st.integers(0, len(contexts) - 1))
     answer = search.minimise(costs)
@@ -315,10 +314,10 @@ def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_search_says_what_it_is() -> None:
     """Supports and rows are named; where tables are too large, so is the reason."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
-    assert LinearRules(max_features=2).on(contexts).search().describe() == (
+    assert LinearRules(max_features=2).on(contexts).describe_search() == (
         "support tables: 15 supports of 2 features, 14 rows each, those of low bounds first"
     )
-    assert LinearRules().on(contexts).search().describe() == (
+    assert LinearRules().on(contexts).describe_search() == (
         "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns "
         "takes 10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
     )
@@ -349,9 +348,9 @@ def test_what_is_too_large_for_tables_goes_another_way(
     """Each limit is named: two actions go on by branch and bound, three are refused with the kind that works."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
     monkeypatch.setattr(supports, limit, 1)
-    search = LinearRules(max_features=2).on(contexts).search()
-    assert isinstance(search, BranchingSearch)
-    assert reason in search.describe()
+    opened = LinearRules(max_features=2).on(contexts)
+    assert isinstance(opened.search(), BranchingSearch)
+    assert reason in opened.describe_search()
     with pytest.raises(InputError, match="more than two actions there is only oracle kind 'milp'"):
         LinearRules(3, max_features=2).on(contexts).search()
 
