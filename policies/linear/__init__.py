@@ -1,7 +1,7 @@
 """Linear rules with integer weights (scoring systems).
 
 Read rule, each_rule, labelings, geometry, printed, nested_sums, supports, program, template, search_tables,
-search_branching, kernels, policy_class.
+search_branching, policy_class.
 """
 
 from policies.linear.each_rule import HighestScore

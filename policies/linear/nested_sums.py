@@ -13,7 +13,38 @@ from math import prod
 
 import numpy as np
 
+from milpcb.core.kernels import compiled
 from milpcb.types import Floats, Ints
+
+
+@compiled()
+def add_nested(has: Floats, onward: Ints, most: int, values: Floats, sums: Floats) -> None:
+    """Add ``values`` (k, n) to ``sums`` (k, nodes, 1 + items), each context to the nodes of its own items."""
+    own, node, taken = np.empty(has.shape[1], np.int64), np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
+    for j in range(len(has)):
+        n = 0
+        for i in range(has.shape[1]):
+            if has[j, i]:
+                own[n] = i
+                n += 1
+        for k in range(len(values)):
+            sums[k, 0, 0] += values[k, j]
+            for q in range(n):
+                sums[k, 0, 1 + own[q]] += values[k, j]
+        level, taken[0] = 0, 0
+        while level >= 0:
+            q = taken[level]
+            if level == most or q + 1 >= n:  # an item without later ones leads to a node without sums
+                level -= 1
+                continue
+            taken[level] += 1
+            below = onward[node[level], own[q]]
+            for k in range(len(values)):
+                into, value = sums[k, below], values[k, j]
+                for later in range(q + 1, n):
+                    into[1 + own[later]] += value
+            level += 1
+            node[level], taken[level] = below, q + 1
 
 
 class NestedSums:
@@ -31,8 +62,6 @@ class NestedSums:
 
         ``codes`` (columns, n) are the numbers of the values that contexts have in each column, from 0 up.
         """
-        from policies.linear.kernels import add_nested  # with it numba, which takes a second to import
-
         has = np.ascontiguousarray((codes[self._owner] == self._value[:, None]).T.astype(float))
         sums = np.zeros((values.shape[1], len(self._next), 1 + len(self._owner)))
         add_nested(has, self._next, self._most, np.ascontiguousarray(values.T), sums)

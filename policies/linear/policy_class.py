@@ -29,10 +29,24 @@ from policies.linear.program import (
     largest_big_m,
     too_many_rows,
 )
-from policies.linear.search_branching import BRIEF, BranchingSearch, too_wide
 from policies.linear.search_tables import TableTerms, near_rules
 from policies.linear.supports import Supports
 from policies.names import Names
+
+# Numbers held by a query of branch and bound: 160 MB.
+MOST_HELD = 2 * 10**7
+
+
+def _too_wide(scored: Scored) -> str:
+    """Return why scores span too much for branch and bound and what would fix it, or nothing when they do not."""
+    table = np.rint(scored.table()).astype(np.int64)
+    span = int(scored.max_weight * scored.copies @ np.ptp(table, axis=0))
+    if span * len(table) <= MOST_HELD:
+        return ""
+    return (
+        f"scores span {span} points on {len(table)} contexts, more than {MOST_HELD:.0e} numbers to hold: "
+        f"give large values in larger units or in classes, or use oracle kind 'milp'"
+    )
 
 
 class OpenedLinear(Opened):
@@ -86,7 +100,7 @@ class OpenedLinear(Opened):
         }
         if self.n_actions > 2:
             found["search"] = f"{self._no_tables}; for more than two actions there is only oracle kind 'milp' then"
-        elif reason := too_wide(self.scored):
+        elif reason := _too_wide(self.scored):
             found["search"] = reason
         return found
 
@@ -111,6 +125,10 @@ class OpenedLinear(Opened):
         """Return the search that fits the sizes; ``describe_search()`` names it and gives the reason."""
         self.require("search")
         if self._no_tables:
+            from policies.linear.search_branching import (
+                BranchingSearch,  # with it numba, which takes a second to import
+            )
+
             return BranchingSearch(self.scored)
         return TermSearch(TableTerms(self._supports), self.contexts)  # also where totals are too many to keep
 
@@ -118,6 +136,8 @@ class OpenedLinear(Opened):
         """Return branch and bound of one level where columns have more than two values: there a solver wins often."""
         if not self._no_tables or not self._many_values or "program" in self.unsupported:
             return None
+        from policies.linear.search_branching import BRIEF, BranchingSearch
+
         return BranchingSearch(self.scored, BRIEF)
 
     @property

@@ -24,10 +24,10 @@ from milpcb.core.decimals import spaced
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import Grid, LabelTable, Shape, support_table
-from policies.linear.nested_sums import NestedSums, by_pattern
 from policies.literals import LARGEST
 
 if TYPE_CHECKING:
+    from policies.linear.nested_sums import NestedSums
     from policies.linear.template import Template
 
 
@@ -125,6 +125,8 @@ class Supports:
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""
+        from policies.linear.nested_sums import by_pattern
+
         sums = self._nested.sums(self._codes, costs)
         return [by_pattern(sums, batch.places, batch.sizes) for batch in self.batches]
 
@@ -177,6 +179,8 @@ class Supports:
 
     @cached_property
     def _nested(self) -> NestedSums:
+        from policies.linear.nested_sums import NestedSums  # with it numba, which takes a second to import
+
         return NestedSums([len(grid) for grid in self._grids], self.scored.limit - 1)
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:

@@ -1,1 +1,1 @@
-"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, terms, opened, lanes."""
+"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, terms, opened."""

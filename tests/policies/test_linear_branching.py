@@ -11,9 +11,8 @@ from milpcb import open_oracle
 from milpcb.types import Floats
 from policies.linear import LinearRules, search_branching
 from policies.linear import program as program_module
-from policies.linear.kernels import _floor
 from policies.linear.policy_class import OpenedLinear
-from policies.linear.search_branching import BranchingSearch
+from policies.linear.search_branching import BranchingSearch, _floor
 
 
 def branching(opened: OpenedLinear) -> BranchingSearch:

@@ -16,7 +16,7 @@ ELSEWHERE = {
     "paths.kernels.up": "the same from the other end",
     "paths.kernels.through": "a total less the least of its action, which is known",
     "paths.kernels.walk": "totals less one that is known",
-    "paths.lanes.walk_each": "the sum of an instance, whose least total is known",
+    "linear.template.walk_each": "the sum of an instance, whose least total is known",
     "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
     "trees.states.add_row": "a total less the least one, which is known",
     "trees.terms.sum_own": "pairs of least and mass become their sums",
