@@ -35,18 +35,6 @@ def played() -> Bandit:
     return bandit
 
 
-def test_every_digit_counts(tmp_path: Path) -> None:
-    """One digit more or less anywhere in the file is noticed."""
-    path = tmp_path / "bandit.json"
-    played().save(path)
-    content = path.read_bytes()
-    digits = [i for i, byte in enumerate(content) if chr(byte).isdigit()]
-    for i in digits[:: max(1, len(digits) // 60)]:
-        path.write_bytes(content[:i] + str((int(chr(content[i])) + 1) % 10).encode() + content[i + 1 :])
-        with pytest.raises(InputError, match="or was damaged"):
-            Bandit.load(path)
-
-
 @pytest.mark.parametrize(
     "settings",
     [

@@ -181,23 +181,6 @@ def test_what_is_never_copied_follows_from_the_seed(tmp_path: Path) -> None:
         copy.deepcopy(watched).act([0, 0])
 
 
-@pytest.mark.parametrize("way", ["load", "pickle", "copy"])
-def test_certificates_hold_where_costs_react_to_the_other(way: str, tmp_path: Path) -> None:
-    """The copy pays whenever it plays what the original just played: with one draw for both it always would."""
-    trees = DecisionTrees(2, depth=1, thresholds=[[0.5]])
-    for seed in range(6):
-        bandit = Bandit(trees, seed=seed)
-        other, totals, paid = again(bandit, way, tmp_path / "b.json"), np.zeros(2), 0.0
-        for _ in range(300):
-            seen = int(bandit.act([0]).action)
-            decision = other.act([0])
-            costs = np.arange(2) == seen
-            other.learn(decision, cost=costs[int(decision.action)])
-            paid += costs[int(decision.action)]
-            totals += costs
-        assert paid - totals.min() <= other.certificate(confidence=0.999)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_a_fork_draws_its_own() -> None:
     """Parent and child decide 60 times from the same law, and not alike."""

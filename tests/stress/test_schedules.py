@@ -1,11 +1,12 @@
 """A service's everyday life in random order, beside a plain ledger that everything certain is computed from anew.
 
 Schedules: act, with masks and without, learn at once and late, by id, decision and text, give up, be overridden, add an
-action, retire one and readmit it, save, crash and load, copy, hand in what a crash lost. Some have a guard-rail and a
-share, some a baseline. After every few steps the certificate and ``policy()`` are compared with the ledger's own, over
-the list of all trees; regret, by costs that the bandit never sees, must lie below the certificate with a confidence of
-99.9 %, and what was paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a
-pickle or a copy; what one pays hangs on what the other just played, and its certificate must hold.
+action, retire one and readmit it, save, crash and load, copy, hand in what a crash lost, and what was forged. Some have
+a guard-rail and a share, some a baseline. After every few steps the certificate and ``policy()`` are compared with the
+ledger's own, over the list of all trees, and each line of the log with the decision that its cost was handed in for;
+regret, by costs that the bandit never sees, must lie below the certificate with a confidence of 99.9 %, and what was
+paid within the promise of the baseline. Pairs: a bandit and one that goes on from it, by a file, a pickle or a copy;
+what one pays hangs on what the other just played, and its certificate must hold.
 """
 
 import copy
@@ -14,6 +15,7 @@ import pickle
 import random
 from collections import Counter
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -51,7 +53,9 @@ class DayByDay:
         names = {"feature_names": ["young", "member"], "action_names": NAMES[:2]}
         rules = [never("call", "vip = 1"), share_at_most("call", SHARE)] if self.ruled else []
         options: dict[str, Any] = {"baseline": "call", "loss": LOSS, "confidence": SURE} if self.promised else {}
-        self.bandit = Bandit(DecisionTrees(2, 1, thresholds=CUTS, **names), seed=seed, constraints=rules, **options)
+        self.bandit = Bandit(
+            DecisionTrees(2, 1, thresholds=CUTS, **names), seed=seed, constraints=rules, keep_log=True, **options
+        )
         self.made: dict[str, MadeDecision] = {}  # of every history
         self.now, self.lost = PlainLedger(), dict[str, MadeDecision]()
         self.save()
@@ -76,6 +80,7 @@ class DayByDay:
             self.crash: 0.8,
             self.copy: 0.4,
             self.hand_in_again: 0.7,
+            self.forge: 0.7,
         }
         for _ in range(steps):
             (step,) = self.rng.choices(list(weights), weights=list(weights.values()))
@@ -158,6 +163,26 @@ class DayByDay:
         """Hand in any decision of any history: one that was lost is taken, whole, and one that ended is refused."""
         if self.made:
             self.end(self.rng.choice([*list(self.made)[-20:], *self.lost]), give_up=self.rng.random() < 0.2)
+
+    def forge(self) -> None:
+        """Hand in a decision with something changed: it is refused."""
+        if not self.made:
+            return
+        decision, other = (self.made[self.rng.choice(list(self.made))].decision for _ in range(2))
+        changes: list[dict[str, Any]] = [
+            {"action": "write" if decision.action == "call" else "call"},
+            {"probability": decision.probability / 2},
+            {"probabilities": (*decision.probabilities[::-1], 0.0)},
+            {"context": (*decision.context[:1], 7.0)},
+            {"seal": "0" * 64},
+            {"id": other.id if other.id != decision.id else f"{other.id}0"},
+        ]
+        try:
+            self.bandit.learn(replace(decision, **self.rng.choice(changes)), cost=0.5)
+        except MilpcbError as error:
+            self.wrong = f"refused: {error}" if "\n" in str(error) else ""
+        else:
+            self.wrong = f"a forged {decision} was taken"
 
     def end(self, name: str, *, give_up: bool) -> None:
         """Learn a decision, or give it up; note whether it is taken as it should be."""
@@ -252,7 +277,24 @@ class DayByDay:
             paid, usual = (sum(self.cost(made, usual) for made in now.asked) for usual in (False, True))
             if paid > (1 + LOSS) * usual + self.now.changed() + 1e-9:
                 self.wrong = f"{paid} was paid, and the baseline would have paid {usual}"
+        self.compare_log()
         self.counts["compared"] += 1
+
+    def compare_log(self) -> None:
+        """Compare the lines of the log with the decisions learnt: context, action, cost and the law of each."""
+        learnt = [made for made, *_ in self.now.learnt]
+        if {made.action for made in learnt} != set(range(self.now.n_actions)):
+            return  # there is no log of an action that was never taken
+        log = self.bandit.log()
+        lines = zip(log.features.rows(), log.action, log.outcome, log.propensity, strict=True)
+        found = [(features, log.actions[action], cost, tuple(law)) for features, action, cost, law in lines]
+        laws = [(made.decision.probabilities + (0.0,) * 4)[: len(log.actions)] for made in learnt]
+        expected = [
+            (tuple(PATTERNS[made.row]), made.decision.action, made.costs[made.action], law)
+            for made, law in zip(learnt, laws, strict=True)
+        ]
+        if sorted(found) != sorted(expected):
+            self.wrong = "the log credits a cost to another decision"
 
     def cost(self, made: MadeDecision, usual: bool) -> float:
         """Return what a decision cost, or what the baseline, calling or what replaces it, would have."""
@@ -313,7 +355,17 @@ def test_all_that_is_certain_is_as_the_ledger_has_it(numbers: range, tmp_path: P
     """Certificates, policies, promises and counts, without constraints, with them, and with a baseline."""
     wrong, counts = try_schedules(len(numbers), numbers.start, tmp_path)
     assert wrong == []
-    happened = "compared", "lost ones taken", "refused", "add_action", "give_up", "give_up_old", "override", "crash"
+    happened = (
+        "compared",
+        "lost ones taken",
+        "refused",
+        "add_action",
+        "give_up",
+        "give_up_old",
+        "override",
+        "crash",
+        "forge",
+    )
     assert len(numbers) < 12 or all(counts[each] > 2 for each in happened)
 
 
