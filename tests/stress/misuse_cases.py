@@ -191,33 +191,6 @@ def learner_constructors() -> Iterator[Case]:
                 )
 
 
-def rounds() -> Iterator[Case]:
-    """Yield rounds that are out of order or not what act() returned, for every learner."""
-    feedback = {
-        "row": [*ROW, *wrong(another=1)],
-        "action": [*ROW[:1], *wrong(past=K), *ROW[2:]],
-        "cost": [*REAL, *wrong(more=1.5)],
-        "probability": [*REAL, *wrong(zero=0.0, more=1.5, another=0.123456)],
-    }
-    for name in runnable("learner"):
-        bounded = name != "uniform"  # it has no contexts, so it cannot know how many there are
-        for value in ROW:
-            if bounded or value.name not in ("past", "huge"):
-                yield Case(
-                    "rounds", f"{name}: act({value.name})", partial(lambda n, v: learner(n).act(v), name, value.value)
-                )
-        for place, (argument, values) in enumerate(feedback.items()):
-            for value in values:
-                call = partial(_learn_wrong, name, place, value.value)
-                yield Case("rounds", f"{name}: learn({argument} = {value.name})", call)
-        yield Case("rounds", f"{name}: learn before act", partial(lambda n: learner(n).learn(0, 0, 0.5, 0.5), name))
-        yield Case("rounds", f"{name}: act twice", partial(_twice, name, "act"))
-        yield Case("rounds", f"{name}: learn twice", partial(_twice, name, "learn"))
-        yield Case("rounds", f"{name}: learn_all before learn", partial(_twice, name, "learn_all"))
-        if "horizon" in inspect.signature(registry.load("learner", name)).parameters:
-            yield Case("rounds", f"{name}: one round too many", partial(_past_horizon, name))
-
-
 def states() -> Iterator[Case]:
     """Yield states that are none, and ask for the best policy so far where no oracle finds it, for every learner."""
     for name in runnable("learner"):
@@ -235,37 +208,6 @@ def states() -> Iterator[Case]:
                 yield Case("states", f"{name}: restore({key} = None)", partial(_restore_spoilt, name, key, None))
         if learner(name).oracle is None:
             yield Case("states", f"{name}: policy() without an oracle", learner(name).policy)
-
-
-def _learn_wrong(name: str, place: int, value: Any) -> None:
-    made = learner(name)
-    q = made.act(0)
-    action = int(q.argmax())
-    right = [0, action, 0.5, float(q[action])]
-    right[place] = value
-    made.learn(*right)
-
-
-def _twice(name: str, method: str) -> None:
-    made = learner(name)
-    q = made.act(0)
-    feedback = (0, int(q.argmax()), 0.5, float(q.max()))
-    if method == "act":
-        made.act(0)
-    elif method == "learn":
-        made.learn(*feedback)
-        made.learn(*feedback)
-    else:
-        made.learn_all(0, np.full(K, 0.5))
-
-
-def _past_horizon(name: str) -> None:
-    made = learner(name, horizon=1) if name != "exp4p" else learner(name, horizon=2)
-    for _ in range(3):
-        q = made.act(0)
-        made.learn(0, int(q.argmax()), 0.5, float(q.max()))
-        if made.full_information:
-            made.learn_all(0, np.full(K, 0.5))
 
 
 def _restore_without(name: str, key: str) -> None:
@@ -441,7 +383,6 @@ GROUPS: list[Callable[[], Iterator[Case]]] = [
     opening,
     questions,
     learner_constructors,
-    rounds,
     states,
     pools,
     environments,
