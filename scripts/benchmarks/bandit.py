@@ -23,6 +23,7 @@ from rich.console import Console  # noqa: E402 - see above
 from rich.table import Table  # noqa: E402 - see above
 
 from milpcb import Bandit, open_oracle  # noqa: E402 - see above
+from milpcb.core.decimals import spaced  # noqa: E402 - see above
 from milpcb.learners import Exp4  # noqa: E402 - see above
 from milpcb.rng import draw_action  # noqa: E402 - see above
 from policies import DecisionTrees  # noqa: E402 - see above
@@ -46,7 +47,7 @@ def main() -> None:
     for number, (ours, bare) in enumerate(zip(with_bandit, alone, strict=True), 1):
         seen = len(set(rows[: number * BLOCK].tolist()))
         figures = (f"{ours:.1f}", f"{bare:.1f}", f"{ours / bare:.2f}", f"{memory[number - 1]:.1f}")
-        table.add_row(f"{min(number * BLOCK, decisions):,}", f"{seen:,}", *figures)
+        table.add_row(spaced(min(number * BLOCK, decisions)), spaced(seen), *figures)
     Console().print(table)
 
 

@@ -27,6 +27,7 @@ import numpy as np  # noqa: E402 - after the threads are set
 
 from milpcb import open_oracle  # noqa: E402 - see above
 from milpcb.blocks import PLANNED, least_in_turn  # noqa: E402 - see above
+from milpcb.core.decimals import spaced  # noqa: E402 - see above
 from milpcb.environments.planted import Planted, Switching  # noqa: E402 - see above
 from milpcb.learners import Exp4, FixedShare, Forgetting  # noqa: E402 - see above
 from milpcb.rng import child, draw_action  # noqa: E402 - see above
@@ -102,7 +103,7 @@ def main() -> None:
             runs = np.array([run(name, arguments.horizon, trees, seed) for seed in range(arguments.seeds)])
             means = [*runs[:, :-1].mean(axis=0), runs[:, -1].min()]  # of times the least
             figures[f"{name}, {trees}"] = means
-            each = " ".join(f"{regret:,.0f}" for regret in runs[:, 0])
+            each = " ".join(spaced(regret, ".0f") for regret in runs[:, 0])
             print(f"{name:12s} {trees:5d} " + " ".join(f"{mean:12,.0f}" for mean in means) + f"   {each}", flush=True)
     if arguments.json:
         arguments.json.write_text(json.dumps(figures), encoding="utf-8")

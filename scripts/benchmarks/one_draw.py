@@ -32,6 +32,7 @@ from rich.table import Table  # noqa: E402 - see above
 
 from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
 from milpcb.constraints import Constraint, parity, share_at_most  # noqa: E402 - see above
+from milpcb.core.decimals import spaced  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
 from milpcb.oracles import kept  # noqa: E402 - see above
@@ -253,7 +254,7 @@ def show(title: str, rows: Rows) -> None:
     """Print a table."""
     table = Table("", *next(iter(rows.values())), title=title)
     for name, row in rows.items():
-        table.add_row(name, *(f"{x:,.0f}" if abs(x) >= 100 or x == int(x) else f"{x:.3g}" for x in row.values()))
+        table.add_row(name, *(spaced(x, ".0f") if abs(x) >= 100 or x == int(x) else f"{x:.3g}" for x in row.values()))
     Console(width=160).print(table)
 
 
@@ -268,9 +269,9 @@ def main() -> None:
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--programs", action="store_true")
     options = parser.parse_args()
-    horizons = {f"T = {horizon:,}": horizon for horizon in options.horizons}
+    horizons = {f"T = {spaced(horizon)}": horizon for horizon in options.horizons}
     if options.spread:
-        show(f"regret, T = {SPREAD:,}, {options.spread} seeds", spread(options.spread, options.json))
+        show(f"regret, T = {spaced(SPREAD)}, {options.spread} seeds", spread(options.spread, options.json))
         return
     if options.counts:
         tables = {"queries, none of them about ties": {name: counts(horizon) for name, horizon in horizons.items()}}

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from milpcb.core.decimals import spaced
+
 ROWS, FILE = 30_000_000, 1_000_000
 OPTIONS = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "9", "--one-pass"]
 
@@ -41,7 +43,7 @@ def main() -> None:
             _, status, used = os.wait4(running.pid, 0)
             running.returncode = os.waitstatus_to_exitcode(status)
             print(
-                f"{share * ROWS:,} rows x 10 columns: {used.ru_utime + used.ru_stime:.1f} s of processor, "
+                f"{spaced(share * ROWS)} rows x 10 columns: {used.ru_utime + used.ru_stime:.1f} s of processor, "
                 f"{time.monotonic() - began:.1f} s of the clock, {used.ru_maxrss / 1e6:.2f} GB at most, "
                 f"exit code {running.returncode}"
             )

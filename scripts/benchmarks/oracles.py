@@ -45,6 +45,7 @@ from rich.table import Table
 
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
+from milpcb.core.decimals import spaced
 from milpcb.experiments.results.figures.drawing import FORMATS, render
 from milpcb.oracles import milp
 from milpcb.types import Floats
@@ -447,7 +448,7 @@ def duration(ms: float) -> str:
 
 def number(value: float, digits: int = 3) -> str:
     """Return a number with so many significant digits and no exponent."""
-    return f"{float(f'{value:.{digits}g}'):,.10g}"
+    return spaced(float(f"{value:.{digits}g}"), ".10g")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from milpcb.core.decimals import spaced
+
 LONG, CELLS, TINY = 1_000_000, 200, 10_000  # rounds of one cell, cells of 2 000 rounds, cells of two
 STUDY = """\
 [experiment]
@@ -54,7 +56,7 @@ def main() -> None:
 
         seconds = run(folder, "long", study(LONG, 1, BISTRO), "--backend", "serial")
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-        print(f"a cell of T = {LONG:,}, its comparator and its pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
+        print(f"a cell of T = {spaced(LONG)}, comparator and pictures: {seconds:.0f} s, peak memory {peak:.0f} MB")
 
         text = study(2000, CELLS, BISTRO)
         serial = run(folder, "serial", text, "--backend", "serial")

@@ -32,6 +32,8 @@ from rich.progress import track
 from rich.table import Table
 from same_answers_cases import draw_question, program
 
+from milpcb.core.decimals import spaced
+
 ROOT = Path(__file__).parents[2]
 SHOWN = 10  # differences that are printed
 CLOSE = 1e-12
@@ -153,10 +155,10 @@ def main() -> None:
             print(f"{where}\n  {what}\n  {program(question)}", flush=True)
     table = Table("class", "kind", "questions", *Verdict)
     for key in sorted(counts):
-        table.add_row(*key, f"{counts[key].total():,}", *(f"{counts[key][column]:,}" for column in Verdict))
+        table.add_row(*key, spaced(counts[key].total()), *(spaced(counts[key][column]) for column in Verdict))
     total = sum(counts.values(), Counter())
     table.add_section()
-    table.add_row("all", "", f"{total.total():,}", *(f"{total[column]:,}" for column in Verdict))
+    table.add_row("all", "", spaced(total.total()), *(spaced(total[column]) for column in Verdict))
     console.print(table)
     raise SystemExit(1 if total[Verdict.DIFFERENT] else 0)
 

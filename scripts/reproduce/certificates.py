@@ -9,6 +9,7 @@ import study
 from rich.table import Table
 
 import milpcb
+from milpcb.core.decimals import spaced
 from milpcb.experiments.results.curves import Slope, fit_slope
 
 LEAST_HORIZON = 10_000  # of the slopes: below it most learners have hardly left uniform play
@@ -22,7 +23,7 @@ def main() -> None:
     for (learner,), rows in last.group_by("learner", maintain_order=True):
         console.print(table(str(learner), rows))
         for name in ("regret", "certificate"):
-            console.print(f"slope of the {name} from T = {LEAST_HORIZON:,} on: {shown(slope(rows, name))}")
+            console.print(f"slope of the {name} from T = {spaced(LEAST_HORIZON)} on: {shown(slope(rows, name))}")
 
 
 def table(learner: str, rows: pl.DataFrame) -> Table:
@@ -33,7 +34,7 @@ def table(learner: str, rows: pl.DataFrame) -> Table:
     for (horizon,), own in rows.group_by("horizon", maintain_order=True):
         means = [own[name].mean() for name in ("regret", "certificate", "bound", "guarantee")]
         a_round = own["oracle_calls"].mean() / horizon, 1e6 * own["seconds"].mean() / horizon
-        made.add_row(f"{horizon:,}", *map(number, means), f"{a_round[0]:.3g}", f"{a_round[1]:,.0f}")
+        made.add_row(spaced(horizon), *map(number, means), f"{a_round[0]:.3g}", spaced(a_round[1], ".0f"))
     return made
 
 
@@ -50,7 +51,7 @@ def shown(fit: Slope) -> str:
 
 def number(value: float | None) -> str:
     """Return a number with separators; "-" where there is none."""
-    return f"{value:,.0f}" if value is not None and abs(value) < float("inf") else "-"
+    return spaced(value, ".0f") if value is not None and abs(value) < float("inf") else "-"
 
 
 if __name__ == "__main__":

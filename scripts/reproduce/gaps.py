@@ -14,6 +14,7 @@ import study
 from rich.table import Table
 
 import milpcb
+from milpcb.core.decimals import spaced
 
 STANDARD_ERRORS = 2.0
 
@@ -48,7 +49,7 @@ def table(environment: str, rows: pl.DataFrame) -> Table:
     for heading in ("regret", "certificate", "regret - certificate", "standard error", "at most 0"):
         shown.add_column(heading, justify="right", no_wrap=True)
     for row in rows.iter_rows(named=True):
-        figures = (f"{row[name]:,.1f}" for name in ("regret", "certificate", "over", "error"))
+        figures = (spaced(row[name], ".1f") for name in ("regret", "certificate", "over", "error"))
         shown.add_row(row["learner"], *figures, "yes" if row["holds"] else "NO")
     return shown
 

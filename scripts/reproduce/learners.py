@@ -13,6 +13,7 @@ import study
 from rich.table import Table
 
 import milpcb
+from milpcb.core.decimals import spaced
 from milpcb.plugins import registry
 
 IID = {"planted", "parity", "heavy_noise"}  # environments whose costs are i.i.d. given the context
@@ -34,7 +35,7 @@ def needs_iid_costs(directory: Path) -> set[str]:
 
 
 def table(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[str]) -> Table:
-    shown = Table(title=f"{environment}, T = {horizon:,}", title_justify="left")
+    shown = Table(title=f"{environment}, T = {spaced(horizon)}", title_justify="left")
     shown.add_column("learner", no_wrap=True)
     for heading in ("regret", "least", "most", "guarantee", "holds", "calls/round", "us/round", "of it oracle"):
         shown.add_column(heading, justify="right", no_wrap=True)
@@ -43,10 +44,10 @@ def table(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[st
         iid_only = learner in stochastic and environment not in IID
         shown.add_row(
             str(learner),
-            f"{regret.mean():,.0f}",
-            f"{regret.min():,.0f}",
-            f"{regret.max():,.0f}",
-            "none" if guarantee == float("inf") else f"{guarantee:,.0f}",
+            spaced(regret.mean(), ".0f"),
+            spaced(regret.min(), ".0f"),
+            spaced(regret.max(), ".0f"),
+            "none" if guarantee == float("inf") else spaced(guarantee, ".0f"),
             "-"
             if guarantee == float("inf")
             else "not assumed"
@@ -54,9 +55,9 @@ def table(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[st
             else "yes"
             if regret.max() <= guarantee
             else "NO",
-            f"{own['oracle_calls'].mean() / horizon:,.3g}",
-            f"{1e6 * own['seconds'].mean() / horizon:,.0f}",
-            f"{1e6 * own['oracle_seconds'].mean() / horizon:,.0f}",
+            spaced(own["oracle_calls"].mean() / horizon, ".3g"),
+            spaced(1e6 * own["seconds"].mean() / horizon, ".0f"),
+            spaced(1e6 * own["oracle_seconds"].mean() / horizon, ".0f"),
         )
     return shown
 
