@@ -64,11 +64,3 @@ def turns_meaning(column: str) -> str:
         f"Against the best {turns_number(column)} policies in turn in hindsight, which change at the ends of 20 equal "
         "blocks."
     )
-
-
-def recovery_meaning(column: str) -> str:
-    """Return the sentence that stands where recovery is shown, beside a column of regret to policies in turn."""
-    return (
-        f"Mean number of rounds after a change of the best {turns_number(column)} policies in turn until regret to "
-        "them grows, from one checkpoint to another, at most at a quarter of the pace of random choice."
-    )

@@ -16,7 +16,6 @@ from milpcb.experiments.results import (
     confident_in,
     confident_meaning,
     percent_of,
-    recovery_meaning,
     turns_heading,
     turns_in,
     turns_meaning,
@@ -42,6 +41,11 @@ PAIRED = "(95\u202f% intervals of paired differences over the seeds)"
 CERTIFICATES = (
     "A certificate is a bound that a run computes about itself, from nothing but what its learner was shown: "
     "the mean of the certificates bounds mean regret, and one run's regret may lie above its own certificate."
+)
+
+RECOVERED = (
+    "Mean number of rounds after a change of the best policies in turn until regret to them grows, from one checkpoint "
+    "to another, at most at a quarter of the pace of random choice."
 )
 
 
@@ -183,7 +187,7 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     if turns := turns_in(finals.columns):
         yield turns_heading(turns), turns_meaning(turns)
         if RECOVERY in finals.columns:
-            yield "rounds to recover", recovery_meaning(turns)
+            yield "rounds to recover", RECOVERED
     if results.seeds > 1:
         interval = f"Half the 95{THIN}% interval of the mean over the seeds"
         yield "\u00b1", f"{interval}; of a certificate, two standard errors."
