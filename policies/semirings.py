@@ -1,4 +1,4 @@
-"""Compiled: the sums (+) of alternatives in the two semirings of all searches; (x) is the sum of numbers in both.
+"""Compiled: the sums (+) of alternatives in the two semirings of the search over trees; (x) is + in both.
 
 Where ``soft`` is None, a (+) b is min(a, b); where it is a float (its value is not used), numbers are -log of weights,
 and a (+) b is -log(e^-a + e^-b). Which of the two is compiled in.
@@ -14,15 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.core.kernels import compiled, lower
+from milpcb.core.kernels import compiled
+from milpcb.types import Floats
 
 Array = npt.NDArray[Any]
 Soft = float | None
 
 # No kernel makes NaN.
 NO_NAN = {"nnan", "nsz"}
-# exp(-60), a million times over, is far below the rounding of 1.
-NEGLIGIBLE = 60.0
 
 _LOG2_E = 1.4426950408889634
 # log(2) in two parts, so that whole multiples of the first are exact
@@ -31,28 +30,15 @@ _LOG_2, _LOG_2_REST = 0.693147180369123816490, 1.90821492927058770002e-10
 _SHIFT = 1.5 * 2.0**52 + 1023.0
 
 
-@compiled(NO_NAN)
-def cost_of(soft: Soft, least: float, weight: float) -> float:
-    """Return the number that a sum in the making of something stands for."""
-    return float(least if soft is None else least - np.log(weight))
-
-
-@compiled(NO_NAN)
-def add_all(soft: Soft, ways: Array) -> float:
-    """Return the sum (+) over ``ways`` (n,)."""
-    low = ways[0]
-    for i in range(1, len(ways)):
-        low = lower(low, ways[i])
-    if soft is None:
-        return float(low)
-    weight = 0.0
-    for i in range(len(ways)):
-        gap = ways[i] - low
-        if gap == 0.0:
-            weight += 1.0
-        elif gap < NEGLIGIBLE:
-            weight += np.exp(-gap)
-    return cost_of(soft, low, weight)
+def add_up(soft: Soft, alternatives: Floats) -> Floats:
+    """Return the sum (+) of ``alternatives`` (n, ...) over their first axis; it is not compiled."""
+    least = np.asarray(alternatives.min(axis=0))
+    if soft is None or len(alternatives) == 1:
+        return least
+    base = np.where(least < np.inf, least, 0.0)
+    weights = base - alternatives
+    mass = np.exp(weights, out=weights).sum(axis=0)
+    return base - np.log(mass, out=np.full_like(mass, -np.inf), where=mass > 0.0)
 
 
 @compiled(NO_NAN)

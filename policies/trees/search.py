@@ -27,7 +27,7 @@ import numpy as np
 
 from milpcb.protocols import Search, SideConstraint
 from milpcb.types import Bools, Floats
-from policies.semirings import Soft
+from policies.semirings import Soft, add_up
 from policies.trees.limits import TreesOn
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
@@ -199,10 +199,3 @@ class TreeSearch(Search):
     @cached_property
     def _truth(self) -> Bools:
         return np.ascontiguousarray(self._literals.truth)  # kernels are compiled for each order of memory
-
-
-def add_up(soft: Soft, alternatives: Floats) -> Floats:
-    """Return the sum over the first axis, in (min, +) or of -log weights."""
-    if len(alternatives) == 1:
-        return np.asarray(alternatives[0])
-    return np.asarray(alternatives.min(axis=0) if soft is None else -np.logaddexp.reduce(-alternatives, axis=0))

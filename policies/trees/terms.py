@@ -1,114 +1,32 @@
-"""The leaf totals of decision trees, (path, action), and the recursion over them: for one table of totals, or several.
+"""The leaf totals of decision trees, (path, action), and the recursion over them.
 
 A path is D pairs (literal, outcome), in the order of the tests; a term has the number that it has in an array of shape
 (p, 2) * D + (K,), which is also the order of the columns u of the constrained program. A derivation is that of the
 search (policies/trees/search.py): any literal at each inner node, any action at each leaf. Where a literal comes twice
 on a path with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
-
-Paths of all lengths are nodes of a heap: below node n are 2 p n + 1 and after, the failing side of each literal before
-the one where it holds. A sum of weights exp(-rate * total) is a pair (T, M), which stands for T - log(M). All that is
-kept is a function of the totals alone, to the last bit: no error adds up, and whoever has the totals can go on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from milpcb.core.kernels import compiled, lower
 from milpcb.protocols import Listing, SeveralTables, SideConstraint, Terms, Within
 from milpcb.types import Floats, Ints
 from policies.literals import Test, outcomes
 from policies.names import Names
-from policies.semirings import NO_NAN, Array, exponentials
+from policies.semirings import Soft, add_up
 from policies.trees.near import NearTrees
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
 from policies.trees.totals import Products
 
-LARGE = 1e20  # masses beyond it become 1: the product of those beside a path stays a number
 AT_ONCE = 2**20  # terms that costs are added to at a time
-
-
-@compiled(NO_NAN)
-def sum_ways(ways: Array, masses: Array) -> tuple[Array, Array]:
-    """Return the sums T and M (n, J) over the second axis of pairs (n, w, J)."""
-    n, n_ways, n_tables = ways.shape
-    T, M, room = ways[:, 0].copy(), np.zeros((n, n_tables)), np.empty((2, ways.size))
-    for i in range(n):
-        for w in range(1, n_ways):
-            for j in range(n_tables):
-                T[i, j] = lower(ways[i, w, j], T[i, j])
-    room[0] = (T.reshape(n, 1, n_tables) - ways).ravel()
-    exponentials(room, ways.size)
-    weights = room[0].reshape(ways.shape)
-    for i in range(n):
-        for w in range(n_ways):
-            for j in range(n_tables):
-                M[i, j] += weights[i, w, j] * masses[i, w, j]
-        for j in range(n_tables):
-            if M[i, j] > LARGE:
-                T[i, j], M[i, j] = T[i, j] - np.log(M[i, j]), 1.0
-    return T, M
-
-
-@compiled(NO_NAN)
-def sum_up(rate: float, p: int, paths: Array, stride: int, totals: Array, T: Array, M: Array) -> None:
-    """Fill T and M (nodes, J) of the leaves of some ``paths``, and of all nodes above them.
-
-    ``totals`` (paths, K, J) are those of the leaves in J tables. Of ``paths``, each ``stride``, one after the other,
-    have the same parent, and so on upwards.
-    """
-    ways, nodes = rate * totals[paths], paths + (len(T) - len(totals))
-    T[nodes], M[nodes] = sum_ways(ways, np.ones_like(ways))
-    while nodes[0] > 0:
-        nodes = (nodes[::stride] - 1) // (2 * p)
-        fails = (2 * p * nodes.reshape(-1, 1) + 2 * np.arange(p) + 1).ravel()
-        ways, masses = T[fails] + T[fails + 1], M[fails] * M[fails + 1]
-        shape = len(nodes), p, totals.shape[2]
-        T[nodes], M[nodes] = sum_ways(ways.reshape(shape), masses.reshape(shape))
-
-
-@compiled(NO_NAN)
-def sum_own(rate: float, p: int, paths: Array, totals: Array, T: Array, M: Array) -> Array:
-    """Return (K, J): -log of the weights of the trees by their action at a context, whose ``paths`` are (p^D,).
-
-    A leaf goes with the siblings of all nodes on its path.
-    """
-    n_actions, n_tables = totals.shape[1:]
-    ways, masses = np.zeros((n_actions, len(paths), n_tables)), np.ones((n_actions, len(paths), n_tables))
-    for a in range(n_actions):
-        ways[a] = rate * totals[:, a][paths]
-    nodes = paths + (len(T) - len(totals))
-    while nodes[0] > 0:
-        siblings = ((nodes - 1) ^ 1) + 1
-        ways += T[siblings]
-        masses *= M[siblings]
-        nodes = (nodes - 1) // (2 * p)
-    least, mass = sum_ways(ways, masses)
-    return least - np.log(mass)
-
-
-class WeightSums:
-    """The sums of weights of all trees below each path, for J tables of totals (paths, K, J)."""
-
-    def __init__(self, p: int, depth: int, n_tables: int) -> None:
-        self._p, self._every = p, np.arange((2 * p) ** depth)
-        self._T, self._M = np.empty((2, sum((2 * p) ** length for length in range(depth + 1)), n_tables))
-
-    def fill(self, rate: float, totals: Floats, paths: Ints | None = None) -> None:
-        """Add up all paths; or those of a context alone, where no others have changed."""
-        some, stride = (self._every, 2 * self._p) if paths is None else (paths, self._p)
-        sum_up(rate, self._p, some, stride, totals, self._T, self._M)
-
-    def own(self, rate: float, totals: Floats, paths: Ints) -> Floats:
-        """Return (K, J): -log of the weights by the action at the context of these paths, of totals added up before."""
-        return np.asarray(sum_own(rate, self._p, paths, totals, self._T, self._M))
+FEW = 7  # ways up to which numpy adds up faster where those of one kind lie side by side
 
 
 class TreeTerms(Terms):
@@ -159,25 +77,20 @@ class TreeTerms(Terms):
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
-        own, path = totals.take(place.T), place[:, 0] // self.n_actions
-        for below in self._least(totals)[:0:-1]:
-            own += below.take(path ^ 1)  # the same path, but for the side at its end
-            path //= 2 * self.n_literals
-        return np.asarray(own.min(axis=1))
+        return self.by_action(None, totals[place.T], place[:, 0] // self.n_actions, self.below(None, totals))
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
-        table = totals.reshape(-1, self.n_actions, 1)
-        self._sums.fill(rate, table)
-        return -self._sums.own(rate, table, place[:, 0] // self.n_actions)[:, 0]
+        costs = rate * totals
+        return -self.by_action(1.0, costs[place.T], place[:, 0] // self.n_actions, self.below(1.0, costs))
 
     def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables:
-        """Return tables of the leaves that are weighed by one compiled call."""
+        """Return tables of the leaves that are weighed together."""
         return SeveralTrees(self, place, count)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
         """Return the least total and a tree that attains it; at each node the lowest-numbered choice wins a tie."""
-        least = self._least(totals)
+        least = self.below(None, totals)
         return float(least[0][0]), DecisionTree(self._grown(totals, least, 0, {}), self._names)
 
     def _grown(self, totals: Floats, least: list[Floats], path: int, known: dict[int, int]) -> Node:
@@ -192,16 +105,35 @@ class TreeTerms(Terms):
         yes, no = (self._grown(totals, below, fails + s, {**known, f: s}) for s in (1, 0))
         return split(self._tests[f], yes, no)
 
-    def _least(self, totals: Floats) -> list[Floats]:
-        """Return the least totals of the trees below all paths of each length, the shortest first."""
-        least = [reduce(np.minimum, totals.reshape(-1, self.n_actions).T)]
-        for _ in range(self.depth):
-            least.append((least[-1][::2] + least[-1][1::2]).reshape(-1, self.n_literals).min(axis=1))
-        return least[::-1]
+    def below(self, soft: Soft, totals: Floats) -> list[Floats]:
+        """Return the sums (+) (paths, ...) of the trees below all paths of each length, the shortest first.
 
-    @cached_property
-    def _sums(self) -> WeightSums:
-        return WeightSums(self.n_literals, self.depth, 1)
+        ``totals`` (terms, ...) are those of one table, or of several.
+        """
+        rest = totals.shape[1:]
+        sums = [_sums(soft, totals.reshape(-1, self.n_actions, *rest))]
+        for _ in range(self.depth):
+            sums.append(_sums(soft, (sums[-1][::2] + sums[-1][1::2]).reshape(-1, self.n_literals, *rest)))
+        return sums[::-1]
+
+    def change(self, soft: Soft, costs: Floats, paths: Ints, below: list[Floats]) -> None:
+        """Bring ``below`` up to date, where the leaves of a context's ``paths`` (n,) cost (n, K, ...) now."""
+        p, fails = self.n_literals, 2 * np.arange(self.n_literals)
+        below[-1][paths] = _sums(soft, costs)
+        for shorter, longer in zip(below[-2::-1], below[:0:-1], strict=True):
+            paths = paths[::p] // (2 * p)
+            sides = 2 * p * paths[:, None] + fails
+            shorter[paths] = _sums(soft, longer[sides] + longer[sides + 1])
+
+    def by_action(self, soft: Soft, own: Floats, path: Ints, below: list[Floats]) -> Floats:
+        """Return (K, ...): the sums (+) by the action at a context, where the leaves of its paths cost ``own``.
+
+        They are (K, n, ...). A leaf goes with all siblings above it.
+        """
+        for sums in below[:0:-1]:
+            own = own + sums.take(path ^ 1, axis=0)  # the same path, but for the side at its end
+            path = path // (2 * self.n_literals)
+        return add_up(soft, own.swapaxes(0, 1))
 
     def _paths(self, contexts: Floats) -> Ints:
         """Return the numbers (n, p^D) of the paths that contexts may take."""
@@ -213,45 +145,50 @@ class TreeTerms(Terms):
         return paths
 
 
+def _sums(soft: Soft, ways: Floats) -> Floats:
+    """Return the sums (+) (n, ...) of ``ways`` (n, w, ...)."""
+    ways = ways.swapaxes(0, 1)
+    return add_up(soft, ways if len(ways) > FEW else np.ascontiguousarray(ways))
+
+
 class SeveralTrees(SeveralTables):
     """Totals (n, J) of the leaves of trees, whose sums are kept, so that a cost changes those of its paths alone.
 
-    ``place`` returns the place of a row, and ``count`` counts a query, given its start.
+    ``place`` returns the place of a row, and ``count`` counts a query, given its start. The sums are a function of the
+    totals alone, to the last bit.
     """
 
     def __init__(self, terms: TreeTerms, place: Callable[[int], Ints], count: Callable[[float], float]) -> None:
         """Begin without a table."""
+        self._terms, self._place, self._count = terms, place, count
         self.totals = np.zeros((terms.n_terms, 0))
-        self._sizes, self._n_actions = (terms.n_literals, terms.depth), terms.n_actions
-        self._place, self._count = place, count
-        self._rate = -1.0  # of the sums; below 0 where they are not filled
+        self._rate, self._below = 0.0, list[Floats]()  # empty where the totals are other ones
 
     def begin(self, table: int) -> None:
         """Empty a table; the one after the last is a new one."""
         if table == self.totals.shape[1]:
             self.totals = np.pad(self.totals, ((0, 0), (0, 1)))
-            self._sums = WeightSums(*self._sizes, table + 1)
         self.totals[:, table] = 0.0
-        self._rate = -1.0
+        self._below = []
 
     def add(self, row: int, action: int, amount: float) -> None:
         """Add the cost of an action at a row to all tables."""
         place = self._place(row)
         self.totals[place[:, action]] += amount
-        if self._rate >= 0:
-            self._sums.fill(self._rate, self._by_path, place[:, 0] // self._n_actions)
+        if self._below:
+            paths = place[:, 0] // self._terms.n_actions
+            self._terms.change(1.0, self._rate * self.totals[place], paths, self._below)
 
     def action_weights(self, row: int, rate: float) -> Floats:
         """Return the Exp4 distribution (J, K) of each table at a row."""
         start, place = perf_counter(), self._place(row)
-        if rate != self._rate:
-            self._sums.fill(rate, self._by_path)
-            self._rate = rate
-        sums = self._sums.own(rate, self._by_path, place[:, 0] // self._n_actions)
+        if rate != self._rate or not self._below:
+            self._rate, self._below = rate, self._terms.below(1.0, rate * self.totals)
+        paths = place[:, 0] // self._terms.n_actions
+        sums = self._terms.by_action(1.0, rate * self.totals[place.T], paths, self._below)
         weights = np.exp(sums.min(axis=0) - sums)
-        weights /= weights.sum(axis=0)
         self._count(start)
-        return np.asarray(weights.T)
+        return np.asarray((weights / weights.sum(axis=0)).T)
 
     def state(self) -> list[Any]:
         """Return the totals of each table."""
@@ -259,11 +196,5 @@ class SeveralTrees(SeveralTables):
 
     def restore(self, state: Sequence[Any]) -> None:
         """Go on from saved totals."""
-        for table in range(len(state)):
-            self.begin(table)
-        self.totals[:] = np.array(state, dtype=float).T
-
-    @property
-    def _by_path(self) -> Floats:
-        """The totals (paths, K, J)."""
-        return self.totals.reshape(-1, self._n_actions, self.totals.shape[1])
+        self.totals = np.reshape(state, (len(state), len(self.totals))).T.astype(float, order="C")
+        self._below = []
