@@ -10,7 +10,6 @@ SLOW = {
     "tests/theory/test_one_draw.py": "games with two futures, in rational arithmetic",
     "tests/experiments/run/test_dask.py": "a real scheduler with workers",
     "tests/environments/test_gallery.py": "long plays in every environment",
-    "tests/test_hostile.py": "a hundred attacks",
     "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",
     "tests/test_readmes.py::test_every_config_runs": "the studies of the READMEs",
     "tests/test_benchmarks_run.py": "every benchmark, on small problems",

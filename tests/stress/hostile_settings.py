@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from hostile_cases import COLUMNS, CONFIG, LOG, Base, Case, replay
+from tests.stress.hostile_cases import COLUMNS, CONFIG, LOG, Base, Case, replay
 
 SECONDS = 180  # after which a process is taken to wait for ever; honest ones take a few
 EVIL = "evil_settings"
@@ -150,7 +150,7 @@ def forge(folder: Path, base: Base) -> None:
         if kernel.stats.cache_path:
             place = folder / "cc" / Path(kernel.stats.cache_path).name
             place.mkdir(parents=True, exist_ok=True)
-            name = f"{kernel._cache._impl.filename_base}.nbi"  # noqa: SLF001 - numba's own
+            name = f"{kernel._cache._impl.filename_base}.nbi"
             (place / name).write_bytes(_checksum(content) + content)
 
 

@@ -1,18 +1,13 @@
 """Hostile files: whatever somebody else made, no code of it runs, nothing outside is written, and one line answers.
 
-    python scripts/checks/hostile.py [--quick] [--without-gate] [--only GROUP]
-
 Each attack of hostile_cases.py is a run directory, Bandit file, policy file or log, well formed and with checksums that
 fit, and a command that reads it, called in this process; those of hostile_settings.py are settings of libraries that
 lie in the folder. Its code would write a marker; its paths lead to a folder outside, whose files are compared; its
-scheduler is a socket that counts who connects. Each gets its line as it ends, so that an interrupted run still shows
-something. With ``--quick`` one of 25 is tried. With ``--without-gate`` the functions of milpcb.core.gate, its schemas
-and milpcb.core.surroundings let everything pass, which shows that the attacks are some; those that would then wait for
-ever, at a pipe or a device, are left out or ended. The exit code is 1 if an attack did what it may not, or, without the
-gate, if none did.
+scheduler is a socket that counts who connects. Without the gate the functions of milpcb.core.gate, its schemas and
+milpcb.core.surroundings let everything pass, which shows that the attacks are some; those that would then wait for
+ever, at a pipe or a device, are left out.
 """
 
-import argparse
 import contextlib
 import hashlib
 import importlib
@@ -25,18 +20,14 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
-from hostile_settings import settings_cases
+from tests.stress.hostile_cases import COLUMNS, CONFIG, LOG, QUIET, Base, Case, cases
+from tests.stress.hostile_settings import settings_cases
 
-LEAST = 400
 ENDLESS = ("pipe", "/dev/zero")  # without the gate these are waited for, or read, for ever
-HARMS = ("ran code of a file", "wrote outside the directory", "changed a file of the user's",
-         "connected to a scheduler", "a traceback", "an unexpected error", "changed a picture", "hung")  # fmt: skip
 
 
 def call(words: tuple[str, ...]) -> tuple[int, str, str]:
@@ -212,7 +203,7 @@ def take_the_gate_out() -> None:
             sys.path[:] = sys.path[: len(sys.path) - len(folder)]
 
     def file_of(directory: Path, what: str, key: str) -> Path:
-        folder, suffix = records._PLACES.get(what, ("cells", what))  # noqa: SLF001 - as it was
+        folder, suffix = records._PLACES.get(what, ("cells", what))
         return directory / folder / f"{key}.{suffix}"
 
     instead = {
@@ -235,39 +226,19 @@ def take_the_gate_out() -> None:
                 setattr(module, name, instead[value])
 
 
-def run(*, quick: bool, only: str = "", gate: bool = True) -> tuple[int, Counter[str]]:
-    """Try the attacks, print a line for each, and return how many there were and how often each bad thing happened."""
+def attack(most: int, only: str = "", *, gate: bool = True) -> dict[str, list[str]]:
+    """Try so many attacks, evenly spread, of all groups or of one; return what each did that it may not."""
+    if not gate:
+        take_the_gate_out()
     with tempfile.TemporaryDirectory(prefix="hostile-") as name, listening() as (address, connected):
         place = Path(name).resolve()
         os.environ["XDG_STATE_HOME"] = str(place / "state")
         base = make_base(place, address)
-        every = [case for case in cases(base) if gate or not any(word in case.name for word in ENDLESS)]
-        every += settings_cases(base, opened=not gate)
+        every = [*cases(base), *settings_cases(base, opened=not gate)]
+        every = [case for case in every if gate or not any(word in case.name for word in ENDLESS)]
         every = [case for case in every if not only or case.group == only]
-        chosen = every[::25] if quick else every
-        counts: Counter[str] = Counter()
-        for number, case in enumerate(chosen):
-            found = outcome(case, place / f"case{number}", base, connected)
-            counts.update(bad.partition(":")[0] for bad in found)
-            print(f"{case.group}: {case.name}: {'; '.join(found) or 'no harm'}", flush=True)
-    return len(chosen), counts
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    for flag in ("--quick", "--without-gate"):
-        parser.add_argument(flag, action="store_true")
-    parser.add_argument("--only", default="")
-    given = parser.parse_args()
-    if given.without_gate:
-        take_the_gate_out()
-    tried, counts = run(quick=given.quick, only=given.only, gate=not given.without_gate)
-    print(f"{tried} attacks{' without the gate' if given.without_gate else ''}")
-    for what in dict.fromkeys((*HARMS, *sorted(counts))):
-        print(f"  {what}: {counts[what]}")
-    enough = given.quick or given.only or tried >= LEAST
-    sys.exit(not enough or bool(counts) != given.without_gate)
-
-
-if __name__ == "__main__":
-    main()
+        chosen = every[:: -(-len(every) // most)]
+        return {
+            f"{number}, {case.group}: {case.name}": outcome(case, place / f"case{number}", base, connected)
+            for number, case in enumerate(chosen)
+        }
