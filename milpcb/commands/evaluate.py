@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from milpcb.core import gate
 from milpcb.core.checks import check_file
 from milpcb.core.decimals import fixed, number, percent
 from milpcb.core.text import listed
+from milpcb.data.fields import UnfitError
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.plugins import registry
 
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
 SHOWN = 12  # constants in a table
 
 
+@contextmanager
+def _rows_of_a_file() -> Iterator[None]:
+    """Count rows from 1 in an error that names one, as ``milpcb learn`` does."""
+    try:
+        yield
+    except UnfitError as error:
+        raise error.of_file() from error
+
+
 @click.command()
 @source_options
 @click.argument("policy", type=click.Path(path_type=Path), required=False)
@@ -37,6 +48,7 @@ SHOWN = 12  # constants in a table
 @click.option("--interval", default="normal", show_default=True, help="normal, bootstrap, bernstein; adaptive.")
 @click.option("--level", default=0.95, show_default=True, help="How often an interval holds.")
 @click.option("--seed", default=0, show_default=True, help="Of folds and bootstrap.")
+@_rows_of_a_file()
 def evaluate(
     log: Path, policy: Path | None, method: str, overlap: str, interval: str, level: float, seed: int, **given: Any
 ) -> None:

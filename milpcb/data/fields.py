@@ -74,9 +74,18 @@ def kinds_of(values: Iterable[Value]) -> set[str]:
 class UnfitError(InputError):
     """A value does not fit its column: ``what`` it is, and how to ``fix`` it."""
 
-    def __init__(self, name: str, what: str, fix: str, column: str = "column", *, missing: bool = False) -> None:
+    def __init__(
+        self, name: str, what: str, fix: str, column: str = "column", *, row: int | None = None, missing: bool = False
+    ) -> None:
         super().__init__(f"{column} '{clipped(escaped(name))}' {what}: {fix}")
-        self.what, self.fix, self.missing = what, fix, missing
+        self.name, self.what, self.fix, self.row, self.missing = name, what, fix, row, missing
+
+    def of_file(self) -> UnfitError:
+        """Return the error with the row counted from 1, as the rows of a file are."""
+        if self.row is None:
+            return self
+        before, _, after = self.what.rpartition(f" in row {self.row}")
+        return UnfitError(self.name, f"{before} in row {self.row + 1}{after}", self.fix, missing=self.missing)
 
 
 @dataclass(frozen=True)
@@ -264,6 +273,7 @@ class Field:
             f"is missing{where}",
             "it never was when the policy was learnt; fill it in, leave the row out, or learn from rows in which it is "
             "missing",
+            row=row,
             missing=True,
         )
 
@@ -275,7 +285,7 @@ class Field:
 
     def _unfit(self, value: Any, row: int | None, what: str, fix: str) -> UnfitError:
         where = "" if row is None else f" in row {row}"
-        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", fix)
+        return UnfitError(self.name, f"is {shown(value)}{where}, {what}", fix, row=row)
 
 
 def _which(entry: Value, what: str) -> str:

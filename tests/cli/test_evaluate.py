@@ -206,3 +206,12 @@ def test_rows_kept_aside_may_have_values_that_no_other_row_has(run):
     seed = next(seed for seed in range(100) if kept_aside(known, 0.3, seed)[3])
     with pytest.raises(InputError, match="'age' is missing in rows kept aside and in none of the others, so no rule"):
         run("learn", "first.csv", *WAYS, *QUICK, "--reward", "earned", "--holdout", "0.3", "--seed", str(seed))
+
+
+def test_an_error_counts_the_rows_of_a_file_from_one(run):
+    """The first line below the header is row 1, as in the errors of milpcb learn."""
+    log(0).write_csv("first.csv")
+    run("learn", "first.csv", *WAYS, "--reward", "earned", "--features", "age,ward", *QUICK)
+    log(1).with_columns(age=pl.lit(1e120)).write_csv("second.csv")
+    with pytest.raises(InputError, match=r"column 'age' is 1e\+120 in row 1, which is infinite or beyond"):
+        run("evaluate", "second.csv", "found/policy.json", "--randomised")
