@@ -21,7 +21,6 @@ from policies.trees.sets import sets_of
 from policies.trees.states import BIG
 from policies.trees.usage_kernels import answer, made_by
 
-PLAIN = 500.0  # totals up to which weights, and their products, are numbers in range
 MOST_HELD = 10**8  # marks of the states that hold a context, a byte each
 
 
@@ -123,7 +122,7 @@ class ConstrainedTrees(Search):
             weights, everywhere = leaves.totals(row.weights)
             bound.append(SideConstraint(weights.T, row.lower - everywhere, row.upper - everywhere))
         found = usage.usage_of(leaves.space, bound, leaves.allowed, leaves.empty, most)
-        self._graph, self._meeting, self._roots, self._of_blocks = found
+        self._graph, self._meeting, self._roots = found
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost, infinite where no tree keeps the rows."""
@@ -155,15 +154,11 @@ class ConstrainedTrees(Search):
 
         With a ``rate`` it is -log of the summed exp(-rate * total).
         """
-        self._leaf, everywhere = self._leaves.totals(costs)
-        found, leaf, plain = np.empty(1 if here is None else len(self._leaf)), self._leaf, False
-        if rate is not None:
-            leaf, everywhere = rate * leaf, rate * everywhere
-            plain = 2**self._leaves.depth * float(np.abs(leaf).max()) <= PLAIN
-            leaf = np.exp(-leaf) if plain else leaf
         soft, nowhere = None if rate is None else 1.0, np.zeros(len(self._graph.start) - 1, bool)
+        self._leaf, everywhere = self._leaves.totals(costs if rate is None else rate * costs)
+        found = np.empty(1 if here is None else len(self._leaf))
         here = nowhere if here is None else here
-        self._best = answer(soft, plain, leaf, here, self._graph, self._meeting, found)
+        self._best = answer(soft, self._leaf, here, self._graph, self._meeting, found)
         return np.where(found < BIG / 2, found + everywhere, np.inf)
 
     def _split(self, test: int, sides: tuple[int, int], known: dict[int, int]) -> Node:
@@ -180,8 +175,8 @@ class ConstrainedTrees(Search):
         if state < graph.last:
             own = self._leaf[:, state - graph.first]
             return Leaf(int(np.where(graph.classes == k - graph.start[state], own, np.inf).argmin()))
-        block, fails, holds = made_by(k, state, graph)
-        return self._split(int(self._of_blocks[block]), (fails, holds), known)
+        test, fails, holds = made_by(k, state, graph)
+        return self._split(int(test), (fails, holds), known)
 
 
 class ConstrainedTerms(RestrictedTerms):

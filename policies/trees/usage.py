@@ -117,10 +117,10 @@ def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, fl
 
 def usage_of(
     space: Space, rows: Sequence[SideConstraint], allowed: Bools, empty: Floats, most: int | None
-) -> tuple[UsageGraph, Meeting, Ints, Ints]:
+) -> tuple[UsageGraph, Meeting, Ints]:
     """Return the graph under ``rows``, whose weights are those of leaves (n_leaves, K), and of at most ``most`` leaves.
 
-    With it the meeting of both sides of each root, and the tests of roots and of blocks, -1 for a leaf.
+    With it the meeting of both sides of each root, and the tests of the roots, -1 for a leaf.
     ``allowed`` (n_leaves,) are the states that may be a leaf; ``empty`` (D, leaves) is how many trees of each height,
     by leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
     """
@@ -134,13 +134,12 @@ def usage_of(
         fixed[0] = np.concatenate([np.zeros(1), *(1.0 + np.flatnonzero(each) for each in empty)])
         leaves = np.concatenate([np.ones_like(leaves[:1]), leaves])
     sizes, found = np.array([*map(len, masses), *(len(first) * allowed)]), [fixed, leaves]
-    blocks, tests, labels, n_labels = list[Ints](), list[Ints](), list[Ints](), 0
+    blocks, labels, n_labels = [np.zeros((0, 7), np.int64)], [np.zeros(0, np.int32)], 0
     with LongSearch(SORTING) as watched:
         for n, level in space.levels[:-1]:
             start, weights = np.append(0, np.cumsum(sizes)), np.concatenate(found, axis=1)
             kept, level_sizes, of_level, label = _nodes(n, level, start, weights, watched)
-            blocks.append(np.column_stack([len(sizes) + kept[:, 0], kept[:, 1:5], n_labels + kept[:, 5]]))
-            tests.append(kept[:, 6])
+            blocks.append(kept + np.array([len(sizes), 0, 0, 0, 0, n_labels, 0]))
             labels.append((start[-1] + label).astype(np.int32))
             sizes, n_labels = np.append(sizes, level_sizes), n_labels + len(label)
             found.append(of_level)
@@ -154,14 +153,14 @@ def usage_of(
         len(masses) + space.n_leaves,
         classes,
         start,
-        np.concatenate([np.zeros((0, 6), np.int64), *blocks]),
-        np.concatenate([np.zeros(0, np.int32), *labels]),
+        np.concatenate(blocks),
+        np.concatenate(labels),
         _group_starts(start, weights, counted=bool(most)) | (not dominance),
         np.zeros(start[-1]),
         M,
         np.empty((2, 2 * max(1, int(np.diff(start).max())) + len(meeting.tails))),
     )
-    return graph, meeting, roots, np.concatenate([np.zeros(0, np.int64), *tests])
+    return graph, meeting, roots
 
 
 def _scaled(rows: Sequence[SideConstraint]) -> tuple[Floats, Floats]:

@@ -1,8 +1,7 @@
 """Compiled: sums over an AND/OR graph of trees under side constraints, in two semirings; see policies/trees/usage.py.
 
-Sums are pairs (T, M) that stand for T - log(M), and M is not used in (min, +). Where weights are ``plain``, as they are
-while totals are small, T is 0 and M the sum itself. Nodes of states that hold the context asked about are filled once
-for each action there; all others once.
+Sums are pairs (T, M) that stand for T - log(M), and M is not used in (min, +). Nodes of states that hold the context
+asked about are filled once for each action there; all others once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,8 @@ class UsageGraph(NamedTuple):
     """Nodes of states: those of state s are ``start[s]`` up to ``start[s + 1]``.
 
     classes (K,) : the place of each action among the nodes of a leaf, states ``first`` to before ``last``
-    blocks (n, 6) : the state, nodes i0 to i1 where a test fails, j0 to j1 where it holds, the place of the first label
+    blocks (n, 7) : the state, nodes i0 to i1 where a test fails, j0 to j1 where it holds, the place of the first label,
+        and the test, -1 for a leaf
     labels : the node that each pair of a block is part of, row by row; fresh (nodes,) : where groups begin (usage.py)
     T, M (nodes,) : the sums; room (2, 2 n) : working space, n the most nodes of a state
     """
@@ -56,18 +56,16 @@ class Meeting(NamedTuple):
 
 
 @compiled(NO_NAN)
-def answer(
-    soft: Soft, plain: bool, leaf: Array, here: Array, graph: UsageGraph, meeting: Meeting, answers: Array
-) -> int:
+def answer(soft: Soft, leaf: Array, here: Array, graph: UsageGraph, meeting: Meeting, answers: Array) -> int:
     """Fill answers (1,), or (K,) by the action at the context of the states ``here``; return the best head.
 
-    The leaves cost ``leaf`` (K, leaves); plain ones are weights.
+    The leaves cost ``leaf`` (K, leaves).
     """
     best, near = -1, len(answers) > 1
-    fold(soft, plain, leaf, False, -1, here, graph)
+    fold(soft, leaf, False, -1, here, graph)
     for a in range(len(answers)):
         if near:
-            fold(soft, plain, leaf, True, a, here, graph)
+            fold(soft, leaf, True, a, here, graph)
         cost, mass = BIG, 0.0
         for s in range(len(meeting.head_start) - 1):
             cost, mass, best = meet(soft, s, cost, mass, best, graph, meeting)
@@ -78,35 +76,20 @@ def answer(
 
 
 @compiled(NO_NAN)
-def fold(soft: Soft, plain: bool, leaf: Array, asked: bool, action: int, here: Array, graph: UsageGraph) -> None:
+def fold(soft: Soft, leaf: Array, asked: bool, action: int, here: Array, graph: UsageGraph) -> None:
     """Fill T and M of the states where ``here`` is ``asked``; their leaves play ``action`` alone, unless it is -1."""
-    start, T, M = graph.start, graph.T, graph.M
+    start, classes, T, M = graph.start, graph.classes, graph.T, graph.M
     for s in range(graph.first, len(here)):
         for k in range(start[s], start[s + 1] if here[s] == asked else start[s]):
-            T[k] = 0.0 if plain else BIG
-            if soft is not None:
-                M[k] = 0.0
-    fill_leaves(soft, plain, leaf, asked, action, here, graph)
-    if not plain:
-        add_least(soft, asked, here, graph)
-    if soft is not None:
-        add_masses(plain, asked, here, graph)
-
-
-@compiled(NO_NAN)
-def fill_leaves(soft: Soft, plain: bool, leaf: Array, asked: bool, action: int, here: Array, graph: UsageGraph) -> None:
-    """Add the costs of leaves to T and M of their nodes, where ``here`` is ``asked``."""
-    start, classes, T, M = graph.start, graph.classes, graph.T, graph.M
+            T[k], M[k] = BIG, 0.0
     for s in range(graph.first, graph.last):
         for a in range(len(classes) if here[s] == asked and start[s] < start[s + 1] else 0):
             if action in (-1, a):
-                k, cost = start[s] + classes[a], leaf[a, s - graph.first]
-                if plain:
-                    M[k] += cost
-                elif soft is None:
-                    T[k] = min(T[k], cost)
-                else:
-                    T[k], M[k] = sum_of(soft, T[k], M[k], cost, 1.0)
+                k = start[s] + classes[a]
+                T[k], M[k] = sum_of(soft, T[k], M[k], leaf[a, s - graph.first], 1.0)
+    add_least(soft, asked, here, graph)
+    if soft is not None:
+        add_masses(asked, here, graph)
 
 
 @compiled(NO_NAN)
@@ -115,7 +98,7 @@ def add_least(soft: Soft, asked: bool, here: Array, graph: UsageGraph) -> None:
     T, blocks, labels, fresh = graph.T, graph.blocks, graph.labels, graph.fresh
     costs, numbers = graph.room[0], graph.room[1]
     for b in range(len(blocks)):
-        s, i0, i1, j0, j1, at = blocks[b]
+        s, i0, i1, j0, j1, at, _ = blocks[b]
         if here[s] != asked:
             continue
         n, least = 0, BIG
@@ -135,35 +118,33 @@ def add_least(soft: Soft, asked: bool, here: Array, graph: UsageGraph) -> None:
 
 
 @compiled(NO_NAN)
-def add_masses(plain: bool, asked: bool, here: Array, graph: UsageGraph) -> None:
+def add_masses(asked: bool, here: Array, graph: UsageGraph) -> None:
     """Add the pairs of blocks to M of the nodes, whose T are known."""
     T, M, blocks, labels, room = graph.T, graph.M, graph.blocks, graph.labels, graph.room
     for b in range(len(blocks)):
-        s, i0, i1, j0, j1, at = blocks[b]
+        s, i0, i1, j0, j1, at, _ = blocks[b]
         width = j1 - j0
         for i in range(i0, i1 if here[s] == asked else i0):
+            if T[i] >= BIG:
+                continue
             row, mass = labels[at + (i - i0) * width :], M[i]
-            if plain:
-                for j in range(width):
-                    M[row[j]] += mass * M[j0 + j]
-            elif T[i] < BIG:
-                for j in range(width):
-                    room[0, j] = min(T[row[j]] - T[i] - T[j0 + j], 0.0)
-                exponentials(room, width)
-                for j in range(width):
-                    M[row[j]] += room[0, j] * mass * M[j0 + j]
+            for j in range(width):
+                room[0, j] = min(T[row[j]] - T[i] - T[j0 + j], 0.0)
+            exponentials(room, width)
+            for j in range(width):
+                M[row[j]] += room[0, j] * mass * M[j0 + j]
 
 
 @compiled()
 def made_by(k: int, state: int, graph: UsageGraph) -> tuple[int, int, int]:
-    """Return the first block, and its two nodes, that make the least total of a node of a state."""
+    """Return the first test, and the nodes on both sides of it, that make the least total of a node of a state."""
     first = np.searchsorted(graph.blocks[:, 0], state)
     for c in range(first, len(graph.blocks)):
-        i0, i1, j0, j1, at = graph.blocks[c, 1:]
+        _, i0, i1, j0, j1, at, test = graph.blocks[c]
         for i in range(i0, i1):
             for j in range(j0, j1):
                 if graph.labels[at] == k and graph.T[i] + graph.T[j] == graph.T[k]:
-                    return c, i, j
+                    return test, i, j
                 at += 1
     return -1, -1, -1
 
