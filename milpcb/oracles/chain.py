@@ -220,11 +220,11 @@ class OpenedUnder(Opened):
         """Return the chain of steps; always the same one."""
         return self._chain
 
-    @cached_property
-    def brief(self) -> Search | None:
-        """The brief search, of a class that has one, where policies have nothing to keep."""
+    @property
+    def by_solver(self) -> bool:
+        """Whether a solver answers: of a class for which it is quicker, where policies have nothing to keep."""
         free = self.forbidden is None and not self.rows and self.time_limit is None
-        return self.opened.brief_search() if free else None
+        return free and self.opened.solver_is_quicker
 
     @cached_property
     def solver(self) -> Any:
@@ -309,15 +309,9 @@ STEPS = (
         _free_optimum,
     ),
     SearchStep(
-        "first",
-        lambda u: u.brief is not None,
-        lambda u: f"{u.opened.describe_search()}, for a few steps, as columns have many values",
-        lambda u: _asking(cast("Search", u.brief)),
-    ),
-    SearchStep(
-        "then",
-        lambda u: u.brief is not None,
-        lambda u: "\n".join(["a solver, which is often quicker there", *u.solver.route()]),
+        "route",
+        lambda u: u.by_solver,
+        lambda u: "\n".join([f"a solver, which is often quicker than {u.opened.describe_search()}", *u.solver.route()]),
         lambda u: cast("Ask", u.solver.ask),
     ),
     SearchStep(
@@ -342,7 +336,7 @@ STEPS = (
     ),
     SearchStep(
         "answers",
-        lambda u: not u.rows and u.time_limit is None and u.brief is None,
+        lambda u: not u.rows and u.time_limit is None and not u.by_solver,
         lambda u: f"by {u.opened.describe_search()}",
         lambda u: _asking(u.opened.search()),
     ),

@@ -103,6 +103,7 @@ class Opened:
         totals: ``terms``), "constraints" (the search and that recursion keep side constraints: ``under``), "time_limit"
         (the search can end at one: ``search_within``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
+    solver_is_quicker : whether kind "search" asks the default solver, by ``program``, as it is likely to be quicker
     search_keeps_rows : whether ``search`` keeps side constraints itself; else those of a class with totals do
     class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
@@ -115,6 +116,7 @@ class Opened:
     log_union: float | None = None
     capabilities: frozenset[str] = frozenset({"program", "policies"})
     unsupported: Mapping[str, str] = MappingProxyType({})
+    solver_is_quicker: bool = False
     search_keeps_rows: bool = False
     class_name: str = ""
     settings: PolicyClass | None = None
@@ -140,13 +142,6 @@ class Opened:
         if "totals" not in self.capabilities:
             raise self._lacks("search")
         return TermSearch(self.terms(), self.contexts)
-
-    def brief_search(self) -> Search | None:
-        """Return a search that ends in SearchTooLargeError where a solver is likely to be quicker; None: none does.
-
-        Kind "search" then asks the default solver, by ``program``.
-        """
-        return None
 
     def search_within(self, time_limit: float) -> Search:
         """Return a search whose answers end after so many seconds with the best policy so far and its bounds.

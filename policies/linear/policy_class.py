@@ -132,16 +132,11 @@ class OpenedLinear(Opened):
             return BranchingSearch(self.scored)
         return TermSearch(TableTerms(self._supports), self.contexts)  # also where totals are too many to keep
 
-    def brief_search(self) -> Search | None:
-        """Return branch and bound of one level where columns have more than two values: there a solver wins often."""
-        if not self._no_tables or not self._many_values or "program" in self.unsupported:
-            return None
-        from policies.linear.search_branching import BRIEF, BranchingSearch
-
-        return BranchingSearch(self.scored, BRIEF)
-
-    @property
-    def _many_values(self) -> bool:
+    @cached_property
+    def solver_is_quicker(self) -> bool:  # type: ignore[override]  # found when first asked for, as the others are
+        """Whether branch and bound would search columns of more than two values."""
+        if not self._no_tables or "program" in self.unsupported:
+            return False
         return bool(np.ptp(self.scored.table(), axis=0).max(initial=0) > 1)
 
     def describe_search(self) -> str:

@@ -23,26 +23,20 @@ import numpy as np
 import numpy.typing as npt
 
 from milpcb.core.kernels import compiled, copy
-from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Search
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 
 Array = npt.NDArray[Any]
-# Levels until a solver is asked, where columns are of many values: most of what ends early ends at the first.
-BRIEF = 1.0
 # Whole gains add up exactly; others to this share of their absolute sum.
 _ROUNDING = 1e-13
 
 
 class BranchingSearch(Search):
-    """The search on fixed contexts.
+    """The search on fixed contexts."""
 
-    A query of more than ``most`` times the steps of the first level, entries of tables, ends in SearchTooLargeError.
-    """
-
-    def __init__(self, scored: Scored, most: float = np.inf) -> None:
-        self._scored, self._most = scored, most
+    def __init__(self, scored: Scored) -> None:
+        self._scored = scored
         self._X = np.rint(scored.table()).astype(np.int64)
         self._bounds = scored.max_weight * scored.copies
         self._last = np.zeros(len(self._bounds), dtype=np.int64)
@@ -85,10 +79,7 @@ class BranchingSearch(Search):
         whole = bool((gains == np.rint(gains)).all())
         slack = 0.5 if whole else _ROUNDING * float(np.abs(gains).sum())
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
-        limits = bounds[order], largest, limit
-        most = self._most * (2 * int(limits[0][0]) + 1) * int(levels.first[2] - levels.first[1]) * int(levels.width[1])
-        if branch(gains[levels.context], known, slack, most, found, *limits, levels) == -np.inf:
-            raise SearchTooLargeError(f"branch and bound takes more than {most:.0e} steps: use kind 'milp'")
+        branch(gains[levels.context], known, slack, found, bounds[order], largest, limit, levels)
         weights = np.empty_like(found)
         weights[order] = found
         return weights
@@ -158,17 +149,15 @@ def branch(
     gains: Array,
     best: float,
     slack: float,
-    most: float,
     weights: Array,
     bounds: Array,
     largest: int,
     limit: int,
     levels: _Levels,
-) -> float:
-    """Return ``best``, or the least total of the gains over all rules where that is less by more than ``slack``.
+) -> None:
+    """Fill ``weights`` (n,) with those of a rule whose gains total ``best`` less more than ``slack``, if there is one.
 
-    Return -infinity where it takes more than ``most`` entries of tables to find out.
-    ``weights`` (n,) then becomes weights that attain it; ``gains`` are those of the patterns of level 0. In
+    It is a rule of least total. The ``gains`` are those of the patterns of level 0. In
     ``levels`` a pattern p of a level has ``value[p]`` in the next column, between its ``lowest`` and
     ``highest``, and is ``above[p]`` among the patterns of the next level. The columns still free move its scores by at
     most ``reach[left, p]`` when the features with a weight may still be ``left``.
@@ -183,8 +172,8 @@ def branch(
     copy(gains, tables[0 : 2 * len(gains) : 2])
     tables[1 : 2 * len(gains) : 2] = 0.0
     left[0] = limit
-    level, new, work = 0, True, 0.0
-    while level >= 0 and work <= most:
+    level, new = 0, True
+    while level >= 0:
         here, there = slice(first[level], first[level + 1]), slice(first[level + 1], first[level + 2])
         f = tables[room[level] : room[level + 1]].reshape((-1, width[level]))
         if new:
@@ -198,7 +187,6 @@ def branch(
                 span = high[level] + up - low[level] - down + 2
                 _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
                 floor = _floor(child, span, reach[free, there], changes, queue)
-                work += len(child) * span
                 if floor < best - slack:
                     choices[level, k], floors[level, k] = w, floor
                     k += 1
@@ -223,7 +211,6 @@ def branch(
         _extend(f, high[level] - low[level] + 2, w, -down, value[here], above[here], child, span)
         left[level + 1] = left[level] - _features(w, largest)
         level, new = level + 1, True
-    return best if work <= most else -np.inf
 
 
 @compiled()

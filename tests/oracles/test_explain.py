@@ -14,7 +14,6 @@ from milpcb.oracles import chain
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.milp import MilpOracle
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
-from policies.linear import policy_class
 
 CONTEXTS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 1], [1, 1, 0], [1, 1, 0]], dtype=float)
 SIDE = [
@@ -83,7 +82,7 @@ CHAINS: dict[str, tuple[Any, np.ndarray, dict[str, Any], list[str]]] = {
     "guard-rails": (DecisionTrees(2), CONTEXTS, {"constraints": SIDE[1:]}, ["answers"]),
     "rows": (DecisionTrees(2), CONTEXTS, {"constraints": SIDE}, ["first", "answers"]),
     "rows of leaf totals": (ThresholdRules(2), CONTEXTS, {"constraints": SIDE}, ["first", "answers"]),
-    "brief": (LinearRules(2, max_weight=5), INTEGERS, {}, ["first", "then"]),
+    "a solver": (LinearRules(2, max_weight=5), INTEGERS, {}, ["route"]),
 }
 
 
@@ -106,7 +105,6 @@ def test_explain_prints_the_steps_that_run(
 
         return step._replace(ask=step.ask and ask)
 
-    monkeypatch.setattr(policy_class, "BRIEF", 0.0)
     monkeypatch.setattr(chain, "STEPS", tuple(map(watched, chain.STEPS)))
     oracle = open_oracle(policies, contexts, "search", **options)
     asked.clear()
