@@ -2,7 +2,7 @@
 
 A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
 costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. What is left
-of a walk is bounded by any labels of the patterns to come.
+of a walk is bounded by any labels of the patterns to come. The costs are made of nested sums, which are compiled here.
 """
 
 from __future__ import annotations
@@ -45,6 +45,36 @@ class Instances(NamedTuple):
     weights: Array
     bounds: Array
     keys: Array
+
+
+@compiled()
+def add_nested(has: Floats, onward: Ints, most: int, values: Floats, sums: Floats) -> None:
+    """Add ``values`` (k, n) to ``sums`` (k, nodes, 1 + items), each context to the nodes of its own items."""
+    own, node, taken = np.empty(has.shape[1], np.int64), np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
+    for j in range(len(has)):
+        n = 0
+        for i in range(has.shape[1]):
+            if has[j, i]:
+                own[n] = i
+                n += 1
+        for k in range(len(values)):
+            sums[k, 0, 0] += values[k, j]
+            for q in range(n):
+                sums[k, 0, 1 + own[q]] += values[k, j]
+        level, taken[0] = 0, 0
+        while level >= 0:
+            q = taken[level]
+            if level == most or q + 1 >= n:  # an item without later ones leads to a node without sums
+                level -= 1
+                continue
+            taken[level] += 1
+            below = onward[node[level], own[q]]
+            for k in range(len(values)):
+                into, value = sums[k, below], values[k, j]
+                for later in range(q + 1, n):
+                    into[1 + own[later]] += value
+            level += 1
+            node[level], taken[level] = below, q + 1
 
 
 @compiled()
