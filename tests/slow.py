@@ -130,7 +130,7 @@ SLOW = {
     "tests/test_service_restart.py::test_certificates_hold_where_costs_react_to_the_other": "many plays",
     "tests/test_service_restart.py::test_estimates_stay_right_on_average_when_lost_decisions_are_learnt": "many plays",
     "tests/test_surroundings.py::test_machine_code_does_not_move_into_the_current_folder": "processes of their own",
-    "tests/oracles/test_kept_minimiser.py::test_every_exact_oracle_leads_to_the_same_leaders": "every kind of oracle",
+    "tests/learners/test_kept_minimiser.py::test_every_exact_oracle_leads_to_the_same_leaders": "every kind of oracle",
     "tests/learners/test_fixed_share.py::test_mutants_break_the_lemma_or_the_bound": "games played exactly",
     "tests/learners/test_fixed_share.py::test_it_follows_a_change_that_exp4_is_slow_to_follow": "many plays",
     "tests/learners/test_adaptive_ftpl.py::test_regret_is_within_bound_and_guarantee": "many plays",

@@ -7,10 +7,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
+from milpcb.commands import compiling
 from milpcb.commands.machine import compile_code
 from milpcb.core import kernels
 from milpcb.errors import InputError
-from milpcb.oracles import compiling
 
 # Files with compiled functions, and how often each of these is compiled: minima and soft minima, whatever the layout of
 # the tables. Those of trees have a test of their own.
@@ -25,7 +25,7 @@ COUNTED = """
 import importlib, json, sys
 from pathlib import Path
 from numba.core.dispatcher import Dispatcher
-from milpcb.oracles import compiling
+from milpcb.commands import compiling
 for job in compiling.JOBS:
     assert compiling.ask(job) == job
     if "tree" not in job:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from milpcb.commands.compiling import JOBS
 from milpcb.experiments.study.config import read_config
-from milpcb.oracles.compiling import JOBS
 
 ROOT = Path(__file__).parents[1]
 

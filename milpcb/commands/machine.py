@@ -65,8 +65,8 @@ def compile_code(*, workers: int | None) -> None:
     container image sets NUMBA_CACHE_DIR to a folder of the image, there and where the image runs. What is there already
     is loaded, not compiled again; a new version of milpcb, numba or Python needs code of its own.
     """
+    from milpcb.commands.compiling import JOBS, ask, folder
     from milpcb.experiments.run.backends import cores
-    from milpcb.oracles.compiling import JOBS, ask, folder
 
     kept = folder()
     if kept is None:

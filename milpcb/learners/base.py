@@ -12,10 +12,10 @@ import numpy as np
 
 from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
 from milpcb.errors import InputError, shown
+from milpcb.learners.certified import Certified
 from milpcb.learners.kept import restore_into, state_of
 from milpcb.learners.needs import check_oracle
 from milpcb.ledger import Ledger
-from milpcb.protocols.certified import Certified
 from milpcb.rng import check_seed
 from milpcb.types import Aside, Floats
 

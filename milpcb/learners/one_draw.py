@@ -3,7 +3,7 @@
 With the drawn estimates of BISTRO+ the chance that the cost of an action is counted is c / L, whatever q is. So past
 estimates are independent of the draw, and with what is left of it they have the law of past estimates with a fresh
 future (milpcb/theory/one_draw.md). The totals of few policies change in a round, so one cheapest policy can be kept
-(milpcb.oracles.kept).
+(milpcb.learners.kept_minimiser).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from milpcb import rng
 from milpcb.errors import InputError
-from milpcb.oracles.kept import KeptMinimiser
+from milpcb.learners.kept_minimiser import KeptMinimiser
 from milpcb.protocols import ContextModel, ValueOracle
 from milpcb.relaxations.base import Relaxation
 from milpcb.types import Floats, FoundPolicy, Ints

@@ -35,7 +35,7 @@ from milpcb.constraints import Constraint, parity, share_at_most  # noqa: E402 -
 from milpcb.core.decimals import spaced  # noqa: E402 - see above
 from milpcb.environments.planted import Planted  # noqa: E402 - see above
 from milpcb.learners import BistroPlus  # noqa: E402 - see above
-from milpcb.oracles import kept  # noqa: E402 - see above
+from milpcb.learners import kept_minimiser as kept  # noqa: E402 - see above
 from milpcb.protocols import PolicyClass  # noqa: E402 - see above
 from milpcb.types import Floats, Ints  # noqa: E402 - see above
 from policies import DecisionTrees, Halfspaces, LinearRules  # noqa: E402 - see above

@@ -10,7 +10,7 @@ import pytest
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, OracleInexact
-from milpcb.oracles.kept import KeptMinimiser
+from milpcb.learners.kept_minimiser import KeptMinimiser
 from milpcb.types import Answer, Floats, Ints, Stop
 from policies import DecisionTrees, FiniteClass
 
