@@ -83,7 +83,9 @@ class Certified:
 
         Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else blocks
         of 100 rounds, later of a tenth of all rounds before. A round is in the block of the number of rounds that were
-        finished when it began. With a ``confidence`` all certificates hold at once, with that chance, and likewise the
+        finished when it began. The ends named are the best ones by the learner's estimates. Where it hardly tries an
+        action any more its estimates are rough, and the ends may lie blocks away from the change; those of even play
+        are the nearest ones. With a ``confidence`` all certificates hold at once, with that chance, and likewise the
         proof of a change, where there is one: no single policy has paid as little as some in turn. Statements 20 to 22
         of milpcb/theory/changes.md. It asks for n (n + 1) / 2 minima of n blocks, and with a confidence for twice as
         many for each stake of milpcb.bets. Raises what ``certificate`` raises.

@@ -73,6 +73,18 @@ def price(horizon: int | None, pieces: int, after: Any, delta: float, stakes: in
     return pieces * log(len(LABELINGS)) + log(where) + log(pieces * (pieces + 1)) + log(stakes / delta)
 
 
+def test_even_play_names_the_blocks_at_whose_ends_the_world_changed() -> None:
+    """Its estimates are precise, so that the best ends of blocks are those at which the best policy changes."""
+    learner, rng = Uniform(3, seed=0), np.random.default_rng(0)
+    learner.ledger.blocks.ends = tuple(range(100, 1000, 100))
+    for t in range(900):
+        row, right = int(rng.integers(3)), (t >= 300) + (t >= 700)
+        action = int(rng.integers(3))
+        learner.act(row)
+        learner.learn(row, action, float(action != LABELINGS[right, row]), 1 / 3)
+    assert learner.changes(oracle(), most=2).after[2] == (300, 700)
+
+
 @pytest.mark.parametrize("toll", [0.0, 1.5, -2.0])
 def test_the_recursion_finds_the_least_of_all_sequences(toll: float) -> None:
     """Of random tables, with a toll for each change, for every number of policies; each value is asked once."""
