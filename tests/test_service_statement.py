@@ -32,7 +32,7 @@ def test_costs_and_the_certificate_are_stated() -> None:
     assert bandit.statement(confidence=0.9).splitlines() == [
         "400 decisions cost 300 in all, 0.75 each.",
         f"With 90 % confidence that is at most {most} than the best of all decision trees would have cost on them.",
-        "The costs of 1 more are not known yet, and not counted here.",
+        "The cost of 1 more decision is not known yet, and not counted here.",
     ]
 
 
@@ -67,8 +67,8 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     first, unknown = bandit.statement().splitlines()
     assert first == "12 decisions cost 9 in all, 0.75 each."
     reason = re.fullmatch(
-        "With 95 % confidence nothing is known yet of what the best of all decision trees would have cost on them: 12 "
-        r"are too few to rule out chance\. If costs go on like this, about (\d+) will be enough\.",
+        "It is not known yet with 95 % confidence how much the best of all decision trees would have cost on them: 12 "
+        r"decisions are too few to rule out chance\. If costs go on like this, about (\d+) decisions will be enough\.",
         unknown,
     )
     assert reason is not None
@@ -100,7 +100,7 @@ def test_what_came_since_the_last_statement_is_stated(tmp_path: Path) -> None:
     bandit = Bandit.load(tmp_path / "b.json")
     assert bandit.statement().splitlines()[:2] == [
         "102 decisions earned 264 in all, 2.588 each.",
-        "Since the last statement 2 more earned 14.",
+        "Since the last statement 2 more decisions earned 14.",
     ]
     assert bandit.statement().splitlines()[1] == "Nothing was learnt since the last statement."
 
@@ -114,10 +114,13 @@ def test_every_decision_is_counted_once() -> None:
     learner: Any = learner_of(bandit)
     lines = bandit.statement().splitlines()
     assert lines[0] == "60 decisions cost 45 in all, 0.75 each."
-    assert f"{learner.rounds_of_baseline} of all 75 decisions were left to the baseline." in lines[3]
+    assert f"the baseline alone made {learner.rounds_of_baseline} of all 75 decisions." in lines[3]
     assert lines[-2:] == [
-        "The costs of 10 more are not known yet, and not counted here.",
-        "5 more were given up: this holds if that depended neither on their costs nor on their actions.",
+        "The cost of 10 more decisions is not known yet, and not counted here.",
+        (
+            "The cost of 5 more decisions will never be known: "
+            "this holds if giving up depended neither on cost nor on action."
+        ),
     ]
 
 
@@ -129,7 +132,7 @@ def test_why_the_baseline_still_decides_is_stated() -> None:
     assert "left to it too" not in bandit.statement()
     while not learner.at_limit:
         bandit.act([20])
-    waits = f"{learner.unknown} costs that are not known count as 1 each"
+    waits = f"each cost that is not known ({learner.unknown}) counts as 1"
     assert f"The next decision is left to it too, as no more may be risked yet: {waits}." in bandit.statement()
     assert bandit.act([20]).probabilities == (0.0, 1.0)
 
@@ -140,9 +143,23 @@ def test_a_statement_says_what_stands_for_a_new_action_and_what_came_from_a_log(
     bandit = Bandit.from_log(TREES, log)
     bandit.add_action("visit")
     assert bandit.statement().splitlines()[-2:] == [
-        "The first 2 decisions are those of the log it began with.",
+        "The log that it began with has 2 decisions of these.",
         "Before 'visit' came, policies that name it are taken to play the first action instead.",
     ]
+
+
+def test_one_decision_is_no_decisions() -> None:
+    """Counts of one have a noun of one."""
+    bandit = served(1)
+    bandit.act([20])
+    bandit.give_up(bandit.act([20]))
+    first, unknown, *others = bandit.statement().splitlines()
+    assert first == "1 decision cost 1."
+    assert "would have cost on it: nothing" in unknown
+    assert "1 more decision is not known yet" in others[0]
+    assert "1 more decision will never be known" in others[1]
+    bandit.learn(bandit.act([20]), cost=0.5)
+    assert "Since the last statement 1 more decision cost 0." in bandit.statement()
 
 
 @pytest.mark.parametrize("options", [{}, {"reward_range": (0, 10)}], ids=["costs", "rewards"])
@@ -153,7 +170,7 @@ def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     promise, known = bandit.statement().splitlines()[2:4]
     assert promise.startswith("With 80 % confidence all decisions so far, at every moment, cost at most 10 % more than")
     assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
-    alone = f"{learner.rounds_of_baseline} of all 200 decisions were left to the baseline."
+    alone = f"the baseline alone made {learner.rounds_of_baseline} of all 200 decisions."
     assert known == f"It would have cost at least {floor(learner.floor)}, and 150 was paid; {alone}"
 
 
@@ -169,5 +186,5 @@ def test_before_anything_is_learnt_nothing_is_stated() -> None:
     bandit.act([20])
     assert bandit.statement().splitlines() == [
         "No decision is learnt yet, so there is nothing to state.",
-        "The costs of 1 more are not known yet, and not counted here.",
+        "The cost of 1 more decision is not known yet, and not counted here.",
     ]

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from milpcb.bandit.scale import Scale
+from milpcb.bandit.scale import Scale, counted
 from milpcb.bets import RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import whole
-from milpcb.core.decimals import THIN, spaced
 from milpcb.data.conditions import holds, names_in
 from milpcb.errors import InputError, shown
 from milpcb.ledger import Ledger, Minimiser
@@ -48,8 +47,7 @@ class GroupSummary:
     def __str__(self) -> str:
         """Return two lines."""
         played = ", ".join(f"{action} {_within(rate, 100, ' %')}" for action, rate in self.rates.items())
-        count = spaced(self.decisions).replace(THIN, " ")
-        return f"{self.group}: {count} decisions, {_within(self.outcome)} each\n    {played}"
+        return f"{self.group}: {counted(self.decisions, 'decision')}, {_within(self.outcome)} each\n    {played}"
 
 
 class _Group:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb.bandit.contexts import ContextReader
+from milpcb.bandit.scale import as_count
 from milpcb.core.checks import whole
-from milpcb.core.decimals import THIN, spaced, written
+from milpcb.core.decimals import written
 from milpcb.data.columns import Value, in_words, name_in_words
 from milpcb.errors import InputError
 from milpcb.types import Floats, FoundPolicy
@@ -125,7 +126,7 @@ class RuleLog:
             return []
         last, other = self._changes[-1], 1 / self._learner.scale
         own = 1 - (self._oracle.n_actions - 1) * other
-        since = spaced(last.since).replace(THIN, " ")
+        since = as_count(last.since)
         words = f"its action is taken with probability {own:.3g}, each other one with {other:.3g}"
         return [f"Rule {last.number} is in force since decision {since}: {words}."]
 

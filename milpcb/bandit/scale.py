@@ -7,6 +7,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 from milpcb.core.checks import check_range, real
+from milpcb.core.decimals import THIN, spaced
 from milpcb.errors import InputError, shown
 
 
@@ -87,3 +88,13 @@ def _number(name: str, value: Any) -> Any:
         hint = f": convert it, as in {name}=float(...)" if isinstance(value, (str, bytes)) else ""
         raise InputError(f"{name} must be a number, got {shown(value)}, which is of type {type(value).__name__}{hint}")
     return int(value) if isinstance(value, bool) else value
+
+
+def as_count(number: float) -> str:
+    """Return a number without its fraction, with a plain space between thousands."""
+    return spaced(number, ".0f").replace(THIN, " ")
+
+
+def counted(n: float, noun: str) -> str:
+    """Return a count and its noun: "1 decision", "2 003 decisions"."""
+    return f"{as_count(n)} {noun}{'' if n == 1 else 's'}"

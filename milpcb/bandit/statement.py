@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from milpcb.bandit.scale import COSTS, Scale
+from milpcb.bandit.scale import COSTS, Scale, as_count, counted
 from milpcb.blocks import ProvedChange
-from milpcb.core.decimals import THIN, spaced
 
 if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
     from milpcb.bandit.decisions import Book
@@ -62,15 +61,16 @@ class Statement:
             return
         n, paid, done, sure = self.known, self.learner.ledger.cost, self._done, _percent(self.confidence)
         total = self.scale.total(n, paid)
-        yield f"{_count(n)} decisions {done} {_count(total)} in all, {total / n:.4g} each."
+        each = f" in all, {total / n:.4g} each" if n > 1 else ""
+        yield f"{counted(n, 'decision')} {done} {as_count(total)}{each}."
         yield from self._since(n, paid)
-        best = f"the best of all {self.compared} would have {done} on them"
+        best = f"the best of all {self.compared} would have {done} on {'them' if n > 1 else 'it'}"
         if self.most < paid:
-            amount = f"{_count(ceil(self.scale.unit * self.most))} {self._more}"
+            amount = f"{as_count(ceil(self.scale.unit * self.most))} {self._more}"
             yield f"With {sure} confidence that is at most {amount} than {best}."
             yield from self._of_change()
         else:
-            yield f"With {sure} confidence nothing is known yet of what {best}: {self._reason(n)}."
+            yield f"It is not known yet with {sure} confidence how much {best}: {self._reason(n)}."
         if self.baseline is not None:
             yield from self._of_baseline(self.learner, self.baseline)
         yield from self._others()
@@ -82,7 +82,7 @@ class Statement:
         for group in groups:
             yield str(group)
             if group.certificate < group.paid:
-                most = _count(ceil(self.scale.unit * group.certificate))
+                most = as_count(ceil(self.scale.unit * group.certificate))
                 yield f"    in all at most {most} {self._more} than the best rule for this group alone"
 
     @property
@@ -98,8 +98,8 @@ class Statement:
             return
         more, cost = n - self.before[0], paid - self.before[1]
         if more:
-            total = _count(self.scale.total(more, cost))
-            yield f"Since the last statement {_count(more)} more {self._done} {total}."
+            total = as_count(self.scale.total(more, cost))
+            yield f"Since the last statement {counted(more, 'more decision')} {self._done} {total}."
         else:
             yield "Nothing was learnt since the last statement."
 
@@ -109,14 +109,15 @@ class Statement:
             free = "cost anything" if self.scale.best == 0 else "cost more than the least there is"
             worse = "earned less than the most there is" if self.scale.rewards else free
             return f"nothing that was learnt shows that it would have {worse}"
-        enough = _count(ceil(n / min(self.covered, 1.0)))
-        return f"{_count(n)} are too few to rule out chance. If costs go on like this, about {enough} will be enough"
+        few = f"{counted(n, 'decision')} {'are' if n > 1 else 'is'} too few to rule out chance"
+        enough = counted(ceil(n / min(self.covered, 1.0)), "decision")
+        return f"{few}. If costs go on like this, about {enough} will be enough"
 
     def _of_change(self) -> Iterator[str]:
         if self.change is None:
             return
         as_good = "earned as much" if self.scale.rewards else "cost as little"
-        in_turn = f"as two in turn, the second once {_count(self.change.after[0])} decisions were learnt"
+        in_turn = f"as two in turn, the second once {as_count(self.change.after[0])} decisions were learnt"
         none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
         yield f"With {_percent(self.confidence)} confidence {none}"
 
@@ -125,13 +126,16 @@ class Statement:
         unit = "" if self.scale == COSTS else " (of costs from 0 to 1)"
         promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
         if learner.deviations:
-            promise += f", and 1 for each of the {_count(learner.deviations)} that a person changed to something else"
-        sure, paid = _percent(baseline["confidence"]), _count(learner.ledger.cost)
+            changed = counted(learner.deviations, "decision")
+            promise += f", and 1 for each decision that a person changed to something else ({changed} so far)"
+        sure, paid = _percent(baseline["confidence"]), as_count(learner.ledger.cost)
         yield f"With {sure} confidence all decisions so far, at every moment, cost {promise}."
-        left = f"{_count(learner.rounds_of_baseline)} of all {_count(self._made)} decisions were left to the baseline"
-        yield f"It would have cost at least {_count(floor(learner.floor))}, and {paid} was paid; {left}."
+        left = f"the baseline alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
+        yield f"It would have cost at least {as_count(floor(learner.floor))}, and {paid} was paid; {left}."
         if learner.at_limit:
-            waits = f": {_count(learner.unknown)} costs that are not known count as 1 each" if learner.unknown else ""
+            waits = (
+                f": each cost that is not known ({as_count(learner.unknown)}) counts as 1" if learner.unknown else ""
+            )
             yield f"The next decision is left to it too, as no more may be risked yet{waits}."
 
     @property
@@ -141,28 +145,24 @@ class Statement:
     def _others(self) -> Iterator[str]:
         """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
         if self.logged:
-            yield f"The first {_count(self.logged)} decisions are those of the log it began with."
+            yield f"The log that it began with has {counted(self.logged, 'decision')} of these."
         if self.added:
             names = ", ".join(f"'{name}'" for name in self.added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
         if overridden := len(self.book.overridden):
-            of_all = f"Of {_count(self._made)} decisions, {_count(overridden)}"
-            yield f"{of_all} were overridden by a person; they count in full."
+            of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(overridden)}"
+            yield f"{of_all}; their cost counts in full."
         if waiting := len(self.book.open):
-            yield f"The costs of {_count(waiting)} more are not known yet, and not counted here."
-        if self.book.given_up:
-            depended = "this holds if that depended neither on their costs nor on their actions"
-            yield f"{_count(self.book.given_up)} more were given up: {depended}."
+            yield f"The cost of {counted(waiting, 'more decision')} is not known yet, and not counted here."
+        if given_up := self.book.given_up:
+            depended = "this holds if giving up depended neither on cost nor on action"
+            yield f"The cost of {counted(given_up, 'more decision')} will never be known: {depended}."
 
 
 def in_words(policies: object, *, constrained: bool) -> str:
     """Return what the policies of a class are called: "decision trees", and that they keep constraints."""
     words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(policies).__name__)
     return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
-
-
-def _count(number: float) -> str:
-    return spaced(number, ".0f").replace(THIN, " ")
 
 
 def _percent(share: float) -> str:
