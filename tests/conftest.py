@@ -184,12 +184,9 @@ def _draw_costs(data: st.DataObject, n_contexts: int, n_actions: int) -> Floats:
 def _battery(policies: PolicyClass, contexts: Floats, data: st.DataObject, solver: str = "highs") -> None:
     costs = _draw_costs(data, len(contexts), policies.n_actions)
     row = data.draw(st.integers(0, len(contexts) - 1))
-    for check in checks.CHECKS_OF_A_SOLVER:
-        check(policies, contexts, costs, solver)
-    for check_at in checks.CHECKS_AT_A_ROW:
-        check_at(policies, contexts, costs, row, solver)
-    checks.check_enumeration(policies, contexts, costs)
-    checks.check_draw(policies, contexts, seed=row)
+    case = checks.Case(policies, contexts, policies.on(contexts).labelings(), costs, row, solver)
+    for check in ("program", "shift", "side constraint", "enumeration", "draw"):
+        checks.CHECKS[check](case)
 
 
 def _assert_integral(policies: PolicyClass, contexts: Floats, seed: int) -> None:

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,18 +21,20 @@ from milpcb.data.columns import Number
 from milpcb.data.conditions import holds
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
-from milpcb.protocols import PolicyClass
 from milpcb.testing import Unmet
 from milpcb.types import Floats
+
+if TYPE_CHECKING:
+    from milpcb.testing.policies import Case
 
 BELOW = -1e6  # what a missing number of an even column counts as
 FEATURES = ('a "b"\n  <= 3', "c", "it's and not", "1", "missing", "play x", "")
 ACTIONS = ("it's\n    'one'", '"two"', "play", "4", "", "None")
 
 
-def check_json(policies: PolicyClass, contexts: Floats, seed: int) -> None:
+def check_json(case: Case) -> None:
     """A policy comes back from its JSON: it prints as before and labels every context as before."""
-    policy, table = _drawn(policies, contexts, seed)
+    policy, table = _drawn(case)
     if not hasattr(policy, "document"):
         raise Unmet("policies of this class have no JSON")
     again = type(policy).from_document(json.loads(policy.to_json()))
@@ -40,9 +42,9 @@ def check_json(policies: PolicyClass, contexts: Floats, seed: int) -> None:
     assert (again.predict(table) == policy.predict(table)).all(), (policy, again)
 
 
-def check_source(policies: PolicyClass, contexts: Floats, seed: int) -> None:
+def check_source(case: Case) -> None:
     """SQL (SQLite, and DuckDB where it is installed) and Python source give each context the action of ``predict``."""
-    policy, table = _drawn(policies, contexts, seed)
+    policy, table = _drawn(case)
     if getattr(policy, "decision", lambda: None)() is None:
         raise Unmet("policies of this class cannot be written as SQL or Python")
     expected = policy.predict_names(table)
@@ -55,9 +57,9 @@ def check_source(policies: PolicyClass, contexts: Floats, seed: int) -> None:
         assert answers == expected, (name, policy.to_sql())
 
 
-def check_printed(policies: PolicyClass, contexts: Floats, seed: int) -> None:
+def check_printed(case: Case) -> None:
     """The printed rule, read line by line, gives each context the action of ``predict``."""
-    policy, table = _drawn(policies, contexts, seed)
+    policy, table = _drawn(case)
     text = str(policy)
     if getattr(policy, "decision", lambda: None)() is None or not text.startswith(("if ", "play ")):
         raise Unmet("policies of this class do not print as tests with an action each")
@@ -68,9 +70,10 @@ def check_printed(policies: PolicyClass, contexts: Floats, seed: int) -> None:
     assert played.tolist() == expected, text
 
 
-def _drawn(policies: PolicyClass, contexts: Floats, seed: int) -> tuple[Any, Floats]:
+def _drawn(case: Case) -> tuple[Any, Floats]:
     """Return a policy with odd names, where it takes names, and contexts for it."""
-    policy: Any = policies.on(contexts).draw(np.random.default_rng(seed))
+    contexts = case.contexts
+    policy: Any = case.policies.on(contexts).draw(np.random.default_rng(case.row))
     if getattr(policy, "decision", lambda: None)() is None:
         return policy, contexts
     features = [FEATURES[i] if i < len(FEATURES) else f"x{i}" for i in range(contexts.shape[1])]
@@ -80,7 +83,7 @@ def _drawn(policies: PolicyClass, contexts: Floats, seed: int) -> tuple[Any, Flo
     lost = table[:2].copy()
     lost[:, [column.missing is not None for column in columns]] = np.nan
     schema = Schema(tuple(Field(column.name, missing=column.missing is not None) for column in columns))
-    return policy.with_columns(schema, columns, ACTIONS[: policies.n_actions]), np.vstack([table, lost])
+    return policy.with_columns(schema, columns, ACTIONS[: case.policies.n_actions]), np.vstack([table, lost])
 
 
 def _beside_cuts(decision: Any, contexts: Floats, real: Any) -> Floats:

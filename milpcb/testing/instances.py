@@ -12,6 +12,7 @@ that returns instances by name, each a class and its contexts (m, d), with at mo
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from milpcb.core.checks import context_array
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
-from milpcb.types import Floats
+from milpcb.types import Floats, Ints
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]], dtype=float)
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0]])
@@ -141,6 +142,11 @@ class Instance:
     name: str
     policies: PolicyClass
     contexts: Floats
+
+    @cached_property
+    def labelings(self) -> Ints:
+        """The labelings (N, m) of all policies."""
+        return self.policies.on(self.contexts).labelings()
 
 
 def instances(name: str) -> list[Instance]:

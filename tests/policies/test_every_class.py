@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from milpcb.plugins import registry
 from milpcb.testing.instances import instances
-from milpcb.testing.policies import check_search
+from milpcb.testing.policies import Case, check_search
 from policies import from_json
 from policies.rule import Rule
 from tests.lp import lp_text
@@ -85,7 +85,8 @@ def test_the_search_answers_as_the_definition(name, data, draw_costs):
     """Values, policies and profiles of a class's own search are those of the list of all policies."""
     instance = data.draw(st.sampled_from(CLASSES[name]))
     costs = draw_costs(data, len(instance.contexts), instance.policies.n_actions)
-    check_search(instance.policies, instance.contexts, costs, data.draw(st.integers(0, len(costs) - 1)))
+    row = data.draw(st.integers(0, len(costs) - 1))
+    check_search(Case(instance.policies, instance.contexts, instance.labelings, costs, row))
 
 
 @EVERY_INSTANCE
