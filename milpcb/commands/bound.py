@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 
-from milpcb.commands.console import check_ending, out
+from milpcb.commands.console import check_ending, err, out, step
 from milpcb.core.decimals import spaced
 from milpcb.plugins import registry
 
 if TYPE_CHECKING:
-    from milpcb.experiments.study.bounds import Bound, BoundTask
+    from milpcb.experiments.study.bounds import Bound
     from milpcb.experiments.study.sections import Config
 
 ENDINGS = ("csv", "png", "svg")
@@ -53,20 +52,20 @@ def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
     from milpcb.experiments.study.bounds import compute_bound, settings
 
     found = []
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bars:
-        bar = bars.add_task("opening", total=2 * draws)
-        for setting in settings(study):
-            for noise in noises:
-                bars.reset(bar, description=f"{setting.name}, T = {spaced(setting.horizon)}, {noise}")
-                found.append(compute_bound(setting, noise, draws, lambda done: bars.update(bar, completed=done)))
+    for setting in settings(study):
+        for noise in noises:
+            with step(err, f"{setting.name}, T = {spaced(setting.horizon)}, {noise}") as tick:
+                found.append(compute_bound(setting, noise, draws, lambda done: tick(done, 2 * draws)))
     return found
 
 
 def _print(found: list[Bound]) -> None:
     for name in dict.fromkeys(each.setting.name for each in found):
         shown = [each for each in found if each.setting.name == name]
-        out.print(_facts(shown[0].setting))
+        setting = shown[0].setting
+        oracle, law = setting.oracle, type(setting.pool).__name__
+        size = f"{oracle.n_contexts} contexts ({law}), K = {oracle.n_actions}, log N = {oracle.log_size:.3f}"
+        out.print(f"{name}, seed {setting.seed}: {size}")
         out.print(_table(shown))
     out.print(
         "closed form: a bound of Rel(empty), at its best L. Rel(empty): bounds the expected regret at its own best L."
@@ -75,17 +74,9 @@ def _print(found: list[Bound]) -> None:
         out.print("* is more than T, so it guarantees nothing")
 
 
-def _facts(setting: BoundTask) -> str:
-    oracle, law = setting.oracle, type(setting.pool).__name__
-    size = f"{oracle.n_contexts} contexts ({law}), K = {oracle.n_actions}, log N = {oracle.log_size:.3f}"
-    return f"{setting.name}, seed {setting.seed}: {size}"
-
-
 def _table(shown: list[Bound]) -> Table:
-    table = Table()
-    table.add_column("noise", no_wrap=True)
-    for heading in ("T", "L", "closed form", "L", "Rel(empty)", "95 %"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    headings = ("T", "L", "closed form", "L", "Rel(empty)", "95 %")
+    table = Table(Column("noise", no_wrap=True), *(Column(each, justify="right", no_wrap=True) for each in headings))
     for each in shown:
         best, T = each.value.best, each.setting.horizon
         closed = (f"{each.closed_scale:.1f}", _bounded(each.closed_form, T))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from itertools import count
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from rich.box import SIMPLE
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 
-from milpcb.commands.console import out
+from milpcb.commands.console import err, out, step
 from milpcb.errors import MilpcbError
 from milpcb.plugins import registry
 
@@ -27,22 +27,7 @@ DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
-Row = tuple[list[str], bool]  # the cells of a verdict, and whether it passes
-
-
-class _Judged(Protocol):
-    """A verdict."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def passes(self) -> bool: ...
-
-    def violations(self) -> Sequence[str]: ...
-
-
-_Found = TypeVar("_Found", bound=_Judged)
+_Found = TypeVar("_Found", "Verdict", "RunVerdict", "DrawVerdict")
 _Subject = TypeVar("_Subject")
 
 
@@ -107,13 +92,13 @@ def verify(*, quick: bool, noise: str | None) -> None:
     names = [noise] if noise else registry.names("relaxation")
     admissible = [variant for name in names for variant in variants(name)] + ([] if noise else ALSO_ADMISSIBLE)
     judged = [*admissible, *([] if noise else MUTANTS)]
-    verdicts = _each(judged, lambda variant, tick: judge(variant, games, tick=tick), len(games))
+    verdicts = _each("relaxations", judged, lambda variant, tick: judge(variant, games, tick=tick), len(games))
     good, bad = verdicts[: len(admissible)], verdicts[len(admissible) :]
-    _report("relaxation", COLUMNS, _row, good, bad)
+    _report("relaxation", COLUMNS, lambda each: map(_short, each.slacks._replace(bias=-each.slacks.bias)), good, bad)
     rejected = f"; all {len(bad)} mutants are rejected, as they should be" if bad else ""
     out.print(f"{len(good)} variants are admissible on all {len(games)} games{rejected}")
-    played = _each([run for name in names for run in runs(name)], lambda run, _: judge_run(run, games))
-    _report("run", RUN_COLUMNS, _run_row, played)
+    played = _each("runs", [run for name in names for run in runs(name)], lambda run, _: judge_run(run, games))
+    _report("run", RUN_COLUMNS, lambda each: (f"{slack:.4g}" for slack in each.slacks), played)
     out.print(f"{len(played)} runs do what was verified, and state no less")
     if not noise:
         _verify_one_draw(quick=quick)
@@ -123,9 +108,11 @@ def _verify_one_draw(*, quick: bool) -> None:
     from milpcb.theory.one_draw import DRAW_MUTANTS, SCHEMES, judge_draw
 
     judged = [*((scheme, settings[:1] if quick else settings) for scheme, settings in SCHEMES), *DRAW_MUTANTS]
-    verdicts = _each(judged, lambda each, _: judge_draw(*each))
+    verdicts = _each("one draw", judged, lambda each, _: judge_draw(*each))
     good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
-    _report("one draw", DRAW_COLUMNS, _draw_row, good, bad)
+    _report(
+        "one draw", DRAW_COLUMNS, lambda each: (str(each.games), *map(_short, (each.difference, each.slack))), good, bad
+    )
     n_games = sum(verdict.games for verdict in good)
     out.print(
         f"one draw costs what fresh draws do in every round of {n_games} games; "
@@ -134,31 +121,31 @@ def _verify_one_draw(*, quick: bool) -> None:
 
 
 def _each(
-    subjects: Sequence[_Subject], judge: Callable[[_Subject, Callable[[], None]], _Found], ticks: int = 0
+    what: str, subjects: Sequence[_Subject], judge: Callable[[_Subject, Callable[[], None]], _Found], ticks: int = 0
 ) -> list[_Found]:
     """Return the verdict on each; ``judge`` calls its second argument ``ticks`` times, or not at all."""
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=out, transient=True, disable=not out.is_terminal) as bar:
-        task, verdicts = bar.add_task("", total=len(subjects) * max(1, ticks)), []
+    verdicts, done, total = [], count(1), len(subjects) * max(1, ticks)
+    with step(err, f"verifying: {what}") as tick:
         for subject in subjects:
-            bar.update(task, description=getattr(subject, "name", ""))
-            verdicts.append(judge(subject, lambda: bar.advance(task)))
-            bar.advance(task, 0 if ticks else 1)
+            verdicts.append(judge(subject, lambda: tick(next(done), total)))
+            if not ticks:
+                tick(next(done), total)
     return verdicts
 
 
 def _report(
     what: str,
     columns: Iterable[str],
-    row: Callable[[_Found], Row],
+    cells: Callable[[_Found], Iterable[str]],
     good: Sequence[_Found],
     bad: Sequence[_Found] = (),
 ) -> None:
     """Print the table of verdicts; raises MilpcbError where one is not the expected one."""
     table = Table(what, *(Column(name, justify="right", no_wrap=True) for name in columns), "verdict", box=SIMPLE)
     for wanted, verdicts in ((True, good), (False, bad)):
-        for cells, passes in map(row, verdicts):
-            table.add_row(*cells, _VERDICT[passes], style=None if passes == wanted else "red")
+        for each in verdicts:
+            style = None if each.passes == wanted else "red"
+            table.add_row(each.name, *cells(each), _VERDICT[each.passes], style=style)
         table.add_section()
     out.print(table)
     rejected = [verdict for verdict in good if not verdict.passes]
@@ -170,19 +157,6 @@ def _report(
         )
     if accepted:
         raise MilpcbError(f"mutant '{accepted[0].name}' was not rejected: the verification has no teeth")
-
-
-def _row(verdict: Verdict) -> Row:
-    slacks = verdict.slacks._replace(bias=-verdict.slacks.bias)
-    return [verdict.name, *map(_short, slacks)], verdict.passes
-
-
-def _run_row(verdict: RunVerdict) -> Row:
-    return [verdict.name, *(f"{slack:.4g}" for slack in verdict.slacks)], verdict.passes
-
-
-def _draw_row(verdict: DrawVerdict) -> Row:
-    return [verdict.name, str(verdict.games), _short(verdict.difference), _short(verdict.slack)], verdict.passes
 
 
 def _short(slack: Fraction) -> str:
