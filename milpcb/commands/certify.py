@@ -14,7 +14,6 @@ from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
 from milpcb.errors import InputError, clipped
 from milpcb.ledger import Ledger
-from milpcb.plugins import local_classes
 from milpcb.types import Floats
 
 MOST = 1e6  # actions
@@ -60,7 +59,6 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
 
     check_confidence(confidence)
     most = None if changes is None else whole("--changes", changes, 0) + 1
-    local_classes.look_in(Path.cwd())  # for a policy class of one's own
     played = read_log(log)
     for note in remarks(log):
         err.print(f"note: {note}")
@@ -70,7 +68,10 @@ def certify(ctx: click.Context, /, log: Path, *, confidence: float, changes: int
     opened = class_of(asked["name"], given, ctx.args, ctx.command).on(played.contexts)
     searched = "search" in opened.capabilities and asked["solver"] is None and asked["time_limit"] is None
     oracle = oracle_of(opened, played.contexts, asked["kind"] or ("search" if searched else "milp"), asked)
-    ledger = _ledger(played, found.played)
+    ledger = Ledger()
+    for row, (action, cost, chance) in enumerate(zip(found.played, played.costs, played.probabilities, strict=True)):
+        ledger.add(row, action, cost, cost / chance)
+        ledger.blocks.add(row, row, action, cost, 1 / chance)
     certificate = ledger.certify(oracle)
     out.print(str(certificate.policy) if certificate.policy is not None else "no policy found in time")
     if found.names:
@@ -171,11 +172,3 @@ def _from_zero(whole: list[int], given: int | None) -> int:
 def _number(label: str) -> float | None:
     found = as_number(label)
     return None if found is None else float(found)
-
-
-def _ledger(log: Rounds, played: list[int]) -> Ledger:
-    ledger = Ledger()
-    for row, (action, cost, chance) in enumerate(zip(played, log.costs, log.probabilities, strict=True)):
-        ledger.add(row, action, cost, cost / chance)
-        ledger.blocks.add(row, row, action, cost, 1 / chance)
-    return ledger

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from milpcb.core.text import listed
 from milpcb.errors import InputError, UnknownNameError, did_you_mean
-from milpcb.plugins import injection, registry
+from milpcb.plugins import injection, local_classes, registry
 from milpcb.types import Floats
 
 if TYPE_CHECKING:
@@ -29,9 +30,13 @@ HERE = (
 
 
 def class_of(name: str, given: dict[str, Any], arguments: list[str], command: click.Command) -> Any:
-    """Make a policy class from --key value pairs; keys are its constructor's arguments but for those ``given``."""
+    """Make a policy class from --key value pairs; keys are its constructor's arguments but for those ``given``.
+
+    A class of one's own is looked for in the current folder.
+    """
     from milpcb.experiments.study.options import check_options, option_names
 
+    local_classes.look_in(Path.cwd())
     cls = registry.load("policies", name)
     table = options_of(name, option_names(cls, given), arguments, own_options(command))
     options = check_options(cls, table, name, tuple(given))

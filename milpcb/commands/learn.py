@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,6 +123,7 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     page on it, the drawing, and the policy as JSON, SQL and Python. Further options are those of the estimator, e.g.
     --thresholds all, --min-samples-leaf 50, --method ips (see milpcb.estimators).
     """
+    from milpcb.logs.files import is_files, log_files
     from milpcb.logs.folder import check_folder, write
 
     check_folder(folder)
@@ -134,7 +134,9 @@ def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
         )
     if given["near"] is not None:
         real("--near", given["near"], "finite and not negative", lambda amount: amount >= 0)
-    one_pass = _wants_one_pass(log, one_pass=given["one_pass"])
+    one_pass = given["one_pass"]
+    if one_pass is None:  # where the log takes much memory
+        one_pass = (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
     found = _in_one_pass(ctx, log, folder, given) if one_pass else _in_memory(ctx, log, given)
     with step(err, "the page"):
         page = write(found, folder, shlex.join(["milpcb", *sys.argv[1:]]))
@@ -148,10 +150,15 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
 
     with step(err, f"reading {log.name}") as tick:
         source, limits = _read(log, given, tick)
-    for note in (*source.notes, *_memory(source)):
+    for note in source.notes:
         err.print(f"note: {note}")
+    rows, columns = source.frame.shape
+    if (needed := TABLES * rows * (columns + len(source.log.actions)) * 8) > NOTED:
+        memory = f"this takes about {needed / 1e9:.1f} GB of memory."
+        err.print(f"note: {fixed(rows, 0)} rows of {columns} features: {memory}")
     estimator = estimator_of(source, given, ctx.args, ctx.command)
-    if limits and given["at_most"] and _thins(estimator):
+    several = limits and given["at_most"] and getattr(estimator, "max_depth", 1) > 1
+    if several and estimator.thresholds == type(estimator)().thresholds > THIN:  # nobody set the cut points
         err.print(
             f"note: with --no-worse beside --at-most trees cut each number at {THIN} quantiles, and not at "
             f"{estimator.thresholds}; --thresholds sets another number"
@@ -182,11 +189,6 @@ def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[An
     return source, limits
 
 
-def _thins(estimator: Any) -> bool:
-    """Return whether trees of several limits would be too many to compare, as nobody set their cut points."""
-    return getattr(estimator, "max_depth", 1) > 1 and estimator.thresholds == type(estimator)().thresholds > THIN
-
-
 def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
     """Return what a score card calls columns and actions, by a TOML file of names and labels."""
     if path is None:
@@ -202,13 +204,6 @@ def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:
         if not isinstance(label, str) or not label.strip():
             raise InputError(f"{path}: the label of '{name}' must be a string, got {shown(label)}")
     return tuple(found.items())
-
-
-def _memory(source: Source) -> Iterator[str]:
-    rows, columns = source.frame.shape
-    needed = TABLES * rows * (columns + len(source.log.actions)) * 8
-    if needed > NOTED:
-        yield f"{fixed(rows, 0)} rows of {columns} features: this takes about {needed / 1e9:.1f} GB of memory."
 
 
 def _budget(source: Source, given: dict[str, Any]) -> str | None:
@@ -260,25 +255,21 @@ def _table(shown: PageTable) -> Table:
     return table
 
 
-METHOD = "--method"
-
-
-def _wants_one_pass(log: Path, *, one_pass: bool | None) -> bool:
-    """Return whether a log is added up in one pass: as it is asked for, else where it takes much memory."""
-    from milpcb.logs.files import is_files, log_files
-
-    if one_pass is not None:
-        return one_pass
-    return (is_files(log) or (log.is_file() and log.suffix == ".parquet")) and log_files(log).large
-
-
 def _in_one_pass(ctx: click.Context, log: Path, folder: Path, given: dict[str, Any]) -> Findings:
     """Learn from the files of a log in one pass; what an interrupted pass has counted is left in the folder."""
     from milpcb.logs.files import log_files, open_backend
     from milpcb.logs.findings import Asked
     from milpcb.logs.learning import learn_in_one_pass, sample_of
 
-    _check(ctx)
+    for option in ctx.command.params:
+        if (
+            isinstance(option, RowsOption)
+            and ctx.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        ):
+            raise InputError(
+                f"{option.opts[0]} needs the rows themselves, and the log is added up in one pass: leave it "
+                "out, or hold the log, or a sample of it, in memory (--in-memory)"
+            )
     showing = partial(step, err)
     files, columns = log_files(log), columns_of(log, given)
     with showing("a sample, for cut points") as tick:
@@ -287,21 +278,11 @@ def _in_one_pass(ctx: click.Context, log: Path, folder: Path, given: dict[str, A
     for note in source.notes:
         err.print(f"note: {note}")
     arguments = list(ctx.args)
-    if not any(argument.partition("=")[0] == METHOD for argument in arguments):
-        arguments += [METHOD, "snips"]
+    if not any(argument.partition("=")[0] == "--method" for argument in arguments):
+        arguments += ["--method", "snips"]
         err.print("note: scores by --method snips; dr, by models that are fitted to a sample of the rows, takes longer")
     estimator = estimator_of(source, given, arguments, ctx.command)
     backend = open_backend(given["backend"], given["workers"], given["scheduler"])
     asked = ("level", "holdout", "seed", "model_rows", "unit")
     questions = Asked(**{name: given[name] for name in asked})
     return learn_in_one_pass(files, sample, estimator, questions, backend, folder, showing)
-
-
-def _check(ctx: click.Context) -> None:
-    for option in ctx.command.params:
-        given = ctx.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
-        if given and isinstance(option, RowsOption):
-            raise InputError(
-                f"{option.opts[0]} needs the rows themselves, and the log is added up in one pass: leave it "
-                "out, or hold the log, or a sample of it, in memory (--in-memory)"
-            )

@@ -65,14 +65,11 @@ def _kind(kind: str) -> Table:
 
 
 def first_sentence(entry: Any) -> str:
-    """Return the first sentence of an entry's own documentation, without its markup."""
-    if isinstance(entry, click.Command):
-        return _sentence(" ".join((entry.help or "").split()))
-    return _sentence(injection.summary(entry))
+    """Return the first sentence of an entry's own documentation, without its markup and its full stop.
 
-
-def _sentence(text: str) -> str:
-    """Return the text up to its first full stop, which is left out: a capital letter follows it, or nothing."""
+    A capital letter follows the full stop, or nothing.
+    """
+    text = " ".join((entry.help or "").split()) if isinstance(entry, click.Command) else injection.summary(entry)
     return re.split(r"\.(?=\s+[A-Z]|\s*$)", text.replace("``", ""), maxsplit=1)[0]
 
 
@@ -80,7 +77,7 @@ def _explain(kind: str, name: str) -> None:
     """Print what an entry is, how it is written, and its options."""
     entry = registry.load(kind, name)
     out.print(f"{name}: {first_sentence(entry)}")
-    out.print(f"written: {WRITTEN[kind]} {name if kind in {'figure', 'command'} else f'= {_quoted(name)}'}")
+    out.print(f"written: {WRITTEN[kind]} " + (name if kind in {"figure", "command"} else f'= "{name}"'))
     if kind not in HAVE_OPTIONS:
         return
     rows = list(_options(kind, entry))
@@ -132,7 +129,3 @@ def _descriptions(docstring: str) -> dict[str, str]:
         else:
             found |= {name: f"{found[name]} {line.strip()}" for name in current}
     return {name: text.replace("``", "") for name, text in found.items()}
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,10 +53,10 @@ def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | Non
     """
     from milpcb.core.files import write_file
 
-    kind = check_ending(target, ("csv", "parquet"))
+    kind, buffer = check_ending(target, ("csv", "parquet")), BytesIO()
     frame, _ = rounds_of_run(directory, wanted, trust=trust)
-    content = frame.write_csv().encode() if kind == "csv" else _parquet(frame)
-    out.print(f"{spaced(frame.height)} rounds: {write_file(target, content)}")
+    (frame.write_csv if kind == "csv" else frame.write_parquet)(buffer)
+    out.print(f"{spaced(frame.height)} rounds: {write_file(target, buffer.getvalue())}")
 
 
 def rounds_of_run(
@@ -63,13 +64,37 @@ def rounds_of_run(
 ) -> tuple[pl.DataFrame, bool]:
     """Return the rounds of the one play of a run that has the labels ``wanted`` (None for any): a row for each.
 
-    Actions are numbers, or what the environment calls them where they are to be ``named`` and it has names.
-    Beside them, whether its learner hides the law of what it played (see Learner). Raises RunError, InputError,
-    UnknownNameError.
+    Contexts have the names of the environment's features, or x0, x1, ... Actions are numbers, or what the environment
+    calls them where they are to be ``named`` and it has names. Beside them, whether its learner hides the law of what
+    it played (see Learner). Raises RunError, InputError, UnknownNameError.
     """
-    from milpcb.experiments.run.runner import read_run
+    import polars as pl
 
-    return _frame(directory, _cell(directory, read_run(directory, trust=trust), wanted), named=named)
+    from milpcb.experiments.results.records import WorldCosts
+    from milpcb.experiments.run.player import Rounds, Tally, play
+    from milpcb.experiments.run.runner import read_run
+    from milpcb.experiments.run.task import CellPlayer
+    from milpcb.experiments.study.worlds import open_world
+
+    cell = _cell(directory, read_run(directory, trust=trust), wanted)
+    world = open_world(cell, WorldCosts(directory, cell.world_key))
+    for name in (name for name in PLAYED if name in world.environment.feature_names):
+        raise InputError(
+            f"the contexts of {directory} have a feature called '{name}', the name of a column of the rounds; "
+            "rename the feature in the environment"
+        )
+    learner, tally, actions = CellPlayer(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
+    rounds: Rounds = []
+    with step(err, cell.title) as tick:
+        while tally.round < cell.horizon:
+            play(learner, world.stream, tally, min(cell.horizon, tally.round + SLICE), actions, rounds)
+            tick(tally.round, cell.horizon)
+    rows, played, costs, probabilities = map(np.array, zip(*rounds, strict=True))
+    shown = np.asarray(world.stream.contexts)[rows]
+    names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
+    called = np.array(world.environment.action_names if named else ())  # () where it has none
+    columns = {**dict(zip(names, shown.T, strict=True)), "action": called[played] if len(called) else played}
+    return pl.DataFrame({**columns, "cost": costs, "probability": probabilities}), bool(learner.hides_law)
 
 
 def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) -> Cell:
@@ -92,43 +117,6 @@ def _cell(directory: Path, config: Config, wanted: dict[str, str | int | None]) 
             f"milpcb resume {directory} plays it"
         )
     return cells[0]
-
-
-def _frame(directory: Path, cell: Cell, *, named: bool) -> tuple[pl.DataFrame, bool]:
-    """Return the rounds of a cell, with the names of the environment's features or x0, x1, ...; and ``hides_law``."""
-    import polars as pl
-
-    from milpcb.experiments.results.records import WorldCosts
-    from milpcb.experiments.run.player import Rounds, Tally, play
-    from milpcb.experiments.run.task import CellPlayer
-    from milpcb.experiments.study.worlds import open_world
-
-    world = open_world(cell, WorldCosts(directory, cell.world_key))
-    for name in (name for name in PLAYED if name in world.environment.feature_names):
-        raise InputError(
-            f"the contexts of {directory} have a feature called '{name}', the name of a column of the rounds; "
-            "rename the feature in the environment"
-        )
-    learner, tally, actions = CellPlayer(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
-    rounds: Rounds = []
-    with step(err, cell.title) as tick:
-        while tally.round < cell.horizon:
-            play(learner, world.stream, tally, min(cell.horizon, tally.round + SLICE), actions, rounds)
-            tick(tally.round, cell.horizon)
-    rows, played, costs, probabilities = map(np.array, zip(*rounds, strict=True))
-    shown = np.asarray(world.stream.contexts)[rows]
-    names = world.environment.feature_names or [f"x{j}" for j in range(shown.shape[1])]
-    called = np.array(world.environment.action_names if named else ())  # () where it has none
-    columns = {**dict(zip(names, shown.T, strict=True)), "action": called[played] if len(called) else played}
-    return pl.DataFrame({**columns, "cost": costs, "probability": probabilities}), bool(learner.hides_law)
-
-
-def _parquet(frame: pl.DataFrame) -> bytes:
-    from io import BytesIO
-
-    buffer = BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
 
 
 Command = Callable[..., Any]

@@ -43,18 +43,14 @@ def new(kind: str, folder: Path) -> None:
         raise InputError(f"{folder / taken[0]} is there already; nothing was written: name another folder")
     make_folder(folder)
     for name, content in files.items():
-        _write(folder / name, content)
+        try:
+            with (folder / name).open("xb") as file:
+                file.write(content)
+        except OSError as error:
+            raise RunError(f"cannot write {folder / name}: {error.strerror}") from error
         out.print(f"wrote {folder / name}")
     inside = "" if folder == Path() else f"cd {folder} && "
     out.print(f"next: {inside}{NEXT[kind]}")
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        with path.open("xb") as file:
-            file.write(content)
-    except OSError as error:
-        raise RunError(f"cannot write {path}: {error.strerror}") from error
 
 
 SCHEMA_HELP = """Print the JSON schema of a config.

@@ -14,7 +14,6 @@ from milpcb.commands.console import check_ending, err, out, step
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent, spaced
 from milpcb.errors import InputError
-from milpcb.plugins import local_classes
 
 if TYPE_CHECKING:
     from milpcb.offline.planning import Plan
@@ -49,7 +48,6 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     from milpcb.offline.planning import Design
     from milpcb.offline.planning import plan as simulated
 
-    local_classes.look_in(Path.cwd())  # for a policy class of one's own
     for target in given["targets"]:
         check_ending(target, ENDINGS)
     power = real("--power", given["power"], "above 0 and below 1", lambda value: 0 < value < 1)

@@ -97,7 +97,7 @@ def _read(directories: Sequence[Path]) -> Results:
     """Read one directory, or several into one frame.
 
     Where the configs mean the same by all names that they share, several are parts of one study, such as its horizons;
-    else learners' names begin with those of their directories.
+    else learners' names begin with the last parts of their paths, or with whole paths where last parts are equal.
     """
     import polars as pl
 
@@ -110,10 +110,10 @@ def _read(directories: Sequence[Path]) -> Results:
     every = [read_results(path) for path in directories]
     if len(every) == 1:
         return every[0]
-    names = _short_names(directories)
-    whole = joined(every)
-    if whole is not None:
+    if (whole := joined(every)) is not None:
         return whole
+    names = [place.name for place in places]
+    names = names if len(set(names)) == len(names) else list(map(str, directories))
     frames = [
         results.frame.with_columns(learner=pl.lit(f"{name}: ") + pl.col("learner"))
         for name, results in zip(names, every, strict=True)
@@ -121,18 +121,11 @@ def _read(directories: Sequence[Path]) -> Results:
     return Results(pl.concat(frames, how="diagonal"), ", ".join(names))
 
 
-def _short_names(directories: Sequence[Path]) -> list[str]:
-    """Return the last part of each path, or the whole paths where last parts are equal."""
-    names = [path.resolve().name for path in directories]
-    return names if len(set(names)) == len(names) else [str(path) for path in directories]
-
-
 @click.command()
 @click.argument("directory", type=click.Path(path_type=Path))
 @click.option("--out", "target", type=click.Path(path_type=Path), help="The page [default: DIRECTORY/report.html].")
 def report(directory: Path, target: Path | None) -> None:
     """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
-    from milpcb.core.files import write_file
     from milpcb.experiments.results.report import report as page
 
     print_remarks(directory)

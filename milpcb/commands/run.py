@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.measure import Measurement
-from rich.table import Table
 
 from milpcb.commands.console import err, out, step
 from milpcb.errors import MilpcbError, RunError
@@ -63,29 +62,24 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
     from milpcb.experiments.results.store import RunDirectory
     from milpcb.experiments.run.progress import open_progress
     from milpcb.experiments.run.runner import run as run_all
+    from milpcb.experiments.study.cells import build_study
 
     directory = RunDirectory(path)
     try:
         with open_progress(mode, out) as progress:
             failed = run_all(config, directory, progress, backend)
     except KeyboardInterrupt as error:
-        raise MilpcbError(_interrupted(config, directory.path)) from error
+        cells = build_study(config).cells
+        kept = len(RunDirectory(path).held(cells).finished)
+        raise MilpcbError(
+            f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
+        ) from error
     _report(config, path, failed, quiet=mode in {"quiet", "json"})
     _report_failures(failed, path)
 
 
-def _interrupted(config: Config, path: Path) -> str:
-    from milpcb.experiments.results.store import RunDirectory
-    from milpcb.experiments.study.cells import build_study
-
-    cells = build_study(config).cells
-    kept = len(RunDirectory(path).held(cells).finished)
-    return f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
-
-
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.core.files import write_file
-    from milpcb.errors import RunError
     from milpcb.experiments.results.curves import CSV, load
     from milpcb.experiments.results.figures import draw
     from milpcb.experiments.results.figures.drawing import render
@@ -107,18 +101,14 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
         ]
     if quiet:
         return
-    _print_whole(summary_table(results, out.width if out.is_terminal else None))
-    _print_policy(path)
-    out.print(f"curves: {path / CSV}")
-    out.print(f"picture: {pictures[0]}")
-
-
-def _print_whole(table: Table) -> None:
-    """Print a table as wide as it is: numbers are not cut off where the terminal is narrow."""
-    narrow = out.width
+    table, narrow = summary_table(results, out.width if out.is_terminal else None), out.width
+    # As wide as it is: numbers are not cut off where the terminal is narrow.
     out.width = max(narrow, Measurement.get(out, out.options.update(max_width=1000), table).maximum)
     out.print(table)
     out.width = narrow
+    _print_policy(path)
+    out.print(f"curves: {path / CSV}")
+    out.print(f"picture: {pictures[0]}")
 
 
 def _print_policy(path: Path) -> None:

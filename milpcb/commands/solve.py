@@ -17,11 +17,11 @@ from milpcb.commands.console import check_ending, err, out
 from milpcb.core.checks import real
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.plugins import injection, local_classes, registry
+from milpcb.plugins import injection, registry
 
 if TYPE_CHECKING:
     from milpcb.oracles.near_best import NearBest
-    from milpcb.types import Answer, Floats
+    from milpcb.types import Answer
 
 ENDINGS = ("json", "png", "svg")
 SHOWN = 3  # near-best policies side by side
@@ -53,7 +53,6 @@ def solve(
     kind, solver = asked["kind"], asked["solver"]
     if solver is not None:
         registry.target("solver", solver_name(solver).partition(":")[0])
-    local_classes.look_in(Path.cwd())  # for a policy class of one's own
     for target in targets:
         check_ending(target, ENDINGS)
     if near is not None:
@@ -74,7 +73,11 @@ def solve(
         found = oracle.near_best(matrix, near)
         for line in _near_lines(found):
             out.print(line)
-        out.print(_near_table(found, rows, matrix))
+        shown = found.different(SHOWN)
+        totals = [float(matrix[np.arange(len(matrix)), policy.predict(rows)].sum()) for policy in shown]
+        table = Table(*(f"cost {total:.12g}" for total in totals))
+        table.add_row(*map(str, shown))
+        out.print(table)
     if asked["explain"]:
         out.print(oracle.explain())
     for target in targets:
@@ -104,20 +107,9 @@ def _needed(found: NearBest) -> str:
         prices = found.features
     except InputError:
         return "policies of a list read no features"
-    needed = [f"{name} ({_dearer(prices[name])} without it)" for name in found.needed]
+    dearer = {name: f"{price:g} more" if price < np.inf else "no policy" for name, price in prices.items()}
+    needed = [f"{name} ({dearer[name]} without it)" for name in found.needed]
     return f"{', '.join(needed)}; no other feature is" if needed else "no feature; each of them can be left out"
-
-
-def _dearer(price: float) -> str:
-    return f"{price:g} more" if price < np.inf else "no policy"
-
-
-def _near_table(found: NearBest, contexts: Floats, costs: Floats) -> Table:
-    policies = found.different(SHOWN)
-    totals = [float(costs[np.arange(len(costs)), policy.predict(contexts)].sum()) for policy in policies]
-    table = Table(*(f"cost {total:.12g}" for total in totals))
-    table.add_row(*map(str, policies))
-    return table
 
 
 def save_answer(answer: Answer, path: Path) -> Path:
