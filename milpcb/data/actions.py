@@ -90,18 +90,14 @@ def places(what: str, values: Any, names: Sequence[str], unknown: int | None = N
         if key not in known:
             if is_missing(value):
                 raise InputError(f"{what} is missing in row {row}; every row needs one")
-            known[key] = _place_or(unknown, what, value, names)
+            try:
+                known[key] = place(what, value, names)
+            except UnknownNameError:
+                if unknown is None:
+                    raise
+                known[key] = unknown
         found.append(known[key])
     return np.array(found, dtype=np.int64)
-
-
-def _place_or(unknown: int | None, what: str, value: Any, names: Sequence[str]) -> int:
-    try:
-        return place(what, value, names)
-    except UnknownNameError:
-        if unknown is None:
-            raise
-        return unknown
 
 
 def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
@@ -198,18 +194,12 @@ def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
     found = places(f"action among the columns of {what}:", labels, names)
     if len(set(found.tolist())) < len(names):
         raise InputError(f"{what} has two columns for the same action: {shown(labels)}")
-    return _stacked(what, table)[..., np.argsort(found)]
-
-
-def _stacked(what: str, table: Any) -> Any:
-    """Return a table as an array; numbers of a mapping beside columns are the same in every row."""
-    if not isinstance(table, Mapping):
-        return np.asarray(table)
-    columns = [*map(np.asarray, table.values())]
-    sizes = {column.shape for column in columns if column.ndim}
-    if len(sizes) > 1:
-        raise InputError(f"{what} has columns of different lengths: {shown([*map(np.size, columns)])}")
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+    if isinstance(table, Mapping):  # a number beside columns is the same in every row
+        columns = [*map(np.asarray, table.values())]
+        if len({column.shape for column in columns if column.ndim}) > 1:
+            raise InputError(f"{what} has columns of different lengths: {shown([*map(np.size, columns)])}")
+        table = np.stack(np.broadcast_arrays(*columns), axis=-1)
+    return np.asarray(table)[..., np.argsort(found)]
 
 
 def _labels(table: Any, n_actions: int) -> list[Any] | None:

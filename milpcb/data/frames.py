@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast
 
@@ -129,7 +129,10 @@ def named_rows(table: Any) -> list[Mapping[str, Any]]:
     rows = list(table)
     if not rows or named(rows[0]) is None:
         return []
-    return list(_all_named(rows))
+    found = [named(row) for row in rows]
+    if (lost := next((i for i, row in enumerate(found) if row is None), None)) is not None:
+        raise InputError(f"row {lost} carries no names, and row 0 does: give them to all rows, or to none")
+    return cast("list[Mapping[str, Any]]", found)
 
 
 def in_order(row: Any) -> list[Any]:
@@ -187,14 +190,6 @@ def _positions(width: int, rows: int, names: Sequence[str]) -> Sequence[str]:
     return list(names)
 
 
-def _all_named(rows: list[Any]) -> Iterator[Mapping[str, Any]]:
-    for i, row in enumerate(rows):
-        found = named(row)
-        if found is None:
-            raise InputError(f"row {i} carries no names, and row 0 does: give them to all rows, or to none")
-        yield found
-
-
 def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
     if name not in row:
         raise no_such(f"row {i} has no value named", name, row)
@@ -216,16 +211,12 @@ def as_array(table: Any) -> Any:
         return found
     try:
         array = np.asarray(_objects(table) if np.ma.is_masked(table) else table)
-        if not isinstance(table, np.ndarray) and (array.dtype.kind in "US" or _is_rounded(array)):
+        rounded = array.dtype == float and (np.abs(array) >= MOST).any()  # among these integers may have lost digits
+        if not isinstance(table, np.ndarray) and (array.dtype.kind in "US" or rounded):
             array = np.array(table, dtype=object)
     except ValueError as error:
         raise InputError(f"a table must have rows of one length: {error}") from error
     return array
-
-
-def _is_rounded(array: Any) -> bool:
-    """Return whether a list has become floats among which integers may have lost digits."""
-    return array.dtype == float and bool((np.abs(array) >= MOST).any())
 
 
 def _objects(array: Any) -> Any:

@@ -56,7 +56,15 @@ def check_table(path: Path) -> None:
     if kind := OTHERS.get(path.suffix.lower()):
         raise InputError(f"{path} is {kind} by its ending, and only CSV and Parquet are read; save the table as CSV")
     if path.suffix == ".parquet":
-        _check_parquet(path)
+        rows, columns = parquet_rows(path)
+        if rows * len(columns) > MOST_VALUES:
+            raise InputError(
+                f"{path} has {spaced(rows)} rows and {spaced(len(columns))} columns; at most {spaced(MOST_VALUES)} "
+                "values are read"
+            )
+        import polars as pl
+
+        _check_texts(path, pl.scan_parquet(path), columns)
         return
     try:
         with path.open("rb") as file:
@@ -67,18 +75,6 @@ def check_table(path: Path) -> None:
         raise InputError(f"{path} {other}")
     if max(map(first.count, SEPARATORS)) >= MOST_COLUMNS:
         raise InputError(f"{path} has more than {spaced(MOST_COLUMNS)} columns; leave some out")
-
-
-def _check_parquet(path: Path) -> None:
-    rows, columns = parquet_rows(path)
-    if rows * len(columns) > MOST_VALUES:
-        raise InputError(
-            f"{path} has {spaced(rows)} rows and {spaced(len(columns))} columns; at most {spaced(MOST_VALUES)} values "
-            "are read"
-        )
-    import polars as pl
-
-    _check_texts(path, pl.scan_parquet(path), columns)
 
 
 def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) -> None:
@@ -97,7 +93,7 @@ def _check_texts(path: Path, table: pl.LazyFrame, columns: Mapping[str, Any]) ->
 
 def read_table(path: Path) -> tuple[tuple[str, ...], Floats]:
     """Return column names (empty without a header) and numbers (rows, columns); raises InputError with the place."""
-    return _read(path, None)[:2]
+    return read_labelled(path, None)[:2]
 
 
 def remarks(*paths: Path) -> Iterator[str]:
@@ -110,32 +106,24 @@ def remarks(*paths: Path) -> Iterator[str]:
                 yield f"{path.name}: the first line, {clipped(','.join(first))}, is read as numbers, and not as names."
 
 
-def read_labelled(path: Path, place: int) -> tuple[tuple[str, ...], Floats, list[str]]:
+def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     """Return what ``read_table`` does, and the entries of the column at a place (-1 is the last) as strings.
 
-    Among the numbers the column is left out; among the names it is there. Raises InputError.
+    Among the numbers the column is left out; among the names it is there. Raises InputError, also on two names that are
+    alike, and on row numbers.
     """
-    return _read(path, place)
-
-
-def _read(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     check_table(path)
     names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
-    return _checked(path, names), numbers, labels
-
-
-def _checked(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of columns; raises InputError on two that are alike, and on row numbers."""
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
         raise InputError(f"{path} has two columns called '{clipped(twice)}'; give each its own name")
-    for place, name in enumerate(names, 1):
+    for number, name in enumerate(names, 1):
         if ROW_NUMBERS.fullmatch(name):
             raise InputError(
-                f"{path}, column {place} is called '{clipped(name)}', as pandas calls row numbers: take it out "
+                f"{path}, column {number} is called '{clipped(name)}', as pandas calls row numbers: take it out "
                 "(index=False), or give it a name"
             )
-    return names
+    return names, numbers, labels
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
@@ -190,17 +178,13 @@ def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl
             raise UnknownNameError(f"column of {path}:", name, there)
     for start in range(0, rows, size):
         with _whole(path):
-            piece = _collected(pl.scan_parquet(path).select(columns).slice(start, size))
+            try:
+                piece = pl.scan_parquet(path).select(columns).slice(start, size).collect()
+            except KeyboardInterrupt:
+                time.sleep(0)  # polars raises it, and then Python's own handler does: here, and in nobody's __exit__
+                raise
         _check_texts(path, piece.lazy(), piece.schema)
         yield piece
-
-
-def _collected(rows: pl.LazyFrame) -> pl.DataFrame:
-    try:
-        return rows.collect()
-    except KeyboardInterrupt:
-        time.sleep(0)  # polars raises it, and then Python's own handler does: here, and in nobody's __exit__
-        raise
 
 
 @contextmanager
@@ -236,39 +220,27 @@ def _held_back() -> Iterator[None]:
 
 
 def _of_parquet(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
-    frame = read_parquet(path)
-    if place is None or len(frame.columns) < abs(place):
-        return tuple(frame.columns), _numbers_of(path, frame), []
-    label = frame.columns[place]
-    labels = ["" if entry is None else action_name(entry) for entry in frame[label].to_list()]
-    return tuple(frame.columns), _numbers_of(path, frame.drop(label)), labels
-
-
-def _numbers_of(path: Path, frame: pl.DataFrame) -> Floats:
+    frame, labels = read_parquet(path), []
     import polars as pl
 
+    names = tuple(frame.columns)
+    if place is not None and len(names) >= abs(place):
+        labels = ["" if entry is None else action_name(entry) for entry in frame[names[place]].to_list()]
+        frame = frame.drop(names[place])
     for name, kind in frame.schema.items():
         if not (kind.is_numeric() or kind == pl.Boolean):
             raise InputError(f"{path}, column '{clipped(name)}' holds {kind}; every column must hold numbers")
     if frame.is_empty():
         raise InputError(f"{path} has no rows; write one row per context")
     found = frame.cast(pl.Float64).fill_null(float("nan")).to_numpy()
-    for place, (name, kind) in enumerate(frame.schema.items()):
-        if kind.is_integer() and (np.abs(found[:, place]) >= MOST).any():
+    for number, (name, kind) in enumerate(frame.schema.items()):
+        if kind.is_integer() and (np.abs(found[:, number]) >= MOST).any():
             number_array(f"{path}, column '{clipped(name)}'", frame[name].to_list())  # raises where digits are lost
-    return found
+    return names, found, labels
 
 
 def _of_csv(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
-    header, body = _rows_of_csv(path)
-    width = len(body[0][1])
-    at = -1 if place is None or width < abs(place) else width + place
-    numbers = number_array(str(path), [_numbers(path, line, values, skipped=at) for line, values in body])
-    return header, numbers, [values[at].strip() for _, values in body] if at >= 0 else []
-
-
-def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]]]]:
-    """Return the header, () where there is none, and each row with its line; a first line without numbers is one."""
+    """Return what ``read_labelled`` does; a first line without numbers is a header."""
     try:
         rows = [row for piece in pieces(path) for row in piece.rows()]
     except OSError as error:
@@ -282,24 +254,24 @@ def _rows_of_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, list[str]
     body = rows[1:] if header else rows
     if not body:
         raise InputError(f"{path} has a header but no rows; write one line per context")
-    return header, body
+    at = -1 if place is None or len(first) < abs(place) else len(first) + place
+    numbers = number_array(str(path), [_numbers(path, line, values, skipped=at) for line, values in body])
+    return header, numbers, [values[at].strip() for _, values in body] if at >= 0 else []
 
 
 def _numbers(path: Path, line: int, values: list[str], skipped: int) -> list[float]:
     read = [(column, value) for column, value in enumerate(values) if column != skipped]
     for column, value in read:
         if not _is_number(value):
-            raise InputError(f"{path}, line {line}, column {column + 1}: '{clipped(value)}' {_why_none(value.strip())}")
+            why = "is not a number; write numbers with commas between"
+            if CODE.match(value.strip()):
+                why = (
+                    "begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 for each"
+                )
+            elif COMMA.fullmatch(value.strip()):
+                why = "has a comma where a number has a point; write it with a point"
+            raise InputError(f"{path}, line {line}, column {column + 1}: '{clipped(value)}' {why}")
     return [int(value) if LONG.fullmatch(value.strip()) else float(value) for _, value in read]
-
-
-def _why_none(value: str) -> str:
-    """Return why a value is no number, and what to do."""
-    if CODE.match(value):
-        return "begins with 0 as codes do; write a number without it, and codes as one column of 0 and 1 for each"
-    if COMMA.fullmatch(value):
-        return "has a comma where a number has a point; write it with a point"
-    return "is not a number; write numbers with commas between"
 
 
 def _is_number(value: str) -> bool:
