@@ -55,7 +55,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
 }
 # A comparison of checkouts runs others; oracles.py is tested in test_benchmarks.py, as its peers are; rounds.py plays
 # long whatever it is asked for; the others hold what scripts share.
-NOT_HERE = {"against", "flow_oct", "oracles", "peers", "rounds"}
+NOT_HERE = {"against", "bench", "flow_oct", "oracles", "peers", "rounds"}
 
 
 def test_no_benchmark_is_forgotten():

@@ -9,24 +9,19 @@ made. CPU time leaves out what other programs took. Run with one thread:
 """
 
 import argparse
-import os
 import tracemalloc
 from collections.abc import Callable, Iterator
 from itertools import product
 from time import process_time
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import bench
+import numpy as np
 
-import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402 - see above
-from rich.table import Table  # noqa: E402 - see above
-
-from milpcb import Bandit, open_oracle  # noqa: E402 - see above
-from milpcb.core.decimals import spaced  # noqa: E402 - see above
-from milpcb.learners import Exp4  # noqa: E402 - see above
-from milpcb.rng import draw_action  # noqa: E402 - see above
-from policies import DecisionTrees  # noqa: E402 - see above
+from milpcb import Bandit, open_oracle
+from milpcb.core.decimals import spaced
+from milpcb.learners import Exp4
+from milpcb.rng import draw_action
+from policies import DecisionTrees
 
 N_FEATURES, N_ACTIONS, BLOCK = 12, 3, 10_000
 TREES = DecisionTrees(n_actions=N_ACTIONS, depth=2, thresholds=[[0.5]] * N_FEATURES)
@@ -43,12 +38,20 @@ def main() -> None:
     with_bandit = list(blocks(through_bandit(), pool, rows))
     alone = list(blocks(without_bandit(pool), pool, rows))
     memory = peaks(pool, rows)
-    table = Table("decisions", "contexts", "CPU us", "learner alone", "ratio", "peak MB")
-    for number, (ours, bare) in enumerate(zip(with_bandit, alone, strict=True), 1):
-        seen = len(set(rows[: number * BLOCK].tolist()))
-        figures = (f"{ours:.1f}", f"{bare:.1f}", f"{ours / bare:.2f}", f"{memory[number - 1]:.1f}")
-        table.add_row(spaced(min(number * BLOCK, decisions)), spaced(seen), *figures)
-    Console().print(table)
+    bench.show(
+        "decisions while contexts arrive",
+        [
+            {
+                "decisions": spaced(min(number * BLOCK, decisions)),
+                "contexts": spaced(len(set(rows[: number * BLOCK].tolist()))),
+                "CPU us": ours,
+                "learner alone": bare,
+                "ratio": ours / bare,
+                "peak MB": memory[number - 1],
+            }
+            for number, (ours, bare) in enumerate(zip(with_bandit, alone, strict=True), 1)
+        ],
+    )
 
 
 def through_bandit() -> Decide:

@@ -18,9 +18,6 @@ The last table plays Exp4 under the budget on planted costs; regret is against t
 """
 
 import argparse
-import json
-import os
-import platform
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
@@ -29,11 +26,8 @@ from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-# BLAS reads these when numpy is imported.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
+import bench
 import numpy as np
-from trees import MILLISECONDS, compete, show
 
 from milpcb import open_oracle
 from milpcb.constraints import Constraint, parity, share_at_most
@@ -83,10 +77,8 @@ def main() -> None:
     }
     for title, table in rows.items():
         if table:
-            show(title, table)
-    if arguments.json:
-        machine = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
-        arguments.json.write_text(json.dumps({**machine, **rows}, indent=1) + "\n")
+            bench.show(title, table)
+    bench.write(arguments.json, {**bench.MACHINE, **rows})
 
 
 class Problem:
@@ -124,7 +116,7 @@ def against_free(problem: Problem) -> dict[str, Any]:
     costs = problem.costs()
     for oracle in oracles.values():  # what is compiled, or read from the cache, is read now
         oracle.value(costs)
-    times = compete({name: partial(oracle.value, costs) for name, oracle in oracles.items()})
+    times = bench.compete({name: partial(oracle.value, costs) for name, oracle in oracles.items()})
     ratios = {f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}
     return {**problem.size, **times, **ratios}
 
@@ -133,7 +125,7 @@ def weights(problem: Problem) -> dict[str, Any]:
     """Return one row: the same for the action weights of Exp4."""
     rules = {"free": [], "budget": problem.budget, "parity": problem.parity}
     oracles, costs = {name: problem.oracle(rule) for name, rule in rules.items()}, problem.costs()
-    times = compete({name: partial(oracle.action_weights, costs, 3, 0.01) for name, oracle in oracles.items()})
+    times = bench.compete({name: partial(oracle.action_weights, costs, 3, 0.01) for name, oracle in oracles.items()})
     return {**problem.size, **times, **{f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}}
 
 
@@ -141,9 +133,7 @@ def deep(problem: Problem) -> list[dict[str, Any]]:
     """Return a row for each kind of query about trees of depth 3, and the seconds of opening under the budget."""
     free = problem.oracle(depth=3)
     free.value(problem.costs())
-    start = process_time()
-    budget = problem.oracle(problem.budget, depth=3)
-    opening = process_time() - start
+    opening, budget = bench.timed(lambda: problem.oracle(problem.budget, depth=3))
     costs = problem.costs()
     queries: dict[str, Callable[[Oracle], Any]] = {
         "value": lambda oracle: oracle.value(costs),
@@ -152,7 +142,7 @@ def deep(problem: Problem) -> list[dict[str, Any]]:
     }
     rows = []
     for name, ask in queries.items():
-        times = compete({"free": partial(ask, free), "budget": partial(ask, budget)})
+        times = bench.compete({"free": partial(ask, free), "budget": partial(ask, budget)})
         ratio = times["budget"] / times["free"]
         rows.append({**problem.size, "query": name, **times, "budget / free": ratio, "opening, s": opening})
     return rows
@@ -162,9 +152,7 @@ def deep_highs(problem: Problem) -> dict[str, Any]:
     """Return one row: seconds of one value by HiGHS at depth 3, what it has proved by then, and the search's value."""
     costs = problem.costs()
     solver = problem.oracle(problem.budget, "milp", depth=3, time_limit=SECONDS_OF_HIGHS)
-    start = process_time()
-    answer = solver.minimise(costs)
-    seconds = process_time() - start
+    seconds, answer = bench.timed(solver.minimise, costs)
     value = problem.oracle(problem.budget, depth=3).value(costs)
     if not answer.lower <= value <= answer.upper:
         raise SystemExit("the oracles disagree")
@@ -193,7 +181,7 @@ def against_highs(problem: Problem) -> dict[str, Any]:
     if [value for _, value in asked] != [search.value(costs) for costs in drawn]:
         raise SystemExit("the oracles disagree")
     highs = float(np.median([time for time, _ in asked]))
-    ours = compete({"search": lambda: [search.value(costs) for costs in drawn]})["search"] / len(drawn)
+    ours = bench.compete({"search": lambda: [search.value(costs) for costs in drawn]})["search"] / len(drawn)
     return {**problem.size, "HiGHS": highs, "search": ours, "HiGHS / search": highs / ours}
 
 
@@ -251,9 +239,8 @@ def exp4(horizon: int) -> dict[str, Any]:
 
 def timed(oracle: Oracle, costs: Floats) -> tuple[float, float]:
     """Return the milliseconds of a value, and the value."""
-    start = process_time()
-    value = oracle.value(costs)
-    return MILLISECONDS * (process_time() - start), value
+    seconds, value = bench.timed(oracle.value, costs)
+    return 1e3 * seconds, value
 
 
 if __name__ == "__main__":

@@ -18,19 +18,11 @@ Times are CPU times of one core, the least of several turns.
 """
 
 import argparse
-import json
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from time import process_time
-from typing import Any
 
-# BLAS reads these when numpy is imported.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
+import bench
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees
@@ -71,8 +63,6 @@ WORTH = [(1000, 10), (10_000, 10), (100_000, 10)]
 THRESHOLDS: list[int | str] = [3, 9, 31, "all"]
 FRESH = 100_000
 
-Row = dict[str, Any]
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the search over trees with many cut points.")
@@ -88,9 +78,8 @@ def main() -> None:
         "what cut points are worth: mean saving, at most 0.5": [worth(*size) for size in WORTH if size[0] <= most],
     }
     for title, rows in tables.items():
-        show(title, rows)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(tables, indent=1) + "\n")
+        bench.show(title, rows)
+    bench.write(arguments.json, tables)
 
 
 def best_actions(contexts: Floats) -> Ints:
@@ -106,48 +95,34 @@ def costs_on(contexts: Floats, rng: np.random.Generator, *, planted: bool) -> Fl
     return costs
 
 
-def timed(ask: Callable[..., Any], *arguments: Any, turns: int = 1) -> tuple[float, Any]:
-    """Return the least CPU seconds of several turns, and the answer."""
-    seconds = []
-    for _ in range(turns):
-        start = process_time()
-        answer = ask(*arguments)
-        seconds.append(process_time() - start)
-    return min(seconds), answer
-
-
-def check_same(answer: float, expected: float) -> None:
-    """Stop the script when two routes disagree."""
-    if not np.isclose(answer, expected, rtol=1e-9, atol=1e-6):
-        raise SystemExit(f"the least total cost is {expected}, not {answer}")
-
-
-def against(n: int, d: int, cuts: int, depth: int) -> Row:
+def against(n: int, d: int, cuts: int, depth: int) -> bench.Row:
     """Time one value by both routes, on real and on whole costs."""
     rng = np.random.default_rng(SEED)
     literals = Literals.of(rng.normal(size=(n, d)), cuts)
     costs = rng.normal(size=(len(literals.contexts), N_ACTIONS))
     searches = [TreeSearch(TreesOn(literals, N_ACTIONS, depth, Names()), by_codes=codes) for codes in (False, True)]
-    row: Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
+    row: bench.Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
     for kind, table in (("real", costs), ("whole", np.rint(3 * costs))):
         by_literals, by_features = (search.value for search in searches)
-        check_same(by_features(table), by_literals(table))
-        turns = [(timed(by_literals, table)[0], timed(by_features, table)[0]) for _ in range(7)]
+        bench.check_same("codes", [by_features(table)], [by_literals(table)])
+        turns = [(bench.timed(by_literals, table)[0], bench.timed(by_features, table)[0]) for _ in range(7)]
         slow, fast = np.min(turns, axis=0)
         row |= {f"literals, {kind}, ms": 1e3 * slow, f"features, {kind}, ms": 1e3 * fast, f"ratio, {kind}": slow / fast}
     return row
 
 
-def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> Row:
+def all_cuts(n: int, d: int, depth: int, *, planted: bool) -> bench.Row:
     """Time opening and one value with every cut point; beside it, what others publish."""
     rng = np.random.default_rng(SEED)
     contexts = rng.normal(size=(n, d))
     costs = costs_on(contexts, rng, planted=planted)
-    opening, opened = timed(DecisionTrees(N_ACTIONS, depth=depth, thresholds="all").on, contexts)
-    seconds, (value, n_evaluated) = timed(evaluations, opened.search().value, costs, turns=3 if n <= 10_000 else 1)
+    opening, opened = bench.timed(DecisionTrees(N_ACTIONS, depth=depth, thresholds="all").on, contexts)
+    seconds, (value, n_evaluated) = bench.timed(
+        evaluations, opened.search().value, costs, turns=3 if n <= 10_000 else 1
+    )
     if (n, d, depth) == ALL[0]:
         by_codes = TreeSearch(TreesOn(Literals.of(contexts, "all"), N_ACTIONS, depth, Names()), by_codes=True)
-        check_same(value, by_codes.value(costs))
+        bench.check_same("root cuts", [value], [by_codes.value(costs)])
     return {
         "depth": depth,
         "contexts": n,
@@ -177,12 +152,12 @@ def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, i
     return value, counts[0]
 
 
-def worth(n: int, d: int) -> Row:
+def worth(n: int, d: int) -> bench.Row:
     """Return the mean saving of the best tree of depth 2, against no rule at all, by thresholds."""
     rng = np.random.default_rng(SEED)
     contexts, fresh = rng.normal(size=(n, d)), rng.normal(size=(FRESH, d))
     costs, expected = costs_on(contexts, rng, planted=True), best_actions(fresh)
-    row: Row = {"contexts": n, "features": d}
+    row: bench.Row = {"contexts": n, "features": d}
     for thresholds in THRESHOLDS:
         opened = DecisionTrees(N_ACTIONS, thresholds=thresholds).on(contexts)
         added = np.zeros((len(opened.contexts), N_ACTIONS))
@@ -193,16 +168,6 @@ def worth(n: int, d: int) -> Row:
             f"{thresholds}, fresh": GAIN * (tree.predict(fresh) == expected).mean(),
         }
     return row
-
-
-def show(title: str, rows: Sequence[Row]) -> None:
-    """Print a table."""
-    table = Table(title=title, title_justify="left")
-    for name in rows[0]:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*(f"{entry:.3g}" if isinstance(entry, float) else str(entry) for entry in row.values()))
-    Console(width=200).print(table)
 
 
 if __name__ == "__main__":

@@ -13,25 +13,21 @@ until at most a quarter of the last 200 rounds were not played as the tree does 
 """
 
 import argparse
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import bench
+import numpy as np
 
-import numpy as np  # noqa: E402 - after the threads are set
-
-from milpcb import open_oracle  # noqa: E402 - see above
-from milpcb.blocks import PLANNED, least_in_turn  # noqa: E402 - see above
-from milpcb.core.decimals import spaced  # noqa: E402 - see above
-from milpcb.environments.planted import Planted, Switching  # noqa: E402 - see above
-from milpcb.learners import Exp4, FixedShare, Forgetting  # noqa: E402 - see above
-from milpcb.rng import child, draw_action  # noqa: E402 - see above
-from policies import DecisionTrees  # noqa: E402 - see above
+from milpcb import open_oracle
+from milpcb.blocks import PLANNED, least_in_turn
+from milpcb.core.decimals import spaced
+from milpcb.environments.planted import Planted, Switching
+from milpcb.learners import Exp4, FixedShare, Forgetting
+from milpcb.rng import child, draw_action
+from policies import DecisionTrees
 
 K, WINDOW = 3, 200
 TREES = DecisionTrees(n_actions=K, depth=2)
@@ -105,8 +101,7 @@ def main() -> None:
             figures[f"{name}, {trees}"] = means
             each = " ".join(spaced(regret, ".0f") for regret in runs[:, 0])
             print(f"{name:12s} {trees:5d} " + " ".join(f"{mean:12,.0f}" for mean in means) + f"   {each}", flush=True)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures), encoding="utf-8")
+    bench.write(arguments.json, figures)
 
 
 if __name__ == "__main__":

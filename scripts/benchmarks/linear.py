@@ -14,23 +14,17 @@ best cut of its score on. The best of all its systems, some 50, counts.
 
 import argparse
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import bench
+import numpy as np
 
-import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402 - see above
-from rich.table import Table  # noqa: E402 - see above
-
-from milpcb import open_oracle  # noqa: E402 - see above
-from policies import LinearRules  # noqa: E402 - see above
+from milpcb import open_oracle
+from policies import LinearRules
 
 REAL = LinearRules(2, max_weight=None)
 # route, class, oracle kind, contexts, features, share of flipped labels
@@ -68,19 +62,13 @@ def measure(rules: LinearRules, kind: str, m: int, d: int, flipped: float, queri
     start = process_time()
     oracle = open_oracle(rules, contexts, kind=kind)
     oracle.value(every[0])
-    opening, times = 1e3 * (process_time() - start), []
-    for costs in every:
-        start = process_time()
-        oracle.value(costs)
-        times.append(1e3 * (process_time() - start))
+    opening = 1e3 * (process_time() - start)
+    times = [1e3 * bench.timed(oracle.value, costs)[0] for costs in every]
     found = {"opening": opening, "median": float(np.median(times)), "worst": max(times)}
     if kind == "search" and "columns" in oracle.capabilities:
         found["kept"] = _kept(oracle, every[-1], queries)
     if "action_weights" in oracle.capabilities:
-        start = process_time()
-        oracle.action_weights(every[-1], 0, 0.01)
-        oracle.action_weights(every[-1], 0, 0.01)
-        found["weights"] = 1e3 * (process_time() - start) / 2
+        found["weights"] = 1e3 * bench.timed(oracle.action_weights, every[-1], 0, 0.01, turns=2)[0]
     return found
 
 
@@ -133,38 +121,18 @@ def beside(m: int, d: int, limit: int, flipped: float, python: str) -> dict[str,
     oracle = open_oracle(LinearRules(2, max_features=limit), contexts, kind="search")
     costs = np.column_stack([labels, ~labels]).astype(float)
     oracle.value(costs)  # the table is built
-    start = process_time()
-    least = oracle.minimise(costs).value
-    ours = 1e3 * (process_time() - start)
+    seconds, answer = bench.timed(oracle.minimise, costs)
     own = contexts @ np.array(theirs["weights"]).T
     as_meant = int(((own + np.array(theirs["bases"]) > 0) != labels[:, None]).sum(axis=0).min())
     best_cut = min(int(((own >= cut) != labels[:, None]).sum(axis=0).min()) for cut in np.unique(own))
     found = {
-        "mistakes": least,
-        "ms": ours,
-        "as meant": as_meant,
+        "mistakes": answer.value,
+        "ms": 1e3 * seconds,
+        "FasterRisk, as meant": as_meant,
         "best cut": best_cut,
-        "ms there": 1e3 * theirs["seconds"],
+        "its ms": 1e3 * theirs["seconds"],
     }
     return {**found, "version": theirs["version"]}
-
-
-def _beside_table(python: str, cases: Sequence[tuple[int, int, float]]) -> None:
-    """Print what FasterRisk finds beside the exact search."""
-    table = Table(
-        "features", "of", "flipped", "mistakes", "ms", "FasterRisk, as meant", "best cut", "its ms", "version"
-    )
-    for limit, d, flipped in cases:
-        found = beside(1000, d, limit, flipped, python)
-        if found is None:
-            return
-        table.add_row(
-            str(limit),
-            str(d),
-            f"{flipped:g}",
-            *(f"{each:.4g}" if isinstance(each, float) else str(each) for each in found.values()),
-        )
-    Console(width=120).print(table)
 
 
 def main() -> None:
@@ -175,20 +143,17 @@ def main() -> None:
     parser.add_argument("--json", type=Path)
     parser.add_argument("--fasterrisk", default=sys.executable, help="the Python that has it [default: this one]")
     arguments = parser.parse_args()
-    names = ("opening", "median", "worst", "kept", "weights")
-    table = Table("route", "contexts", "features", "flipped", *(f"{name} ms" for name in names))
-    results: list[dict[str, Any]] = []
-    for route, rules, kind, m, d, flipped in CASES:
-        if arguments.quick and d > 20:
-            continue
-        found = measure(rules, kind, m, d, flipped, arguments.queries)
-        results.append({"route": route, "contexts": m, "features": d, "flipped": flipped, **found})
-        times = (f"{found[name]:.3g}" if name in found else "" for name in names)
-        table.add_row(route, str(m), str(d), f"{flipped:g}", *times)
-    Console(width=120).print(table)
-    _beside_table(arguments.fasterrisk, BESIDE[: 1 if arguments.quick else None])
-    if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    rows: list[bench.Row] = [
+        {"route": route, "contexts": m, "features": d, "flipped": flipped}
+        | measure(rules, kind, m, d, flipped, arguments.queries)
+        for route, rules, kind, m, d, flipped in CASES
+        if d <= 20 or not arguments.quick
+    ]
+    bench.show("CPU milliseconds", rows)
+    for limit, d, flipped in BESIDE[: 1 if arguments.quick else None]:
+        if found := beside(1000, d, limit, flipped, arguments.fasterrisk):
+            bench.show("beside FasterRisk", [{"features": limit, "of": d, "flipped": flipped, **found}])
+    bench.write(arguments.json, rows)
 
 
 if __name__ == "__main__":

@@ -16,29 +16,24 @@ plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of th
 
 import argparse
 import json
-import os
 from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
 from unittest.mock import patch
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import bench
+import numpy as np
 
-import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402 - see above
-from rich.table import Table  # noqa: E402 - see above
-
-from milpcb import FinitePool, open_oracle  # noqa: E402 - see above
-from milpcb.constraints import Constraint, parity, share_at_most  # noqa: E402 - see above
-from milpcb.core.decimals import spaced  # noqa: E402 - see above
-from milpcb.environments.planted import Planted  # noqa: E402 - see above
-from milpcb.learners import BistroPlus  # noqa: E402 - see above
-from milpcb.learners import kept_minimiser as kept  # noqa: E402 - see above
-from milpcb.protocols import PolicyClass  # noqa: E402 - see above
-from milpcb.types import Floats, Ints  # noqa: E402 - see above
-from policies import DecisionTrees, Halfspaces, LinearRules  # noqa: E402 - see above
+from milpcb import FinitePool, open_oracle
+from milpcb.constraints import Constraint, parity, share_at_most
+from milpcb.core.decimals import spaced
+from milpcb.environments.planted import Planted
+from milpcb.learners import BistroPlus
+from milpcb.learners import kept_minimiser as kept
+from milpcb.protocols import PolicyClass
+from milpcb.types import Floats, Ints
+from policies import DecisionTrees, Halfspaces, LinearRules
 
 QUIET = 20_000  # calls of act and learn
 SPREAD = 5_000  # rounds
@@ -250,12 +245,9 @@ class _Known:
             self._best, self._others = order[: self._n], float(totals[order[self._n]])
 
 
-def show(title: str, rows: Rows) -> None:
-    """Print a table."""
-    table = Table("", *next(iter(rows.values())), title=title)
-    for name, row in rows.items():
-        table.add_row(name, *(spaced(x, ".0f") if abs(x) >= 100 or x == int(x) else f"{x:.3g}" for x in row.values()))
-    Console(width=160).print(table)
+def named(rows: Rows) -> list[bench.Row]:
+    """Return the rows of a table with their names in front."""
+    return [{"": name, **{heading: float(figure) for heading, figure in row.items()}} for name, row in rows.items()]
 
 
 def main() -> None:
@@ -271,7 +263,7 @@ def main() -> None:
     options = parser.parse_args()
     horizons = {f"T = {spaced(horizon)}": horizon for horizon in options.horizons}
     if options.spread:
-        show(f"regret, T = {spaced(SPREAD)}, {options.spread} seeds", spread(options.spread, options.json))
+        bench.show(f"regret, T = {SPREAD:,}, {options.spread} seeds", named(spread(options.spread, options.json)))
         return
     if options.counts:
         tables = {"queries, none of them about ties": {name: counts(horizon) for name, horizon in horizons.items()}}
@@ -284,9 +276,8 @@ def main() -> None:
             "a quiet round": {"microseconds": quiet()},
         }
     for title, rows in tables.items():
-        show(title, rows)
-    if options.json:
-        options.json.write_text(json.dumps(tables, indent=1), encoding="utf-8")
+        bench.show(title, named(rows))
+    bench.write(options.json, tables)
 
 
 if __name__ == "__main__":

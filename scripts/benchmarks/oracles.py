@@ -19,9 +19,6 @@ become about 260). FlowOCT at 300 contexts is asked once, which takes about a mi
 """
 
 import argparse
-import json
-import os
-import platform
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -29,19 +26,14 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
-from time import process_time
-from typing import Any
 from unittest.mock import patch
 
-# BLAS reads these when numpy is imported.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
+import bench
 import numpy as np
 from flow_oct import flow_oct
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 from rich.console import Console
-from rich.table import Table
 
 from milpcb import open_oracle
 from milpcb.constraints import share_at_most
@@ -119,21 +111,6 @@ class Line:
     faster: float = 1.0
 
 
-@dataclass(frozen=True)
-class Claim:
-    """A ratio or a time that is promised; ``at_most`` says that less is better."""
-
-    text: str
-    wanted: float
-    measured: float
-    at_most: bool = False
-
-    @property
-    def holds(self) -> bool:
-        """Whether the promise is kept."""
-        return self.measured <= self.wanted if self.at_most else self.measured >= self.wanted
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time the tree oracle against FlowOCT and STreeD.")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
@@ -149,12 +126,15 @@ def main() -> None:
     with console.status("asking"):
         races = [race(problem, names) for problem, names in line_up(peer=peer, quick=arguments.quick)]
         budgets = [budget(problem, hard=hard) for problem in (MIDDLE, LARGE) for hard in (False, True)]
-        notes = [same_optima(), *([peer_on_negative_costs()] if peer else [])]
-    claims = [*speed_claims(races), *budget_claims(budgets)]
-    show(console, races, budgets, claims, notes)
-    report = as_report(races, budgets, claims, notes)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(report, indent=1) + "\n")
+        note = peer_on_negative_costs() if peer else ""
+    show("One query, CPU time", races)
+    show("One query, at most 20 % of the contexts get the last action, CPU time", budgets)
+    console.print(f"Every optimum above was the same for all contenders of its problem.\n{note}")
+    packages = ["numpy", "numba", "highspy", "pulp", *([PEER] if peer else [])]
+    figures = {"races": races, "budgets": budgets}
+    written = {name: [asdict(line) for lines in groups for line in lines] for name, groups in figures.items()}
+    versions = {package: version(package) for package in packages}
+    bench.write(arguments.json, {**bench.MACHINE, "versions": versions, "seed": SEED, **written})
     if arguments.figure:
         arguments.figure.write_bytes(render(figure(races))[arguments.figure.suffix[1:]])
 
@@ -208,8 +188,8 @@ def race(problem: Problem, names: list[str]) -> list[Line]:
         for costs in matrices[WARM_UP - c.warm_up : WARM_UP]:
             c.ask(costs)
         asked = matrices[WARM_UP : WARM_UP + c.queries]
-        milliseconds, answers = timed(c.ask, asked)
-        check_same(f"{c.name}, {problem}", answers, [contenders[-1].ask(costs) for costs in asked])
+        milliseconds, answers = answered(c.ask, asked)
+        bench.check_same(f"{c.name}, {problem}", answers, [contenders[-1].ask(costs) for costs in asked])
         lines.append(summary(str(problem), c.name, milliseconds, lines))
     return lines
 
@@ -221,37 +201,13 @@ def summary(problem: str, name: str, milliseconds: list[float], earlier: list[Li
     return Line(problem, name, len(milliseconds), median, max(milliseconds), faster)
 
 
-def timed(ask: Callable[[Floats], float], matrices: list[Floats]) -> tuple[list[float], list[float]]:
+def answered(ask: Callable[[Floats], float], matrices: list[Floats]) -> tuple[list[float], list[float]]:
     """Return milliseconds of CPU time and the answer of each query."""
-    milliseconds, answers = [], []
-    for costs in matrices:
-        start = process_time()
-        answer = ask(costs)
-        milliseconds.append(SECOND * (process_time() - start))
-        answers.append(answer)
-    return milliseconds, answers
-
-
-def check_same(who: str, answers: list[float], expected: list[float]) -> None:
-    """Stop the script when an optimum differs."""
-    for answer, known in zip(answers, expected, strict=True):
-        if not np.isclose(answer, known, rtol=1e-7, atol=1e-6):
-            raise SystemExit(f"{who}: the optimum is {known}, not {answer}")
+    seconds, answers = zip(*(bench.timed(ask, costs) for costs in matrices), strict=True)
+    return [SECOND * each for each in seconds], list(answers)
 
 
 # --------------------------------------------------------------------------- optima
-
-
-def same_optima() -> str:
-    """FlowOCT and ours agree on costs of either sign; the costs are real here."""
-    rng = np.random.default_rng(SEED)
-    contexts = SMALL.contexts(rng)
-    ours = open_oracle(SMALL.trees, contexts)
-    drawn = [rng.normal(size=(SMALL.m, SMALL.n_actions)) for _ in range(2)]
-    matrices = [costs for real in drawn for costs in (real, np.abs(real), -np.abs(real))]
-    answers = [flow_oct(contexts, costs, SMALL.depth) for costs in matrices]
-    check_same(f"{FLOW}, {SMALL}", answers, [ours.value(costs) for costs in matrices])
-    return f"FlowOCT and ours agree on {len(matrices)} matrices of real costs, of both signs and of one only ({SMALL})"
 
 
 def peer_on_negative_costs() -> str:
@@ -316,9 +272,9 @@ def budget(problem: Problem, *, hard: bool) -> list[Line]:
     name = f"{problem}, {'harder' if hard else 'as above'}"
     lines: list[Line] = []
     for who, ask in asked.items():
-        timed(ask, matrices[:WARM_UP])
-        milliseconds, answers = timed(ask, matrices[WARM_UP:])
-        check_same(f"{who}, {name}", answers, [asked[LIST](costs) for costs in matrices[WARM_UP:]])
+        answered(ask, matrices[:WARM_UP])
+        milliseconds, answers = answered(ask, matrices[WARM_UP:])
+        bench.check_same(f"{who}, {name}", answers, [asked[LIST](costs) for costs in matrices[WARM_UP:]])
         lines.append(summary(name, who, milliseconds, lines))
     return lines
 
@@ -326,77 +282,21 @@ def budget(problem: Problem, *, hard: bool) -> list[Line]:
 # --------------------------------------------------------------------------- output
 
 
-def speed_claims(races: list[list[Line]]) -> list[Claim]:
-    """Return the promised ratios between contenders that took part."""
-    ms = {(line.problem, line.contender): line.ms for lines in races for line in lines}
-    promised = [
-        (MIDDLE, FLOW, KEPT, 1e5),
-        (MIDDLE, FLOW, SEARCH, 1e6),
-        (LARGE, STREED, SEARCH, 30.0),
-        (LARGE_3, STREED, SEARCH, 8.0),
+def show(title: str, groups: list[list[Line]]) -> None:
+    """Print a table, in groups of one problem each."""
+    rows = [
+        {
+            "problem": line.problem if line is lines[0] else "",
+            "contender": line.contender,
+            "queries": line.queries,
+            "median ms": number(line.ms),
+            "worst ms": number(line.worst_ms),
+            "times as fast as the first": "" if line is lines[0] else number(line.faster),
+        }
+        for lines in groups
+        for line in lines
     ]
-    return [
-        Claim(f"{problem}: {slow} / {fast}", wanted, ms[str(problem), slow] / ms[str(problem), fast])
-        for problem, slow, fast, wanted in promised
-        if (str(problem), slow) in ms
-    ]
-
-
-def budget_claims(budgets: list[list[Line]]) -> list[Claim]:
-    """Return the promised times of a proved optimum under a budget."""
-    seconds = {str(MIDDLE): 0.2, str(LARGE): 2.0}
-    return [
-        Claim(f"{lines[0].problem}: budget, median seconds", most, lines[0].ms / SECOND, at_most=True)
-        for lines in budgets
-        for problem, most in seconds.items()
-        if lines[0].problem.startswith(problem)
-    ]
-
-
-def show(
-    console: Console, races: list[list[Line]], budgets: list[list[Line]], claims: list[Claim], notes: list[str]
-) -> None:
-    """Print the tables."""
-    budgeted = "One query, at most 20 % of the contexts get the last action, CPU time"
-    for title, groups in (("One query, CPU time", races), (budgeted, budgets)):
-        table = Table("problem", "contender", title=title, title_justify="left")
-        for heading in ("queries", "median ms", "worst ms", "times as fast as the first"):
-            table.add_column(heading, justify="right")
-        for lines in groups:
-            for i, line in enumerate(lines):
-                cells = (number(line.ms), number(line.worst_ms), number(line.faster) if i else "")
-                table.add_row("" if i else line.problem, line.contender, str(line.queries), *cells)
-            table.add_section()
-        console.print(table)
-    table = Table("promise", title="Promises", title_justify="left")
-    for heading in ("wanted", "measured", "kept"):
-        table.add_column(heading, justify="right")
-    for claim in claims:
-        sign = "<=" if claim.at_most else ">="
-        table.add_row(
-            claim.text, f"{sign} {number(claim.wanted)}", number(claim.measured), "yes" if claim.holds else "no"
-        )
-    console.print(table)
-    console.print("Every optimum above was the same for all contenders of its problem.")
-    for note in notes:
-        console.print(note)
-
-
-def as_report(
-    races: list[list[Line]], budgets: list[list[Line]], claims: list[Claim], notes: list[str]
-) -> dict[str, Any]:
-    """Return everything measured as plain data."""
-    packages = ["numpy", "numba", "highspy", "pulp", *([PEER] if find_spec(PEER) else [])]
-    return {
-        "machine": platform.processor() or platform.machine(),
-        "python": platform.python_version(),
-        "versions": {package: version(package) for package in packages},
-        "seed": SEED,
-        "races": [asdict(line) for lines in races for line in lines],
-        "budgets": [asdict(line) for lines in budgets for line in lines],
-        "promises": [asdict(claim) | {"holds": claim.holds} for claim in claims],
-        "notes": notes,
-    }
+    bench.show(title, rows)
 
 
 def figure(races: list[list[Line]]) -> Figure:

@@ -28,12 +28,11 @@ from pathlib import Path
 from time import process_time
 from typing import cast
 
-from scale import Row, in_a_process, peak_memory, show  # first: it sets one thread before numpy comes
-
-# isort: split
+import bench
 import numpy as np
 from cuts import N_ACTIONS, best_actions
 from peers import Chooses, econml, scikit_learn, streed
+from scale import in_a_process, peak_memory
 
 from milpcb.estimators import LoggedPolicyTree, OptimalPolicyTree
 from milpcb.offline import read_log, scores
@@ -66,14 +65,15 @@ def main() -> None:
     present = [who for who in (*FROM_SCORES, *FROM_LOGS) if not who.startswith(tuple(missing))]
     sizes = [n for n in LOGS if n <= QUICK or not arguments.quick]
     rows = [in_a_process(__file__, who, n) for n in sizes for who in present if n <= MOST.get(who, n)]
-    show(f"Trees of depth 2 from logs with {FEATURES} features: true value of at most {GAIN}, CPU time, memory", rows)
+    bench.show(
+        f"Trees of depth 2 from logs with {FEATURES} features: true value of at most {GAIN}, CPU time, memory", rows
+    )
     for n, seconds in PUBLISHED.items():
         print(f"policytree, as published (20 actions, 30 features, another machine): {n} rows, {seconds / 3600:.0f} h")
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    bench.write(arguments.json, rows)
 
 
-def measure(who: str, n: int) -> Row:
+def measure(who: str, n: int) -> bench.Row:
     """Return what a contender takes, and what its policies are worth."""
     play(who, 500, SEED)
     plays = [play(who, n, seed) for seed in range(SEED, SEED + LOGS[n])]

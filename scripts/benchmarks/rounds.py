@@ -16,17 +16,15 @@ from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
 
-for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(variable, "1")
+import bench
+import numpy as np
+from rich.console import Console
+from rich.table import Table
 
-import numpy as np  # noqa: E402 - after the threads are set
-from rich.console import Console  # noqa: E402 - see above
-from rich.table import Table  # noqa: E402 - see above
-
-from milpcb import FinitePool, learners, open_oracle  # noqa: E402 - see above
-from milpcb.environments.planted import Planted  # noqa: E402 - see above
-from milpcb.experiments.run.player import Tally, play  # noqa: E402 - see above
-from policies import DecisionTrees  # noqa: E402 - see above
+from milpcb import FinitePool, learners, open_oracle
+from milpcb.environments.planted import Planted
+from milpcb.experiments.run.player import Tally, play
+from policies import DecisionTrees
 
 ROOT = Path(__file__).parents[2]
 HORIZON = 100_000
@@ -134,8 +132,7 @@ def main() -> None:
     for (found,) in kept.values():
         found["times"] = found[str(SIZES[1])] / found[str(SIZES[0])]
     show("by the number of contexts", (*map(str, SIZES), "times"), kept)
-    if asked.json:
-        asked.json.write_text(json.dumps({**played, **kept}, indent=2) + "\n", encoding="utf-8")
+    bench.write(asked.json, {**played, **kept})
 
 
 if __name__ == "__main__":

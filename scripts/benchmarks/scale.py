@@ -15,7 +15,6 @@ rule; the more the better. ``--from FILE`` draws the figures that an earlier run
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
@@ -23,16 +22,11 @@ from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from time import process_time
-from typing import Any
 
-# BLAS reads these when numpy is imported.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
+import bench
 import numpy as np
 from cuts import N_ACTIONS, costs_on
 from peers import Chooses, econml, scikit_learn, streed
-from rich.console import Console
-from rich.table import Table
 
 from milpcb import open_oracle
 from milpcb.types import Floats
@@ -58,8 +52,6 @@ PACKAGES = {"STreeD": "pystreed", "scikit-learn": "sklearn", "econml": "econml"}
 COLORS = dict(zip(DRAWN, ("#56B4E9", "#0072B2", "#00324F", "#D55E00", "#009E73"), strict=True))
 MARKS = dict(zip(DRAWN, "osD^v", strict=True))
 
-Row = dict[str, Any]
-
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Time and memory of tree searches by the number of rows.")
@@ -74,14 +66,13 @@ def main() -> None:
         print(json.dumps(measure(who, *map(int, sizes))))
         return
     rows = json.loads(arguments.earlier.read_text()) if arguments.earlier else list(measured(quick=arguments.quick))
-    show("CPU time and memory, one core", rows)
-    if arguments.json:
-        arguments.json.write_text(json.dumps(rows, indent=1) + "\n")
+    bench.show("CPU time and memory, one core", rows)
+    bench.write(arguments.json, rows)
     if arguments.figure:
         draw(rows, arguments.figure)
 
 
-def measured(*, quick: bool) -> Iterator[Row]:
+def measured(*, quick: bool) -> Iterator[bench.Row]:
     """Yield what each contender takes that is installed."""
     for who, n, d, depth in RUNS:
         package = PACKAGES.get(who.split(",")[0])
@@ -89,14 +80,14 @@ def measured(*, quick: bool) -> Iterator[Row]:
             yield in_a_process(__file__, who, n, d, depth)
 
 
-def in_a_process(script: str, *one: object) -> Row:
+def in_a_process(script: str, *one: object) -> bench.Row:
     """Return what ``script --one ...`` prints: what a contender takes, measured in a process of its own."""
     command = [sys.executable, script, "--one", *map(str, one)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
 
-def measure(who: str, n: int, d: int, depth: int) -> Row:
+def measure(who: str, n: int, d: int, depth: int) -> bench.Row:
     """Return seconds, memory and saving of one contender, after a small query that compiles and imports."""
     ask = contender(who, depth)
     rng = np.random.default_rng(SEED)
@@ -154,17 +145,7 @@ def ours(trees: DecisionTrees, contexts: Floats, costs: Floats, route: Route | N
     return opened, process_time(), value
 
 
-def show(title: str, rows: list[Row]) -> None:
-    """Print the table."""
-    table = Table(title=title, title_justify="left")
-    for name in rows[0]:
-        table.add_column(name, justify="left" if name == "contender" else "right")
-    for row in rows:
-        table.add_row(*(f"{entry:.3g}" if isinstance(entry, float) else str(entry) for entry in row.values()))
-    Console(width=140).print(table)
-
-
-def draw(rows: list[Row], path: Path) -> None:
+def draw(rows: list[bench.Row], path: Path) -> None:
     """Draw time against rows, both on log scales: a panel for 10 features and one for 30, the same learners in both."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import EngFormatter, FuncFormatter

@@ -10,8 +10,8 @@ Prints each problem with the ratio of the two times and who answered, and at the
 
 import argparse
 from statistics import median
-from time import process_time
 
+import bench
 import numpy as np
 
 from milpcb import open_oracle
@@ -49,9 +49,7 @@ def _times(number: int) -> tuple[float, float, str]:
 
 
 def _timed(rules: LinearRules, contexts: Floats, costs: Floats, kind: str) -> tuple[float, float]:
-    start = process_time()
-    value = open_oracle(rules, contexts, kind).value(costs)
-    return process_time() - start, value
+    return bench.timed(lambda: open_oracle(rules, contexts, kind).value(costs))
 
 
 if __name__ == "__main__":

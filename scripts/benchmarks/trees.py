@@ -10,23 +10,15 @@ busy machine changes ratios little.
 """
 
 import argparse
-import json
-import os
-import platform
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter, process_time
 from typing import Any
 
-# BLAS reads these when numpy is imported.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-
+import bench
 import numpy as np
 from numba import njit
 from peers import streed
-from rich.console import Console
-from rich.table import Table
 
 from milpcb import FinitePool, open_oracle
 from milpcb.learners import BistroPlus
@@ -49,7 +41,6 @@ KEPT = [(200, 12, 3), (3000, 12, 3)]
 AGAINST_LP = [(300, 10, 3), (1000, 30, 3)]
 ROUNDS = 15
 FEW_ROUNDS = 3  # of contenders that take long
-MILLISECONDS = 1e3
 
 
 def main() -> None:
@@ -72,10 +63,8 @@ def main() -> None:
         "BISTRO+, 200 contexts, 12 literals, K = 3": [bistro_round(horizon) for horizon in (100_000, 1_000_000)],
     }
     for title, table in rows.items():
-        show(title, table)
-    if arguments.json:
-        machine = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
-        arguments.json.write_text(json.dumps({**machine, "times": "ms", **rows}, indent=1) + "\n")
+        bench.show(title, table)
+    bench.write(arguments.json, {**bench.MACHINE, "times": "ms", **rows})
 
 
 def first_call() -> dict[str, Any]:
@@ -83,9 +72,9 @@ def first_call() -> dict[str, Any]:
     contexts, costs = instance(20, 5, 3)
     search = DecisionTrees(3).on(contexts).search()
     return {
-        "value, whole costs, s": once(lambda: search.value(costs)),
-        "value, real costs, s": once(lambda: search.value(costs / 3)),
-        "weights, s": once(lambda: search.log_weights(costs, 0, 0.1)),
+        "value, whole costs, s": bench.timed(search.value, costs)[0],
+        "value, real costs, s": bench.timed(search.value, costs / 3)[0],
+        "weights, s": bench.timed(search.log_weights, costs, 0, 0.1)[0],
     }
 
 
@@ -105,7 +94,7 @@ def depth_2(m: int, p: int, n_actions: int) -> dict[str, Any]:
         "weights": lambda: search.log_weights(costs, 3, 0.01),
         "minimise": lambda: search.minimise(costs),
     }
-    times = compete(bare | asked)
+    times = bench.compete(bare | asked, rounds=ROUNDS)
     ratios = {
         "value / bare": times["value"] / min(times[name] for name in bare),
         "minimise / value": times["minimise"] / times["value"],
@@ -122,7 +111,7 @@ def depth_3(m: int, p: int, n_actions: int) -> dict[str, Any]:
         "value, real": lambda: search.value(costs / 3),
         "minimise": lambda: search.minimise(costs),
     }
-    times = compete(asked)
+    times = bench.compete(asked, rounds=ROUNDS)
     ratio = {"minimise / value": times["minimise"] / times["value"]}
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, **ratio}
 
@@ -141,7 +130,7 @@ def deep(m: int, p: int, depth: int) -> dict[str, Any]:
         if costs[np.arange(m), chooses(contexts)].sum() != search.value(costs):
             raise SystemExit(f"STreeD disagrees on {m} contexts, {p} literals, depth {depth}")
         asked["STreeD"] = lambda: streed(contexts, costs, depth, cuts=1)
-    times = compete(asked, rounds=ROUNDS if m <= 1000 and depth < 5 else FEW_ROUNDS)
+    times = bench.compete(asked, rounds=ROUNDS if m <= 1000 and depth < 5 else FEW_ROUNDS)
     ratio = {"STreeD / value": times["STreeD"] / times["value"]} if "STreeD" in times else {}
     return {"contexts, literals, depth": f"{m}, {p}, {depth}", **times, **ratio}
 
@@ -180,7 +169,7 @@ def under_limits(contexts: Floats, costs: Floats, depth: int, thresholds: int | 
     }
     opened = {name: trees.on(contexts) for name, trees in classes.items()}
     asked = {name: value_of(on, costs) for name, on in opened.items()}
-    times = compete(asked, rounds=ROUNDS if m <= 1000 else FEW_ROUNDS)
+    times = bench.compete(asked, rounds=ROUNDS if m <= 1000 else FEW_ROUNDS)
     ratios = {f"{name} / none": times[name] / times["none"] for name in limits if name != "none"}
     return {"route": str(opened["none"].route), "none": times["none"], **ratios}
 
@@ -203,7 +192,9 @@ def against_lp(m: int, p: int, n_actions: int) -> dict[str, Any]:
         values = {kind: oracle.value(costs) for kind, oracle in oracles.items()}
         if len(set(values.values())) > 1:
             raise SystemExit(f"the oracles disagree: {values}")
-    times = compete({kind: lambda oracle=oracle: [oracle.value(c) for c in tables] for kind, oracle in oracles.items()})
+    times = bench.compete(
+        {kind: lambda oracle=oracle: [oracle.value(c) for c in tables] for kind, oracle in oracles.items()}
+    )
     search, lp = times["search"] / len(tables), times["milp"] / len(tables)
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", "search": search, "LP": lp, "LP / search": lp / search}
 
@@ -215,14 +206,15 @@ def kept(m: int, p: int, n_actions: int) -> dict[str, Any]:
     table = GrowingOracle(DecisionTrees(n_actions), contexts).table()
     rng = np.random.default_rng(1)
     noise, noisy_costs = rng.laplace(size=table.n_noisy), costs + rng.laplace(size=costs.shape)
-    times = compete(
+    times = bench.compete(
         {
             "add": lambda: table.add(3, 1, 0.5),
             "profile": lambda: table.profile(3, noise),
             "profile, all costs": lambda: oracle.profile(noisy_costs, 3),
             "weights": lambda: table.action_weights(3, 0.01),
             "weights, all costs": lambda: oracle.action_weights(noisy_costs, 3, 0.01),
-        }
+        },
+        rounds=ROUNDS,
     )
     ratios = {f"{name}: all / kept": times[f"{name}, all costs"] / times[name] for name in ("profile", "weights")}
     return {"contexts, literals, K": f"{m}, {p}, {n_actions}", **times, **ratios}
@@ -239,8 +231,8 @@ def bistro_round(horizon: int) -> dict[str, Any]:
             q = learner.act(row)
             learner.learn(row, row % 3, 0.5, float(q[row % 3]))
 
-    times = compete({"round": play}, calls=1)
-    asked = compete({"profile": lambda: oracle.profile(np.zeros((200, 3)), 3)})
+    times = bench.compete({"round": play}, calls=1, rounds=ROUNDS)
+    asked = bench.compete({"profile": lambda: oracle.profile(np.zeros((200, 3)), 3)}, rounds=ROUNDS)
     return {"horizon": horizon, "round": times["round"] / 200, "of which the oracle": asked["profile"]}
 
 
@@ -294,39 +286,6 @@ def _three_actions(literal: Any, start: Any, costs: Any, totals: Any) -> None:
                 totals[literal[u], literal[v], 0] += c0
                 totals[literal[u], literal[v], 1] += c1
                 totals[literal[u], literal[v], 2] += c2
-
-
-def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = 0) -> dict[str, float]:
-    """Return milliseconds a call, the best of the rounds; ``calls`` a round, or as many as take about 20 ms."""
-    many = {
-        name: calls or max(1, int(0.02 / max(1e-6, min(once(call), once(call), once(call)))))  # the first may load code
-        for name, call in contenders.items()
-    }
-    best = dict.fromkeys(contenders, np.inf)
-    for _ in range(rounds or ROUNDS):
-        for name, call in contenders.items():
-            start = process_time()
-            for _ in range(many[name]):
-                call()
-            best[name] = min(best[name], (process_time() - start) / many[name] * MILLISECONDS)
-    return best
-
-
-def once(call: Callable[[], Any]) -> float:
-    """Return the seconds of one call."""
-    start = perf_counter()
-    call()
-    return perf_counter() - start
-
-
-def show(title: str, rows: list[dict[str, Any]]) -> None:
-    """Print a table; times are in milliseconds unless the heading says otherwise."""
-    table = Table(title=title, title_justify="left")
-    for name in rows[0]:
-        table.add_column(name, justify="right")
-    for row in rows:
-        table.add_row(*(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row.values()))
-    Console(width=140).print(table)
 
 
 if __name__ == "__main__":
