@@ -42,7 +42,7 @@ class SetLeaves:
                 own = self._numbers[k]
                 self._numbers[k] = np.hstack([own, states.layout.start[own] + column])
         self.space = usage.sets(self._sets, states.layout.start, self.depth, states.source.flipped, ends=states.limited)
-        states.source.fill(np.zeros((counts.shape[1], n_actions)), counts)
+        states.source.fill(np.zeros((counts.shape[1], n_actions)), counts, self.depth)
         rows = self._states_totals(slice(n_actions - 1, None))
         self.allowed = np.asarray((rows.transpose() >= states.least).all(axis=1))
         n_states = self.space.n_leaves + sum(n for n, _ in self.space.levels)
@@ -53,7 +53,7 @@ class SetLeaves:
 
     def totals(self, costs: Floats) -> tuple[Floats, float]:
         """Return the totals (K, leaves), less those of action 0, and what that costs everywhere."""
-        everywhere = self._states.source.fill(costs, self._counts)
+        everywhere = self._states.source.fill(costs, self._counts, self.depth)
         differences = self._states_totals(slice(self._states.n_actions - 1))
         return np.concatenate([np.zeros_like(differences[:1]), differences]), everywhere
 

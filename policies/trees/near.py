@@ -1,16 +1,16 @@
-"""All trees of one depth within a bound of total cost, state by state.
+"""All trees of one depth within a bound of total cost, side by side.
 
 The trees below a test within the bound are those on either side whose cost leaves room for the best tree on the other
-side, which the recursion has left (policies/trees/recursion.py): two shorter lists, of which every pair within the
-bound is a tree. Trees that label all contexts of a state alike are one, and the smallest of them is shown. A labeling
+side, which the recursion returns (policies/trees/recursion.py): two shorter lists, of which every pair within the
+bound is a tree. Trees that label all contexts of a side alike are one, and the smallest of them is shown. A labeling
 is known by the sum of random keys of its cells (milpcb/core/marks.py), which adds up over sides as costs do. Below the
-root, states are listed once, whatever tests lead to them.
+root, contexts are listed once, whatever tests lead to them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +23,7 @@ from policies.names import Names
 from policies.semirings import Array
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, split
-from policies.trees.states import TreeState
-from policies.trees.totals import ContextCosts
+from policies.trees.totals import ContextCosts, Products
 
 MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second
 TRIES = 8  # bounds that are asked for, each half as far from the least cost as the one before
@@ -113,18 +112,19 @@ def _pairs(root: int, fails: Trees, holds: Trees, bound: float, most: int) -> Tr
 
 
 class NearTrees:
-    """The trees of ``states``, which have no limits, that are asked for at contexts where ``truth`` (n, p) holds."""
+    """The trees of a depth, without limits, that are asked for at contexts where the literals ``truth`` (n, p) hold."""
 
-    def __init__(self, states: TreeStates, truth: Bools, asked: Within) -> None:
-        self._states, self._truth, self._asked = states, truth, asked
-        given = ContextCosts(asked.costs, np.zeros((0, len(truth))))
-        self._everywhere = states.fill(given, np.zeros(truth.shape[1], bool))
+    def __init__(self, truth: Bools, depth: int, asked: Within) -> None:
+        self._truth, self._depth, self._asked = truth, depth, asked
+        self._given, self._everywhere = ContextCosts(asked.costs, np.zeros((0, len(truth)))), asked.costs[:, 0].sum()
+        source = Products(truth, asked.costs.shape[1], 0, depth)
+        self._states = lru_cache(partial(TreeStates, source, asked.costs.shape[1], least=np.zeros(0), most_leaves=None))
         keys = key_tables(*asked.costs.shape)
         tables = [asked.costs - asked.costs[:, :1], *keys, *(row.weights for row in asked.rows)]
         self._held, self._tables = truth.astype(float), np.stack(tables, axis=1)
         actions = np.arange(asked.costs.shape[1])
         self._leaves, self._differ = np.array([0 * actions - 1, actions, actions]), actions[:, None] != actions
-        self._known: dict[tuple[int, bytes, int], tuple[float, Trees]] = {}
+        self._known: dict[tuple[int, bytes], tuple[float, Trees]] = {}
 
     def listing(self, tests: list[Test], names: Names) -> Listing | None:
         """Return the trees asked for, those within a lower bound where they are too many; None where that has none."""
@@ -141,7 +141,7 @@ class NearTrees:
 
     def _whole(self, least: float, bound: float) -> tuple[Trees, bool]:
         """Return the trees of all contexts within a bound, or a lower one where they are too many, and which."""
-        found = self._parts(np.arange(len(self._truth)), self._states.depth, self._states.root, bound)
+        found = self._parts(np.ones(len(self._truth), bool), self._depth, bound)
         if found.n_pairs(bound) <= MOST_PAIRS:
             return found.joined(bound, self._asked.rows), True
         for _ in range(HALVINGS):
@@ -149,32 +149,32 @@ class NearTrees:
             least, bound = (middle, bound) if found.n_pairs(middle) <= MOST_PAIRS else (least, middle)
         return found.joined(least, self._asked.rows), False
 
-    def _below(self, here: Ints, height: int, state: TreeState, bound: float) -> Trees:
-        """Return the trees of a height on the contexts ``here``, those of a state, within a bound."""
-        key = height, state.chosen[: state.size].tobytes(), state.outcome
+    def _below(self, here: Bools, height: int, bound: float) -> Trees:
+        """Return the trees of a height on the contexts ``here`` (n,) within a bound."""
+        key = height, here.tobytes()
         if key not in self._known or self._known[key][0] < bound:
-            found = self._parts(here, height, state, bound)
+            found = self._parts(here, height, bound)
             self._left -= found.n_pairs(bound)
             if self._left < 0:
                 raise TooManyTreesError
             self._known[key] = bound, found.joined(bound)
         return self._known[key][1]
 
-    def _parts(self, here: Ints, height: int, state: TreeState, bound: float) -> Trees:
-        """Return the leaves, stumps and both sides of roots that may be within a bound, of a state."""
+    def _parts(self, here: Bools, height: int, bound: float) -> Trees:
+        """Return the leaves, stumps and both sides of roots within a bound on the contexts ``here`` (n,)."""
         tables = self._tables[here]
         if height == 1:
             return self._stumps(self._held[here], tables, bound)
         found = _of_values(tables.sum(axis=0), self._leaves)
-        fails, holds = self._states.ways(height, state).min(axis=1) if height else np.empty((2, 0))
+        if not height:
+            return found
+        sides, _ = self._states(height).sides(self._given.at(here), np.zeros(self._truth.shape[1], bool))
+        fails, holds = sides.min(axis=1)
         for g in np.flatnonzero(fails + holds <= bound).tolist():
-            truth = self._truth[here, g]
-            if truth.any() and not truth.all():
-                below, above = (self._states.side(state, g, holds=side) for side in (False, True))
-                found.sides[g] = (
-                    self._below(here[~truth], height - 1, below, bound - holds[g]),
-                    self._below(here[truth], height - 1, above, bound - fails[g]),
-                )
+            yes, no = here & self._truth[:, g], here & ~self._truth[:, g]
+            if yes.any() and no.any():
+                below = self._below(no, height - 1, bound - holds[g])
+                found.sides[g] = below, self._below(yes, height - 1, bound - fails[g])
         return found
 
     def _stumps(self, truth: Floats, tables: Floats, bound: float) -> Trees:

@@ -29,15 +29,12 @@ from policies.trees.states import (
     SetRow,
     StateRoom,
     TreeQuestion,
-    TreeState,
     add_row,
     add_rows,
     exclude_leaves,
     fill_leaves,
     fill_outcomes,
     fill_own,
-    fill_ways,
-    insert,
     sum_leaves,
 )
 from policies.trees.totals import Codes, ContextCosts, Products
@@ -255,7 +252,6 @@ class TreeStates:
         self._p, self.limited = len(source.flipped), most_leaves is not None
         self.layout = layout(self._p, depth, n_actions, most_leaves)
         self.empty, self._T = self._on_nothing(), np.empty(self.layout.room)
-        self.root = TreeState(0, np.zeros(depth + 1, np.int64), 0)
 
     def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> Floats:
         """Return the answers (n, leaves, K) at a context where the literals ``pattern`` hold; K is 1 without one.
@@ -263,39 +259,28 @@ class TreeStates:
         ``closed`` (n, p) are the literals that no tree may test, for each of n sets of trees. Costs and counts are
         ``given`` for each context. Trees without a test are left out where there are others.
         """
-        everywhere = self.source.fill(*given)
+        everywhere = self.source.fill(*given, self.depth)
         found = self._ask(soft, pattern, closed, every=soft is not None or self._p < self.depth)
         return np.where(found < BIG, found + everywhere, np.inf) if self.limited else found + everywhere
 
-    def fill(self, given: ContextCosts, closed: Bools) -> float:
-        """Leave the least totals of all states, less those of action 0; return what that costs everywhere."""
-        everywhere = self.source.fill(*given)
-        self._ask(None, None, closed[None], every=True)
-        return everywhere
+    def sides(self, given: ContextCosts, closed: Bools) -> tuple[Floats, float]:
+        """Return (2, leaves, p): the least totals where each test at the root fails, and where it holds.
 
-    def ways(self, height: int, state: TreeState) -> Floats:
-        """Return (2, leaves, p): the least totals where each test at the root of trees fails, and where it holds.
-
-        Asked after ``fill``, of the trees of a ``height`` of a state, by the leaves on that side.
+        They are counted from the total of action 0, which is returned too.
         """
-        ways, asked = np.empty((2, int(self.layout.where[1, height - 1]), self._p)), self._asked(None, every=True)
-        fill_ways(height, state, self.source.totals, asked, self.source.flipped, self.layout, self._T, ways)
-        return ways
-
-    def side(self, state: TreeState, test: int, *, holds: bool) -> TreeState:
-        """Return the state where a test has come out as well."""
-        below = np.zeros(len(state.chosen) + 1, np.int64)
-        size, outcome = insert(*state, test, int(holds != self.source.flipped[test]), below)
-        return TreeState(int(size), below[:-1], int(outcome))
+        everywhere = self.source.fill(*given, self.depth)
+        self._ask(None, None, closed[None], every=self._p < self.depth)
+        begin = self.layout.where[1 + self.depth, 1] if self.depth > 1 else 0  # of the states of one literal
+        shape = int(self.layout.where[1, self.depth - 1]), 2, self._p
+        found = self._T[begin : begin + 2 * shape[0] * self._p].reshape(shape)
+        literals = np.arange(self._p)
+        return np.stack([found[:, side ^ self.source.flipped, literals] for side in (0, 1)]), everywhere
 
     def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> Floats:
-        sides = None if pattern is None else pattern ^ self.source.flipped
-        masses, asked = _NO_MASSES if soft is None else self._masses, self._asked(sides, every=every)
+        near, masses = pattern is not None, _NO_MASSES if soft is None else self._masses
+        sides = np.zeros(self._p, bool) if pattern is None else pattern ^ self.source.flipped
+        asked = TreeQuestion(near, every, int(self.limited), self.n_actions, sides, self.least, self.empty)
         return np.asarray(ask(soft, self.source.totals, asked, closed, self.layout, self._T, masses))
-
-    def _asked(self, sides: Bools | None, *, every: bool) -> TreeQuestion:
-        at = np.zeros(self._p, bool) if sides is None else sides
-        return TreeQuestion(sides is not None, every, int(self.limited), self.n_actions, at, self.least, self.empty)
 
     @cached_property
     def _masses(self) -> Array:

@@ -11,7 +11,8 @@ only siblings may be alike.
 
 Contexts with the same outcomes of the same tests are one state, whatever the order of the tests, so that each is
 answered once (policies/trees/recursion.py). Where its numbers do not fit into memory, the tests at the root are gone
-through one by one, with the states of the greatest height that fits on both sides.
+through one by one, with the states of the greatest height that fits on both sides. A tree is found from the root down,
+by a query at each node about the contexts there.
 
 Whole costs give exact answers while their absolute values add up to less than 2^52. Real costs are rounded as sums in
 double precision are, by about 1e-16 of the summed absolute costs.
@@ -20,7 +21,7 @@ double precision are, by about 1e-16 of the summed absolute costs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,6 @@ from policies.trees.limits import TreesOn
 from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
 from policies.trees.sets import fits
-from policies.trees.states import TreeState
 from policies.trees.totals import Codes, ContextCosts, Products
 
 
@@ -62,20 +62,21 @@ class TreeSearch(Search):
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
         """Return the least total cost and a tree that attains it; at each node the lowest-numbered choice wins ties."""
-        given, reached = ContextCosts(costs, self._counts), dict[tuple[int, ...], TreeState]()
-        closed = self._closed[0]
+        given, closed = ContextCosts(costs, self._counts), self._closed[0]
         if len(self._closed) > 1:
             closed = self._closed[self._of_sets(None, given, None, self._depth, self._closed).min(axis=(1, 2)).argmin()]
         most: dict[tuple[int, ...], int] = {(): self._trees.most_leaves}  # how many leaves there may be below each path
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            if len(path) == 2 * self._depth or most[path] == 1:
+            height = self._depth - len(path) // 2
+            if not height or most[path] == 1:
                 return cheapest_leaf(costs, here)
-            ways, base = self._ways_at(path, here, given, closed, reached)
+            below = given.at(here) if path else given
+            ways = self._ways(None, below, None, height, closed)[..., 0]
             if self._limits:
                 leaves = np.arange(ways.shape[1])
                 ways[:, leaves[:, None] + leaves + 2 > most[path]] = np.inf
-                if self._one_leaf(None, given.at(here), 1)[0] - base <= ways.min():
+                if self._one_leaf(None, below, 1)[0] <= ways.min():
                     return cheapest_leaf(costs, here)
             f, *fewest = (int(i) for i in np.unravel_index(ways.argmin(), ways.shape))
             for side, n in zip((1, 0), fewest, strict=True):
@@ -134,6 +135,11 @@ class TreeSearch(Search):
 
         The first side is that of the context with this pattern; without one, where the root holds, and for K is 1.
         """
+        if pattern is None and height <= self._fits:
+            (fails, holds), everywhere = self._states_of(height).sides(given, closed)
+            found = (holds.T[:, :, None] + fails.T[:, None, :] + everywhere)[..., None]
+            found[closed] = np.inf
+            return found
         below = self._n_leaves(height - 1)
         ways = np.full((len(closed), below, below, 1 if pattern is None else self._n_actions), np.inf)
         for f in np.flatnonzero(~closed).tolist():
@@ -142,32 +148,6 @@ class TreeSearch(Search):
             far = self._of_sets(soft, given.at(~here), None, height - 1, closed[None])[0]
             ways[f] = near[:, None] + far
         return ways
-
-    def _ways_at(
-        self,
-        path: tuple[int, ...],
-        here: Bools,
-        given: ContextCosts,
-        closed: Bools,
-        reached: dict[tuple[int, ...], TreeState],
-    ) -> tuple[Floats, float]:
-        """Return (p, leaves, leaves): ``_ways`` at a path of a tree; and what is to be added to them.
-
-        ``reached`` are the states of the paths before, from the first one on whose states fit.
-        """
-        height = self._depth - len(path) // 2
-        if height > self._fits:
-            return self._ways(None, given.at(here), None, height, closed)[..., 0], 0.0
-        states = self._states_of(min(self._fits, self._depth))
-        if path[:-2] in reached:
-            reached[path] = states.side(reached[path[:-2]], path[-2], holds=path[-1] == 1)
-        else:
-            states.fill(given.at(here) if path else given, closed)
-            reached[path] = states.root
-        fails, holds = states.ways(height, reached[path])
-        ways = holds.T[:, :, None] + fails.T[:, None, :]
-        ways[closed] = np.inf
-        return ways, float(given.costs[here, 0].sum())
 
     def _one_leaf(self, soft: Soft, given: ContextCosts, n: int) -> Floats:
         """Return what one leaf costs (K,), or (1,) with any action; infinite where it is too small."""
@@ -182,11 +162,15 @@ class TreeSearch(Search):
 
     def _states_of(self, height: int) -> TreeStates:
         if height not in self._states:
-            made = partial(Codes, self._literals) if self._by_codes else partial(Products, self._truth)
-            source = made(self._n_actions, len(self._least), height)
+            n_counts = len(self._least)
+            codes = Codes(self._literals, self._n_actions, n_counts, height) if self._by_codes else None
             most = self._n_leaves(height) if self._limits else None
-            self._states[height] = TreeStates(source, self._n_actions, height, self._least, most)
+            self._states[height] = TreeStates(codes or self._products, self._n_actions, height, self._least, most)
         return self._states[height]
+
+    @cached_property
+    def _products(self) -> Products:
+        return Products(self._truth, self._n_actions, len(self._least), min(self._fits, self._depth))
 
     @cached_property
     def _fits(self) -> int:

@@ -1,7 +1,6 @@
 """Compiled: the states of sets of literals, by inclusion and exclusion, and the leaves there: T_0 of recursion.py.
 
-Here too are the arrays that the recursion works in, the question that it is asked, what is read of one state, and the
-sums of rows.
+Here too are the arrays that the recursion works in, the question that it is asked, and the sums of rows.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import numpy as np
 
 from milpcb.core.kernels import compiled, lower
 from policies.semirings import NO_NAN, Array, Soft, exponentials
-from policies.trees.sets import StateLayout
 
 BIG = 1e300  # stands for infinity: differences of two are numbers
 
@@ -62,14 +60,6 @@ class SetRow(NamedTuple):
     last: int
     outcome: int
     rank: int
-
-
-class TreeState(NamedTuple):
-    """The first ``size`` of the literals ``chosen`` (D + 1,), in order, and their outcomes, bit by bit; see sets.py."""
-
-    size: int
-    chosen: Array
-    outcome: int
 
 
 @compiled(NO_NAN)
@@ -157,81 +147,6 @@ def fill_own(row: SetRow, asked: TreeQuestion, room: StateRoom) -> None:
             T[own + a * n + j] = BIG if T[at] >= BIG else x
             if len(M):
                 M[own + a * n + j] = 1.0
-
-
-@compiled()
-def insert(k: int, chosen: Array, o: int, g: int, bit: int, into: Array) -> tuple[int, int]:
-    """Put the literal g, with its outcome, into the set of a state; return the size, -1 if it contradicts it, and o."""
-    i = 0
-    while i < k and chosen[i] < g:
-        into[i] = chosen[i]
-        i += 1
-    again = i < k and chosen[i] == g
-    if not again:
-        into[i] = g
-    shift = 0 if again else 1
-    for j in range(i, k):
-        into[j + shift] = chosen[j]
-    if again:
-        return (k if (o >> i & 1) == bit else -1), o
-    return k + 1, (o >> i << (i + 1)) | (bit << i) | (o & ((1 << i) - 1))
-
-
-@compiled()
-def fill_ways(
-    h: int, state: TreeState, totals: Array, asked: TreeQuestion, flipped: Array, at: StateLayout, T: Array, ways: Array
-) -> None:
-    """Fill ways (2, leaves, p): T_{h-1} of a state where each test fails, and where it holds."""
-    k, chosen, o = state
-    start, where, _ = at
-    below, p = np.zeros(k + 1, np.int64), ways.shape[2]
-    for g in range(p):
-        for bit in range(2):
-            side = 1 - bit if flipped[g] else bit
-            size, outcome = insert(k, chosen, o, g, bit, below)
-            cell_at, apart = cell(h - 1, size, below, outcome, p, start, where) if size >= 0 and h > 1 else (0, 0)
-            for i in range(where[1, h - 1]):
-                if size < 0:
-                    ways[side, i, g] = 0.0 if asked.empty[h - 1, i] > 0.0 else BIG
-                elif h == 1:
-                    ways[side, i, g] = leaf(size, below, outcome, totals, start, asked.least)
-                else:
-                    ways[side, i, g] = T[cell_at + apart * i]
-
-
-@compiled()
-def cell(h: int, k: int, chosen: Array, o: int, p: int, start: Array, where: Array) -> tuple[int, int]:
-    """Return where T_h of a state of ``k`` literals is, with one leaf, and how far those with more leaves are apart."""
-    if k == 0:
-        return where[2 + h, 0], 1
-    w, above = 0, -1
-    for i in range(k - 1):
-        w, above = start[w] + chosen[i], chosen[i]
-    rank, n = start[w] + above + 1 - where[0, k], p - 1 - above
-    return where[2 + h, k] + where[1, h] * (rank << k) + o * n + chosen[k - 1] - above - 1, n << k
-
-
-@compiled()
-def leaf(k: int, chosen: Array, o: int, totals: Array, start: Array, least: Array) -> float:
-    """Return the least total of a leaf for a state, BIG where it is too small."""
-    ranks, sums = np.zeros(1 << k, np.int64), np.zeros(len(totals))
-    for i in range(k):
-        for mask in range(1 << i):
-            ranks[mask | 1 << i] = start[ranks[mask]] + chosen[i]
-    for mask in range(1 << k):
-        if mask & o == o:
-            sign, rest = 1.0, mask ^ o
-            while rest:
-                sign, rest = -sign, rest & (rest - 1)
-            for c in range(len(totals)):
-                sums[c] += sign * totals[c, ranks[mask]]
-    cost, n = 0.0, len(totals) - len(least)
-    for c in range(len(least)):
-        if sums[n + c] < least[c]:
-            return BIG
-    for a in range(n):
-        cost = min(cost, sums[a])
-    return cost
 
 
 @compiled(NO_NAN)

@@ -20,10 +20,8 @@ from policies.literals import Test, outcomes
 from policies.names import Names
 from policies.semirings import Soft, add_up
 from policies.trees.near import NearTrees
-from policies.trees.recursion import TreeStates
 from policies.trees.rule import DecisionTree, Leaf, Node, path_totals, split
 from policies.trees.sets import fits
-from policies.trees.totals import Products
 
 AT_ONCE = 2**20  # terms that costs are added to at a time
 FEW = 7  # ways up to which numpy adds up faster where those of one kind lie side by side
@@ -64,10 +62,7 @@ class TreeTerms(Terms):
         """Return the trees asked for, where the answers of all states fit memory and the trees are few enough."""
         if not fits(self.n_literals, self.depth, self.n_actions, self.n_actions - 1, None):
             return None
-        truth = outcomes(contexts, self._tests)
-        source = Products(truth, self.n_actions, 0, self.depth)
-        states = TreeStates(source, self.n_actions, self.depth, np.zeros(0), None)
-        return NearTrees(states, truth, asked).listing(self._tests, self._names)
+        return NearTrees(outcomes(contexts, self._tests), self.depth, asked).listing(self._tests, self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add to the leaves that each context may reach, one context after the other."""
@@ -77,12 +72,12 @@ class TreeTerms(Terms):
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
         """Return (K,): the least total of the trees by the action at ``place``."""
-        return self.by_action(None, totals[place.T], place[:, 0] // self.n_actions, self.below(None, totals))
+        return self.by_action(None, totals.take(place.T), place[:, 0] // self.n_actions, self.below(None, totals))
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
         """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         costs = rate * totals
-        return -self.by_action(1.0, costs[place.T], place[:, 0] // self.n_actions, self.below(1.0, costs))
+        return -self.by_action(1.0, costs.take(place.T), place[:, 0] // self.n_actions, self.below(1.0, costs))
 
     def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables:
         """Return tables of the leaves that are weighed together."""
@@ -185,7 +180,7 @@ class SeveralTrees(SeveralTables):
         if rate != self._rate or not self._below:
             self._rate, self._below = rate, self._terms.below(1.0, rate * self.totals)
         paths = place[:, 0] // self._terms.n_actions
-        sums = self._terms.by_action(1.0, rate * self.totals[place.T], paths, self._below)
+        sums = self._terms.by_action(1.0, rate * self.totals.take(place.T, axis=0), paths, self._below)
         weights = np.exp(sums.min(axis=0) - sums)
         self._count(start)
         return np.asarray((weights / weights.sum(axis=0)).T)

@@ -60,28 +60,25 @@ class Products:
     """
 
     def __init__(self, truth: Bools, n_actions: int, n_counts: int, depth: int) -> None:
-        self._depth = depth
         self.start, where, _ = layout(truth.shape[1], depth, n_actions, None)
         self.totals = np.zeros((n_actions - 1 + n_counts, int(where[0, -1])))
         self.flipped = 2 * truth.sum(axis=0) > len(truth)
-        self._room = self._made(_in_blocks(truth ^ self.flipped))
+        held, n_planes = _in_blocks(truth ^ self.flipped), len(self.totals)
+        blocks, rows, width = held.shape
+        literals = np.zeros((max(depth - 1, 1), blocks, rows, width))
+        literals[0] = held
+        planes, weighted = np.zeros((len(literals), n_planes, blocks * width)), np.zeros((2, n_planes, width))
+        pairs, numbers = np.zeros((n_planes, rows - 2, rows)), np.zeros(blocks * width + 1, np.int64)
+        self._room = ProductRoom(literals, planes, weighted, pairs, numbers)
 
-    def fill(self, costs: Floats, counts: Floats) -> float:
-        """Fill the totals from costs (g, K) and counts (C, g); return what action 0 costs everywhere."""
+    def fill(self, costs: Floats, counts: Floats, depth: int) -> float:
+        """Fill the totals of sets up to a size from costs (g, K) and counts (C, g); return the total of action 0."""
         planes, n_differences = self._room.planes[0, :, : len(costs)], costs.shape[1] - 1
         for a in range(n_differences):
             np.subtract(costs[:, a + 1], costs[:, 0], out=planes[a])
         planes[n_differences:] = counts
-        fill_products(self._depth, len(costs), self._room, self.start, self.totals)
+        fill_products(depth, len(costs), self._room, self.start, self.totals)
         return float(costs[:, 0].sum())
-
-    def _made(self, held: Bools) -> ProductRoom:
-        levels, (blocks, rows, width), n_planes = max(self._depth - 1, 1), held.shape, len(self.totals)
-        literals = np.zeros((levels, blocks, rows, width))
-        literals[0] = held
-        planes, weighted = np.zeros((levels, n_planes, blocks * width)), np.zeros((2, n_planes, width))
-        pairs = np.zeros((n_planes, rows - 2, rows))
-        return ProductRoom(literals, planes, weighted, pairs, np.zeros(blocks * width + 1, np.int64))
 
 
 class Codes:
@@ -103,8 +100,8 @@ class Codes:
         self._feature, self._first = np.repeat(np.arange(d), self._cuts), literals.first
         self._place = np.concatenate([self._places(members) for members in sets_of(p, depth)])
 
-    def fill(self, costs: Floats, counts: Floats) -> float:
-        """Fill the totals from costs (g, K) and counts (C, g); return what action 0 costs everywhere."""
+    def fill(self, costs: Floats, counts: Floats, _depth: int) -> float:
+        """Fill all totals from costs (g, K) and counts (C, g); return the total of action 0."""
         planes = np.ascontiguousarray(np.concatenate([(costs[:, 1:] - costs[:, :1]).T, counts]))
         cubes = np.zeros((len(planes), self._begins[-1]))
         for i, group in enumerate(self._groups):

@@ -1,4 +1,4 @@
-"""Trees are read from what one search has left: the same trees as by a search at every node."""
+"""Trees are the same whether sides of a test are states, or are gone through root by root."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,6 @@ import pytest
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import recursion
 from policies.trees.limits import TreesOn
 from policies.trees.search import TreeSearch
 
@@ -45,16 +44,3 @@ def test_the_tree_is_that_of_a_search_at_every_node(
         found, expected = traced.minimise(costs), searched.minimise(costs)
         assert found[0] == pytest.approx(expected[0], abs=1e-9 if kind == "real" else 0.0, rel=0.0)
         assert found == expected or kind == "real"
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-def test_a_tree_takes_one_search(depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The recursion runs once for a value, and once for the tree that attains it."""
-    literals, rng = literals_of((30, 5, 3, depth))
-    search, calls, kernel = TreeSearch(TreesOn(literals, 3, depth, Names())), [], recursion.ask
-    monkeypatch.setattr(recursion, "ask", lambda *asked: calls.append(1) or kernel(*asked))
-    costs = COSTS["whole"](rng, (len(literals.contexts), 3))
-    value = search.value(costs)
-    assert len(calls) == 1
-    assert search.minimise(costs)[0] == value
-    assert len(calls) == 2
