@@ -2,9 +2,10 @@
 
 from typing import Any, Literal
 
+import click
 import pytest
 
-from milpcb.commands.listing import HAVE_OPTIONS, _options, _sentence, _type, first_sentence
+from milpcb.commands.listing import HAVE_OPTIONS, _options, _type, first_sentence
 from milpcb.plugins import registry
 
 NAMES = [(kind, name) for kind in registry.KINDS for name in registry.entries(kind)]
@@ -35,7 +36,7 @@ def test_every_option_has_a_description(kind: str, name: str) -> None:
 )  # fmt: skip
 def test_a_sentence_ends_where_a_capital_letter_follows(text: str, sentence: str) -> None:
     """Neither dots that stand for more, nor abbreviations, cut it off."""
-    assert _sentence(text) == sentence
+    assert first_sentence(click.Command("name", help=text)) == sentence
 
 
 @pytest.mark.parametrize(
