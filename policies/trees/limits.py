@@ -11,7 +11,7 @@ Who keeps them, with what ``TreesOn`` makes of them:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -21,7 +21,7 @@ import numpy as np
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees.rule import Leaf, Node
+from policies.trees.rule import Node, Split, nodes_of, rows_of_leaves
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class Limits:
 
     def allow(self, root: Node, contexts: Floats, counts: Floats) -> bool:
         """Return whether the tree keeps the limits on ``contexts`` (g, d), each with its ``counts`` (g, 1 or 1 + K)."""
-        leaves = list(_leaves(root, contexts, np.ones(len(contexts), bool), frozenset()))
-        used = frozenset().union(*(features for _, features in leaves))
+        used = {node.feature for node in nodes_of(root) if isinstance(node, Split)}
+        leaves = [counts[rows].sum(axis=0) for rows in rows_of_leaves(root, contexts, np.arange(len(contexts)))]
         return (
             (self.max_leaves is None or len(leaves) <= self.max_leaves)
             and (self.max_features is None or len(used) <= self.max_features)
-            and not any(self.too_small(counts[here].sum(axis=0)) for here, _ in leaves)
+            and not self.too_small(np.array(leaves)).any()
         )
 
 
@@ -115,13 +115,3 @@ def context_counts(group: Ints, n_actions: int, logged_actions: Sequence[int] | 
         return rows
     cells = group * n_actions + np.asarray(logged_actions)
     return np.hstack([rows, np.bincount(cells, minlength=len(rows) * n_actions).reshape(-1, n_actions)])
-
-
-def _leaves(node: Node, contexts: Floats, here: Bools, used: frozenset[int]) -> Iterator[tuple[Bools, frozenset[int]]]:
-    """Yield, for each leaf, which contexts it holds and the features tested on its path."""
-    if isinstance(node, Leaf):
-        yield here, used
-        return
-    holds = contexts[:, node.feature] <= node.threshold
-    yield from _leaves(node.yes, contexts, here & holds, used | {node.feature})
-    yield from _leaves(node.no, contexts, here & ~holds, used | {node.feature})

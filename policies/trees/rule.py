@@ -63,12 +63,12 @@ class DecisionTree(Rule):
     @property
     def leaf_actions(self) -> tuple[int, ...]:
         """The action of each leaf, in the order in which they are printed."""
-        return tuple(node.action for node in _nodes(self.root) if isinstance(node, Leaf))
+        return tuple(node.action for node in nodes_of(self.root) if isinstance(node, Leaf))
 
     @property
     def n_features(self) -> int:
         """The largest number of a tested feature, plus one."""
-        return 1 + max((node.feature for node in _nodes(self.root) if isinstance(node, Split)), default=0)
+        return 1 + max((node.feature for node in nodes_of(self.root) if isinstance(node, Split)), default=0)
 
     def action_on(self, context: Floats) -> int:
         """Return the action of one context (d,), which is not checked: what ``predict`` gives it, for loops."""
@@ -83,7 +83,7 @@ class DecisionTree(Rule):
 
     def _leaf(self, contexts: Floats) -> Ints:
         leaf = np.empty(len(contexts), dtype=np.int64)
-        for number, rows in enumerate(_rows_of_leaves(self.root, contexts, np.arange(len(contexts)))):
+        for number, rows in enumerate(rows_of_leaves(self.root, contexts, np.arange(len(contexts)))):
             leaf[rows] = number
         return leaf
 
@@ -115,7 +115,7 @@ class DecisionTree(Rule):
         return "\n".join(_export(self.root, self.names, "")) + "\n"
 
 
-def _rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
+def rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
     """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no".
 
     A function that calls itself from within another would keep the contexts until garbage is collected: gigabytes.
@@ -124,16 +124,16 @@ def _rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
         yield rows
         return
     holds = contexts[rows, node.feature] <= node.threshold
-    yield from _rows_of_leaves(node.yes, contexts, rows[holds])
-    yield from _rows_of_leaves(node.no, contexts, rows[~holds])
+    yield from rows_of_leaves(node.yes, contexts, rows[holds])
+    yield from rows_of_leaves(node.no, contexts, rows[~holds])
 
 
-def _nodes(node: Node) -> Iterator[Node]:
+def nodes_of(node: Node) -> Iterator[Node]:
     """Yield a node and all below it, "yes" before "no"."""
     yield node
     if isinstance(node, Split):
-        yield from _nodes(node.yes)
-        yield from _nodes(node.no)
+        yield from nodes_of(node.yes)
+        yield from nodes_of(node.no)
 
 
 def _decision(node: Node) -> Decision:
