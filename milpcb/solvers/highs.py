@@ -6,12 +6,11 @@ from typing import Any
 
 import highspy
 import numpy as np
-import scipy.sparse as sp
 
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program
-from milpcb.solvers.native import NativeSolver
-from milpcb.types import Floats, Solution, Stop
+from milpcb.solvers.native import INFINITE, NativeSession, NativeSolver, OneSidedRows
+from milpcb.types import Floats, Stop
 
 _S = highspy.HighsModelStatus
 # https://ergo-code.github.io/HiGHS/stable/structures/enums/#HighsModelStatus ; a status not listed is UNKNOWN
@@ -44,117 +43,81 @@ _MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False, "mip_al
 _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 
 
-class HighsSession:
-    """One model inside HiGHS; the basis (LP) or the incumbent (MIP) of a query starts the next one."""
+class HighsSession(NativeSession):
+    """One model inside HiGHS; where its simplex method stops, it says whether the point is feasible."""
+
+    name, status, unclear, feasible = "highs", STATUS, frozenset({_S.kUnboundedOrInfeasible}), True
 
     def __init__(self, program: Program, *, mip: bool) -> None:
-        self._mip = mip
+        super().__init__(program, mip=mip)
         self._columns = np.arange(program.n_columns, dtype=np.int32)
-        self._incumbent: Floats | None = None
-        self._timed = False
+        self._gap, self._seconds = 0.0, INFINITE
         self._highs = highspy.Highs()
         for key, value in (_COMMON | _options(program, mip=mip)).items():
             self._highs.setOptionValue(key, value)
         if self._highs.passModel(_model(program, mip=mip)) == highspy.HighsStatus.kError:
             raise SolverFailedError("HiGHS refused the model; please report it with the config that made it")
 
-    def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
-    ) -> Solution:
-        """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
-        highs = self._highs
-        highs.changeColsCost(len(self._columns), self._columns, objective)
-        if self._mip:
-            self._hand_over(gap, self._incumbent if start is None else start)
-        if time_limit is not None or self._timed:
-            self._limit(time_limit)
-        highs.run()
-        stop = self._status()
-        if self._mip and stop is Stop.OPTIMAL and self._falls_short(gap):
-            self._hand_over(gap, np.array(highs.getSolution().col_value))
-            highs.run()
-            stop = self._status()
-        if stop in {Stop.UNKNOWN, Stop.FAILED}:
-            stop = self._once_more()
-        return self._solution(stop, primal=primal)
+    def close(self) -> None:
+        """Free the model."""
+        self._highs.clear()
 
-    def _falls_short(self, gap: float) -> bool:
+    def _limit(self, gap: float, seconds: float) -> None:
+        self._gap, self._seconds = gap, seconds
+        self._highs.setOptionValue("mip_abs_gap", max(gap, 1e-9))
+        self._highs.setOptionValue("time_limit", seconds)
+
+    def _change_costs(self, objective: Floats) -> None:
+        self._highs.changeColsCost(len(self._columns), self._columns, objective)
+
+    def _start(self, x: Floats) -> None:
+        solution = highspy.HighsSolution()
+        solution.col_value = x
+        self._highs.setSolution(solution)
+
+    def _run(self) -> Any:
+        if (
+            not self._mip and self._seconds < INFINITE
+        ):  # its clock runs on between runs, that of the MIP solver does not
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + self._seconds)
+        self._highs.run()
+        if self._mip and self._highs.getModelStatus() == _S.kOptimal and self._falls_short():
+            self._start(np.array(self._highs.getSolution().col_value))
+            self._highs.run()
+        code = self._highs.getModelStatus()
+        if code not in self.unclear and STATUS.get(code, Stop.FAILED) is Stop.FAILED:
+            self._run_afresh()
+        return self._highs.getModelStatus()
+
+    def _falls_short(self) -> bool:
         """Return whether a point that is called optimal has a bound that the gap does not allow.
 
         HiGHS 1.15 now and then ends so on an integral objective; asked again from that point, it proves the point.
         """
         info = self._highs.getInfo()
-        return bool(info.objective_function_value - info.mip_dual_bound > gap + 1e-6)
+        return bool(info.objective_function_value - info.mip_dual_bound > self._gap + 1e-6)
 
-    def _once_more(self) -> Stop:
+    def _run_afresh(self) -> None:
         """Solve from nothing by the dual simplex method: the primal one now and then gives up on a tiny program."""
         self._highs.clearSolver()
         self._highs.setOptionValue("simplex_strategy", _DUAL_SIMPLEX)
         self._highs.run()
         self._highs.setOptionValue("simplex_strategy", _LP["simplex_strategy"])
-        return self._status()
 
-    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows to the model; the basis stays, an incumbent that breaks them goes."""
-        rows = sp.csr_array(matrix)
-        self._highs.addRows(len(lower), lower, upper, rows.nnz, rows.indptr[:-1], rows.indices, rows.data)
-        if self._incumbent is not None:
-            activity = matrix @ self._incumbent
-            if ((activity < lower - 1e-6) | (activity > upper + 1e-6)).any():
-                self._incumbent = None
+    def _value(self) -> float:
+        return float(self._highs.getObjectiveValue())
 
-    def close(self) -> None:
-        """Free the model."""
-        self._highs.clear()
+    def _point(self) -> Floats | None:
+        held = self._highs.getInfo().primal_solution_status == _HOLDS_POINT
+        return np.array(self._highs.getSolution().col_value) if held else None
 
-    def _hand_over(self, gap: float, start: Floats | None) -> None:
-        self._highs.setOptionValue("mip_abs_gap", max(gap, 1e-9))
-        if start is not None:
-            solution = highspy.HighsSolution()
-            solution.col_value = start
-            self._highs.setSolution(solution)
+    def _bound(self) -> float:
+        return float(self._highs.getInfo().mip_dual_bound)
 
-    def _limit(self, time_limit: float | None) -> None:
-        self._timed = time_limit is not None
-        # The clock of the simplex method runs on between runs, that of the MIP solver starts again.
-        now = 0.0 if self._mip else self._highs.getRunTime()
-        self._highs.setOptionValue("time_limit", highspy.kHighsInf if time_limit is None else now + time_limit)
-
-    def _status(self) -> Stop:
-        status = self._highs.getModelStatus()
-        if status == _S.kUnboundedOrInfeasible:
-            return self._unbounded_or_infeasible()
-        return STATUS.get(status, Stop.UNKNOWN)
-
-    def _unbounded_or_infeasible(self) -> Stop:
-        """Solve with no objective: what is feasible was unbounded."""
-        self._highs.changeColsCost(len(self._columns), self._columns, np.zeros(len(self._columns)))
-        self._highs.run()
-        return Stop.UNBOUNDED if self._highs.getModelStatus() == _S.kOptimal else Stop.INFEASIBLE
-
-    def _solution(self, stop: Stop, *, primal: bool) -> Solution:
-        highs = self._highs
-        if stop is Stop.OPTIMAL and not self._mip and not primal:  # the hot path of a value query
-            value = highs.getObjectiveValue()
-            return Solution(stop, value, value)
-        info = highs.getInfo()
-        held = stop in {Stop.OPTIMAL, Stop.TIME_LIMIT, Stop.INTERRUPTED}
-        found = held and info.primal_solution_status == _HOLDS_POINT
-        x = np.array(highs.getSolution().col_value) if found else None
-        if self._mip and x is not None:
-            self._incumbent = x
-        value = info.objective_function_value if found else np.inf
-        if stop is Stop.OPTIMAL:
-            bound = info.mip_dual_bound if self._mip else value
-        else:
-            bound = info.mip_dual_bound if self._mip and held else -np.inf
-        return Solution(stop, value, bound, x)
+    def _add(self, rows: OneSidedRows) -> None:
+        matrix = rows.matrix
+        arrays = matrix.indptr[:-1], matrix.indices, matrix.data
+        self._highs.addRows(len(rows.sides), *rows.bounds(), matrix.nnz, *arrays)
 
 
 class Highs(NativeSolver):

@@ -1,6 +1,6 @@
-"""The base class of adapters to vendors' own libraries: the order of the steps of a query.
+"""The base class of all adapters: the order of the steps of a query.
 
-A model is built once; a query changes its objective only. What a step is called by a vendor stands in its adapter.
+A model is built once; a query changes its objective only. What a step is called by a solver stands in its adapter.
 """
 
 from __future__ import annotations
@@ -64,18 +64,25 @@ class OneSidedRows(NamedTuple):
     senses: list[str]
     sides: Floats
 
+    def bounds(self) -> tuple[Floats, Floats]:
+        """Return the least and the largest activity (r,) of each row, infinite where there is no such side."""
+        senses = np.array(self.senses, dtype="U1")
+        return np.where(senses == "L", -np.inf, self.sides), np.where(senses == "G", np.inf, self.sides)
+
 
 class NativeSession(ABC):
-    """One model in a vendor's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
+    """One model in a solver's library; the basis (LP) or the incumbent (MIP) of a query starts the next one.
 
-    ``status`` is the vendor's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
-    ``reads`` are the files that the library would take settings from, if they lay in the current folder.
+    ``status`` is the solver's table of status codes; ``unclear`` are those that mean "infeasible or unbounded".
+    ``reads`` are the files that the library would take settings from, if they lay in the current folder. ``feasible``:
+    a point at which an LP stops before its end is known to be feasible, or is none.
     """
 
-    name: ClassVar[str]
+    name: str
     status: ClassVar[Mapping[Any, Stop]]
     unclear: ClassVar[frozenset[Any]]
-    reads: ClassVar[tuple[str, ...]] = ()
+    reads: tuple[str, ...] = ()
+    feasible: ClassVar[bool] = False
 
     def __init__(self, program: Program, *, mip: bool) -> None:
         check_folder(self.name, self.reads)
@@ -109,8 +116,11 @@ class NativeSession(ABC):
             return self._solution(objective, stop)
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows to the model; the basis stays, an incumbent, which they may break, does not."""
-        self._incumbent = None
+        """Add rows to the model; the basis stays, an incumbent that breaks them goes."""
+        if self._incumbent is not None:
+            activity = matrix @ self._incumbent
+            if ((activity < lower - 1e-6) | (activity > upper + 1e-6)).any():
+                self._incumbent = None
         with self._one_line():
             self._add(one_sided(matrix, lower, upper))
 
@@ -136,17 +146,15 @@ class NativeSession(ABC):
     def _solution(self, objective: Floats, stop: Stop) -> Solution:
         if stop not in {Stop.OPTIMAL, Stop.TIME_LIMIT}:
             return Solution(stop, np.inf, -np.inf)
-        if not self._mip:  # where the simplex method stands when its time is over is no feasible point
-            x = self._point() if stop is Stop.OPTIMAL else None
-            value = np.inf if x is None else float(objective @ x)
-            return Solution(stop, value, -np.inf if x is None else value, x)
-        x, bound = self._point(), self._bound()
-        self._incumbent = x
-        return Solution(
-            stop, np.inf if x is None else float(objective @ x), bound if abs(bound) < INFINITE else -np.inf, x
-        )
+        proved = stop is Stop.OPTIMAL
+        x = self._point() if self._mip or proved or self.feasible else None
+        value = np.inf if x is None else float(objective @ x)
+        if not self._mip:
+            return Solution(stop, value, value if proved and x is not None else -np.inf, x)
+        self._incumbent, bound = self._incumbent if x is None else x, self._bound()
+        return Solution(stop, value, bound if abs(bound) < INFINITE else -np.inf, x)
 
-    # ----------------------------------------------------------------- what a vendor does
+    # ----------------------------------------------------------------- what a solver does
 
     @abstractmethod
     def _limit(self, gap: float, seconds: float) -> None:

@@ -17,8 +17,9 @@ from milpcb.core.surroundings import settings_here
 from milpcb.errors import InputError, SolverFailedError, SolverMissingError, UnknownNameError
 from milpcb.program import Program
 from milpcb.protocols import SolverInfo
-from milpcb.solvers.guards import COPT_READS, GUROBI_READS, XPRESS_READS, check_folder, one_line, silenced
-from milpcb.types import Floats, Solution, Stop
+from milpcb.solvers.guards import COPT_READS, GUROBI_READS, XPRESS_READS, check_folder, silenced
+from milpcb.solvers.native import INFINITE, NativeSession, OneSidedRows
+from milpcb.types import Floats, Stop
 
 # https://coin-or.github.io/pulp/technical/constants.html ; a pair not listed is UNKNOWN. PuLP's status alone calls a
 # time-limited incumbent "Optimal", so the solution status decides.
@@ -31,6 +32,7 @@ STATUS = {
     (pulp.LpStatusInfeasible, pulp.LpSolutionNoSolutionFound): Stop.INFEASIBLE,
     (pulp.LpStatusUnbounded, pulp.LpSolutionUnbounded): Stop.UNBOUNDED,
 }
+OUT_OF_TIME = pulp.LpStatusNotSolved, pulp.LpSolutionNoSolutionFound
 
 # Where one command brings a solver to where PuLP finds it.
 INSTALL = {
@@ -98,12 +100,20 @@ class Pulp:
         ]
 
 
-class PulpSession:
-    """One LpProblem, kept; a query swaps the objective."""
+class PulpSession(NativeSession):
+    """One LpProblem, kept; a query swaps the objective and starts from nothing.
+
+    Optima are proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
+    """
+
+    # PuLP calls COPT's "infeasible or unbounded" infeasible.
+    status, unclear, feasible = STATUS, frozenset(code for code in STATUS if STATUS[code] is Stop.INFEASIBLE), True
 
     def __init__(self, program: Program, name: str, *, relax: bool) -> None:
-        self._name = name
-        self._program, self._relax = program, relax
+        self.name, self.reads = f"pulp:{name}", READS.get(name, ())
+        super().__init__(program, mip=bool(program.integer.any()) and not relax)
+        self._solver, self._program, self._time_limit = name, program, None
+        self._objective = np.zeros(program.n_columns)
         self._problem = pulp.LpProblem("milpcb", pulp.LpMinimize)
         self._x = [_variable(program, j, relax=relax) for j in range(program.n_columns)]
         self._problem.addVariables(self._x)
@@ -112,53 +122,58 @@ class PulpSession:
         for r in range(program.n_rows):
             self._add_row(program, r)
 
-    def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
-    ) -> Solution:
-        """Write the problem, run the solver, read it back.
+    def close(self) -> None:
+        """Nothing is kept outside Python."""
 
-        The optimum is proved to the end: some of PuLP's solvers report a reached gap as they report a time limit.
-        """
-        del gap, primal, start
-        stop = self._run(objective, time_limit)
-        if stop is Stop.INFEASIBLE and objective.any() and self._run(np.zeros_like(objective), None) is Stop.OPTIMAL:
-            return Solution(Stop.UNBOUNDED, np.inf, -np.inf)  # PuLP calls COPT's "infeasible or unbounded" infeasible
-        return self._solution(stop, objective)
+    def _limit(self, gap: float, seconds: float) -> None:
+        del gap
+        self._time_limit = None if seconds == INFINITE else seconds
 
-    def _run(self, objective: Floats, time_limit: float | None) -> Stop:
+    def _change_costs(self, objective: Floats) -> None:
         # Zero costs are written too: a column that neither a row nor the objective mentions makes CBC crash.
+        self._objective = objective
         terms = zip(self._x, map(float, objective), strict=True)
         self._problem.setObjective(pulp.LpAffineExpression([*terms, (self._one, 1.0)]))
-        threads = None if self._name in SERIAL else 1
-        wanted = {"threads": threads, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": time_limit}
-        options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
-        with one_line(f"pulp:{self._name}"), _quiet():
-            self._problem.solve(_solver(self._name, **options))
-        return self._status(timed=time_limit is not None)
 
-    def _status(self, *, timed: bool) -> Stop:
-        """Return why the solver stopped.
+    def _start(self, x: Floats) -> None:
+        """Solvers get no point to begin at."""
+
+    def _run(self) -> tuple[int, int]:
+        """Write the problem, run the solver, read it back.
 
         CBC calls a program infeasible when the clock stops it before it has a point: under a time limit that proves
         nothing.
         """
-        stop = STATUS.get((self._problem.status, self._problem.sol_status), Stop.UNKNOWN)
-        return Stop.TIME_LIMIT if timed and stop is Stop.INFEASIBLE else stop
+        threads = None if self._solver in SERIAL else 1
+        wanted = {"threads": threads, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": self._time_limit}
+        options = {key: value for key, value in wanted.items() if key in self._options and value is not None}
+        with _quiet():
+            self._problem.solve(_solver(self._solver, **options))
+        code = self._problem.status, self._problem.sol_status
+        return OUT_OF_TIME if self._time_limit is not None and code in self.unclear else code
 
-    def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows to the LpProblem."""
-        self._program = self._program.with_rows(matrix, lower, upper)
-        for r in range(self._program.n_rows - len(lower), self._program.n_rows):
+    def _value(self) -> float:
+        return self._bound()
+
+    def _point(self) -> Floats | None:
+        """Return the values read back; None where they are none, as where CBC, stopped inside an LP, has no point."""
+        if self._problem.sol_status not in {pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible}:
+            return None
+        x = np.array([float(variable.varValue or 0.0) for variable in self._x])
+        if self._holds(x):
+            return x
+        if self._problem.sol_status == pulp.LpSolutionOptimal:
+            raise SolverFailedError(f"{self.name} calls a point optimal that breaks its own rows; use highs")
+        return None
+
+    def _bound(self) -> float:
+        x = self._point() if self._problem.sol_status == pulp.LpSolutionOptimal else None
+        return -np.inf if x is None else float(self._objective @ x)
+
+    def _add(self, rows: OneSidedRows) -> None:
+        self._program = self._program.with_rows(rows.matrix, *rows.bounds())
+        for r in range(self._program.n_rows - len(rows.sides), self._program.n_rows):
             self._add_row(self._program, r)
-
-    def close(self) -> None:
-        """Nothing is kept outside Python."""
 
     def _add_row(self, program: Program, r: int) -> None:
         span = slice(program.matrix.indptr[r], program.matrix.indptr[r + 1])
@@ -173,18 +188,7 @@ class PulpSession:
         if np.isfinite(upper):
             self._problem += row <= upper, f"r{r}_upper"
 
-    def _solution(self, stop: Stop, objective: Floats) -> Solution:
-        if self._problem.sol_status not in {pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible}:
-            return Solution(stop, np.inf, -np.inf)
-        x = np.array([float(variable.varValue or 0.0) for variable in self._x])
-        if not self._feasible(x):
-            if stop is Stop.OPTIMAL:
-                raise SolverFailedError(f"pulp:{self._name} calls a point optimal that breaks its own rows; use highs")
-            return Solution(stop, np.inf, -np.inf)  # CBC stopped inside an LP writes where it stands
-        value = float(objective @ x)
-        return Solution(stop, value, value if stop is Stop.OPTIMAL else -np.inf, x)
-
-    def _feasible(self, x: Floats) -> bool:
+    def _holds(self, x: Floats) -> bool:
         """Return whether the values read back keep all rows and bounds, up to the digits solvers write to files."""
         program = self._program
         activity, size = program.matrix @ x, abs(program.matrix) @ np.abs(x)
@@ -194,7 +198,7 @@ class PulpSession:
             (program.column_lower - x, np.abs(x)),
             (x - program.column_upper, np.abs(x)),
         ]
-        if not self._relax:
+        if self._mip:
             parts.append((np.abs(x - np.rint(x))[program.integer], np.zeros(1)))
         return all(bool((excess <= DIGITS * (1.0 + scale)).all()) for excess, scale in parts)
 
