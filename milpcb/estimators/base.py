@@ -25,8 +25,8 @@ from milpcb.estimators.cuts import as_tests, explicit_cuts, joints_of
 from milpcb.estimators.documents import called, joined, notebook_html, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
 from milpcb.estimators.totals import Rows, whole_counts
+from milpcb.offline.question import Question
 from milpcb.offline.restrictions.monotone import ActionOrder, Ask, best_in_order, check_orderable, distinguished
-from milpcb.offline.restrictions.question import Question
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry

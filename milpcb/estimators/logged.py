@@ -20,7 +20,7 @@ from milpcb.estimators.totals import Rows, total_of
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
-from milpcb.offline.restrictions.question import Question
+from milpcb.offline.question import Question
 from milpcb.protocols import PolicyClass, open_class
 from milpcb.types import Answer, Floats
 

@@ -48,16 +48,18 @@ from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from scipy.stats import norm
 
 from milpcb.constraints import Constraint, LabelConstraint, bind_for
-from milpcb.core.checks import ROUNDING
+from milpcb.core.checks import ROUNDING, check_confidence, whole
+from milpcb.data.actions import own_names
 from milpcb.errors import InputError
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.log import take_rows
+from milpcb.offline.question import Question
 from milpcb.offline.reference import MOST, Reference, against
-from milpcb.offline.scores import Scores
-from milpcb.oracles import open_oracle
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, PolicyClass
 from milpcb.types import Floats, Ints
@@ -90,24 +92,17 @@ class Sampled:
         return np.asarray((np.sqrt(len(self.rows) / self.n) * self.shares(shares))[:, None] * table)
 
 
-def sampled_rows(
-    policies: PolicyClass | Opened,
-    contexts: Any,
-    oracle: Oracle,
-    constraints: Sequence[Constraint],
-    kind: str,
-    group: Ints | None,
-    rng: np.random.Generator,
-) -> Sampled:
+def sampled_rows(question: Question, group: Ints | None, rng: Generator) -> Sampled:
     """Return the rows to draw noise on, all where these are few enough; rows of a group stay together."""
-    n, size = oracle.n_contexts, MOST_ROWS
+    oracle, n = question.oracle, question.oracle.n_contexts
     members = None if group is None else np.unique(group, return_inverse=True)[1]
-    if n <= size or isinstance(policies, Opened):
+    if n <= MOST_ROWS or isinstance(question.policies, Opened):
         return Sampled(np.arange(n), oracle, members, n)
-    rows = _some(n, size, members, rng)
+    rows = _some(n, MOST_ROWS, members, rng)
     own = None if members is None else np.unique(members[rows], return_inverse=True)[1]
-    kept = [_widened(rule, rows, n, oracle.n_actions) for rule in bind_for(constraints, policies, contexts)]
-    return Sampled(rows, open_oracle(policies, take_rows(contexts, rows), kind=kind, constraints=kept), own, n)
+    kept = tuple(_widened(rule, rows, n, oracle.n_actions) for rule in question.constraints)
+    some = replace(question, contexts=take_rows(question.contexts, rows), constraints=kept)
+    return Sampled(rows, some.oracle, own, n)
 
 
 def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
@@ -118,7 +113,7 @@ def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
     return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
 
 
-def _some(n: int, size: int, members: Ints | None, rng: np.random.Generator) -> Ints:
+def _some(n: int, size: int, members: Ints | None, rng: Generator) -> Ints:
     if members is None:
         return np.sort(rng.choice(n, size, replace=False))
     order = rng.permutation(int(members.max()) + 1)
@@ -176,7 +171,7 @@ def band(
     *,
     draws: int,
     level: float,
-    rng: np.random.Generator,
+    rng: Generator,
     progress: Progress | None = None,
 ) -> Bounds:
     """Return bounds that hold with the probability ``level``, however the policy that plays ``chosen`` (n,) was found.
@@ -257,6 +252,24 @@ class Process:
         """Return the lesser of the ``plain`` maximum and the recentred one."""
         return min(plain, self._ask(counts - self._u @ counts + self._recentring, counts))
 
+    def reach(
+        self, asked: int, level: float, rng: Generator, *, both: bool = False, tick: Progress | None = None
+    ) -> float:
+        """Return q: in the share ``level`` of the draws the noise of lower ends, or of ``both``, is at most this.
+
+        Of the draws ``asked`` for fewer are made where each is long; ``tick`` is called after each.
+        """
+        least, m = ceil(check_confidence(level) / (1 - level) - ROUNDING), len(self._own)
+        times = affordable(whole("draws", asked, 1), least, m, self._sampled.oracle)
+        noise = []
+        for draw in range(times):
+            counts = drawn_again(rng, self._sampled.members, m)
+            up, down = self.greatest(counts) if both else (self.above(counts), 0.0)
+            noise.append(max(up, UPPER * down, 0.0))
+            if tick is not None:
+                tick(draw + 1, times)
+        return quantile(np.array(noise), level)
+
     def _ask(self, multipliers: Floats, counts: Floats) -> float:
         costs = counts[:, None] * self._penalty
         costs -= multipliers[:, None] * self._own
@@ -325,12 +338,23 @@ class _Others:
         return mine - least, most - mine
 
 
-def check_same_rows(oracle: Oracle, scores: Scores) -> None:
-    """Raise InputError unless the contexts of an oracle are the rows that have the scores."""
-    if oracle.n_contexts != len(scores.table):
-        raise InputError(
-            f"there are {oracle.n_contexts} contexts for {len(scores.table)} scores; give one context for each score"
-        )
+def scores_on(question: Question, scores: Scores) -> Scores:
+    """Return the scores of the rows of a question, by name where the class has names; raises InputError on others."""
+    check_scores(scores)
+    n = question.oracle.n_contexts
+    if n != len(scores.table):
+        raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one context for each score")
+    return scores.by(own_names(question.policies))
+
+
+def asked_about(
+    policies: PolicyClass | Opened, contexts: Any, scores: Scores, constraints: Sequence[Constraint], kind: str
+) -> tuple[Question, Scores]:
+    """Return the question about policies that play actions only where a log has rows of them, and its scores."""
+    check_scores(scores)
+    support = scores.by(own_names(policies)).support
+    question = Question(policies, contexts, (*bind_for(constraints, policies, contexts), *support), kind)
+    return question, scores_on(question, scores)
 
 
 def quantile(draws: Floats, level: float) -> float:

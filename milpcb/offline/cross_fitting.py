@@ -23,17 +23,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil
-from time import perf_counter
-from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from scipy.stats import norm
 
-from milpcb.errors import InputError, OracleInexact, shown
+from milpcb.errors import InputError
 from milpcb.offline.band import Claim, Progress, Sampled
 from milpcb.offline.evaluate import held_out_actions
 from milpcb.offline.hashing import row_order
 from milpcb.offline.nuisances import stratified_folds
+from milpcb.offline.question import Question, best_of
 from milpcb.offline.reference import Reference, against
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
@@ -44,33 +44,6 @@ SURELY = 0.5  # from this p-value on nothing is simulated
 ENOUGH = 10  # draws that are as good as what was found
 SPLITS = 5
 NEAR = 6.0
-
-
-@dataclass(frozen=True)
-class Best:
-    """The least total cost of some policies, and one that has it."""
-
-    value: float
-    policy: FoundPolicy
-
-
-def best_of(oracle: Oracle, costs: Floats) -> Best:
-    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
-    answer = oracle.minimise(costs)
-    if answer.policy is None:
-        raise OracleInexact("the oracle found no policy in time; give it more time")
-    return Best(answer.value, answer.policy)
-
-
-def best_policy(oracle: Oracle, costs: Floats) -> FoundPolicy:
-    """Return the policy of ``best_of``."""
-    return best_of(oracle, costs).policy
-
-
-def check_policy(policy: Any) -> None:
-    """Raise InputError on what is no policy; None is, as it is searched for."""
-    if policy is not None and not hasattr(policy, "predict"):
-        raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")
 
 
 def held_out(
@@ -85,16 +58,11 @@ def held_out(
     def learn(rows: Ints) -> FoundPolicy:
         others = np.zeros_like(costs)
         others[rows] = costs[rows]
-        found = best_policy(oracle, others)
+        found = best_of(oracle, others).policy
         searched()
         return found
 
-    return held_out_actions(learn, _numbers, fold, contexts)
-
-
-def _numbers(policy: FoundPolicy, contexts: object) -> Ints:
-    """Return the columns (n,) of the scores that a policy plays, which the oracle found by their table."""
-    return np.asarray(policy.predict(contexts))
+    return held_out_actions(learn, lambda policy, rows: np.asarray(policy.predict(rows)), fold, contexts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +71,6 @@ class SplitClaim:
 
     claim: Claim
     fold: Ints  # (n,) the split
-    seconds: float  # that it took to learn and evaluate by one
 
     def draws(self, most: int) -> int:
         """Return the draws of ``calibrated`` for a lottery that are expected."""
@@ -111,64 +78,110 @@ class SplitClaim:
         return min(most, ceil(ENOUGH / p)) if p < SURELY else 0
 
 
-def split_claim(oracle: Oracle, contexts: object, scores: Scores, reference: Reference, *, level: float) -> SplitClaim:
-    """Return the claim on the gain of learning, from the rows that were not learnt from.
+@dataclass(frozen=True, eq=False)
+class Learning:
+    """What learning gains over a ``reference``, on rows that were not learnt from."""
 
-    It is the least favourable over every lottery that may be the best: the gain over the best is the least of all.
-    """
-    began = perf_counter()
-    first = _of_split(oracle, contexts, scores, scores.fold, reference, level)
-    splits, seconds = [(first, scores.fold)], perf_counter() - began
-    if (1 - level) / NEAR < first.p_value < NEAR * (1 - level):
-        others = _other_splits(scores)
-        splits += [(_of_split(oracle, contexts, scores, fold, reference, level), fold) for fold in others]
-    claim, fold = sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
-    return SplitClaim(claim, fold, seconds)
+    question: Question
+    scores: Scores
+    reference: Reference
+    level: float
 
+    def split_claim(self) -> SplitClaim:
+        """Return the least favourable claim over all lotteries that may be best, as the gain over the best is."""
+        first = self._of_split(self.scores.fold)
+        splits = [(first, self.scores.fold)]
+        if (1 - self.level) / NEAR < first.p_value < NEAR * (1 - self.level):
+            splits += [(self._of_split(fold), fold) for fold in _other_splits(self.scores)]
+        claim, fold = sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
+        return SplitClaim(claim, fold)
 
-def calibrated(
-    found: SplitClaim,
-    scores: Scores,
-    reference: Reference,
-    sampled: Sampled,
-    *,
-    draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> Claim:
-    """Return the claim of a split with a p-value of the simulated law; parameters are those of ``band``."""
-    worst = found.claim.p_value
-    if worst < SURELY:
-        t, lotteries, done = float(norm.isf(worst)), list(against(reference)), 0
-        shares = []
-        for number, lottery in enumerate(lotteries):
-            later = (len(lotteries) - 1 - number) * found.draws(draws)
-            tick = None if progress is None else _after(progress, done, later)
-            share, made = _as_good(lottery, t, scores, found.fold, reference, sampled, draws, rng, tick)
-            shares.append(share)
-            done += made
-        worst = max(worst, *shares)
-    return replace(found.claim, p_value=min(1.0, worst + reference.error))
+    def calibrated(
+        self, found: SplitClaim, sampled: Sampled, draws: int, rng: Generator, progress: Progress | None = None
+    ) -> Claim:
+        """Return the claim of a split with a p-value of the simulated law; parameters are those of ``band``."""
+        worst = found.claim.p_value
+        if worst < SURELY:
+            t, lotteries, done = float(norm.isf(worst)), list(against(self.reference)), 0
+            shares = []
+            for number, lottery in enumerate(lotteries):
+                later = (len(lotteries) - 1 - number) * found.draws(draws)
+                tick = None if progress is None else _after(progress, done, later)
+                share, made = self._as_good(lottery, t, found.fold, sampled, draws, rng, tick)
+                shares.append(share)
+                done += made
+            worst = max(worst, *shares)
+        return replace(found.claim, p_value=min(1.0, worst + self.reference.error))
+
+    def _of_split(self, fold: Ints) -> Claim:
+        scores = self.scores
+        played = held_out(self.question.oracle, self.question.contexts, scores.costs, fold)
+        own = scores.gains[np.arange(len(played)), played]
+        if self.reference.candidates is None:
+            return self._over_any(own)
+        claims = [self._over(own, lottery) for lottery in self.reference.candidates]
+        return Claim(
+            min(claim.gain for claim in claims),
+            min(claim.lower for claim in claims),
+            min(claim.upper for claim in claims),
+            max(claim.p_value for claim in claims),
+        )
+
+    def _over(self, own: Floats, lottery: Floats) -> Claim:
+        """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
+        gain = self.scores.mean(own - self.reference.ways.mixed(lottery, self.scores.gains), 2 * self.level - 1)
+        p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
+        return Claim(gain.value, gain.lower, gain.upper, p_value)
+
+    def _over_any(self, own: Floats) -> Claim:
+        """Return a claim that holds over all lotteries where they are too many to go through.
+
+        The gain over any of them is estimated at no less than that over the best. Its standard error is convex in the
+        lottery, so it is largest where every stratum has one action; those of several strata are added up.
+        """
+        ways, scores, error = self.reference.ways, self.scores, 0.0
+        gain = self._over(own, self.reference.lottery).gain
+        for stratum in range(len(self.reference.lottery)):
+            here = ways.stratum == stratum
+            errors = [scores.mean(here * (own - column)).standard_error for column in scores.gains.T]
+            error += float(np.max(errors, where=ways.playable[stratum], initial=0.0))
+        reach = float(norm.ppf(self.level)) * error
+        return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
+
+    def _as_good(
+        self,
+        lottery: Floats,
+        t: float,
+        fold: Ints,
+        sampled: Sampled,
+        draws: int,
+        rng: Generator,
+        progress: Progress | None,
+    ) -> tuple[float, int]:
+        """Return how often learning with random signs gains ``t`` standard errors over a lottery, and the draws made.
+
+        Before they are made the share is expected to be that of the normal law, which counts as much as one such draw.
+        """
+        gains, fold, members = self.scores.gains[sampled.rows], fold[sampled.rows], sampled.members
+        base = self.reference.ways.on(sampled.rows).mixed(lottery, gains)
+        own = sampled.shares(self.scores.weight)[:, None] * (gains - base[:, None])
+        rows, reached = np.arange(len(own)), 0
+        for draw in range(1, draws + 1):
+            drawn = rng.integers(0, 2, size=len(own) if members is None else int(members.max()) + 1) * 2.0 - 1.0
+            signed = (drawn if members is None else drawn[members])[:, None] * own
+            found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
+            sums = found if members is None else np.bincount(members, found)
+            reached += bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
+            if progress is not None:
+                share = (1 + reached) / (draw + 1 / norm.sf(t))
+                progress(draw, max(draw, min(draws, ceil(ENOUGH / share))))
+            if reached == ENOUGH:
+                return ENOUGH / draw, draw
+        return (1 + reached) / (1 + draws), draws
 
 
 def _after(progress: Progress, done: int, later: int) -> Progress:
     return lambda draw, total: progress(done + draw, done + total + later)
-
-
-def _of_split(
-    oracle: Oracle, contexts: object, scores: Scores, fold: Ints, reference: Reference, level: float
-) -> Claim:
-    played = held_out(oracle, contexts, scores.costs, fold)
-    own = scores.gains[np.arange(len(played)), played]
-    if reference.candidates is None:
-        return _by_constants(own, scores, reference, level)
-    claims = [_over(own, scores, reference, p, level) for p in reference.candidates]
-    return Claim(
-        min(claim.gain for claim in claims),
-        min(claim.lower for claim in claims),
-        min(claim.upper for claim in claims),
-        max(claim.p_value for claim in claims),
-    )
 
 
 def _other_splits(scores: Scores) -> list[Ints]:
@@ -184,59 +197,3 @@ def _other_splits(scores: Scores) -> list[Ints]:
             return []
         found.append(fold)
     return found
-
-
-def _as_good(
-    lottery: Floats,
-    t: float,
-    scores: Scores,
-    fold: Ints,
-    reference: Reference,
-    sampled: Sampled,
-    draws: int,
-    rng: np.random.Generator,
-    progress: Progress | None,
-) -> tuple[float, int]:
-    """Return how often learning with random signs gains ``t`` standard errors over a lottery, and the draws made.
-
-    Before they are made the share is expected to be that of the normal law, which counts as much as one such draw.
-    """
-    gains, fold, members = scores.gains[sampled.rows], fold[sampled.rows], sampled.members
-    base = reference.ways.on(sampled.rows).mixed(lottery, gains)
-    own = sampled.shares(scores.weight)[:, None] * (gains - base[:, None])
-    rows, reached = np.arange(len(own)), 0
-    for draw in range(1, draws + 1):
-        drawn = rng.integers(0, 2, size=len(own) if members is None else int(members.max()) + 1) * 2.0 - 1.0
-        signed = (drawn if members is None else drawn[members])[:, None] * own
-        found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
-        sums = found if members is None else np.bincount(members, found)
-        reached += bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
-        if progress is not None:
-            share = (1 + reached) / (draw + 1 / norm.sf(t))
-            progress(draw, max(draw, min(draws, ceil(ENOUGH / share))))
-        if reached == ENOUGH:
-            return ENOUGH / draw, draw
-    return (1 + reached) / (1 + draws), draws
-
-
-def _over(own: Floats, scores: Scores, reference: Reference, lottery: Floats, level: float) -> Claim:
-    """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
-    gain = scores.mean(own - reference.ways.mixed(lottery, scores.gains), 2 * level - 1)
-    p_value = float(norm.sf(gain.value / gain.standard_error)) if gain.standard_error else 1.0
-    return Claim(gain.value, gain.lower, gain.upper, p_value)
-
-
-def _by_constants(own: Floats, scores: Scores, reference: Reference, level: float) -> Claim:
-    """Return a claim that holds over all lotteries where they are too many to go through.
-
-    The gain over any of them is estimated at no less than that over the best. Its standard error is convex in the
-    lottery, so it is largest where every stratum has one action; those of several strata are added up.
-    """
-    gain = _over(own, scores, reference, reference.lottery, level).gain
-    error = 0.0
-    for stratum in range(len(reference.lottery)):
-        here = reference.ways.stratum == stratum
-        errors = [scores.mean(here * (own - column)).standard_error for column in scores.gains.T]
-        error += float(np.max(errors, where=reference.ways.playable[stratum], initial=0.0))
-    reach = float(norm.ppf(level)) * error
-    return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)

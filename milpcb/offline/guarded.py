@@ -27,19 +27,19 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import Constraint, LabelConstraint
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
-from milpcb.offline.band import Process, Sampled, affordable, check_same_rows, quantile, sampled_rows
+from milpcb.offline.band import Process, sampled_rows, scores_on
 from milpcb.offline.diagnostics import EVENTS
-from milpcb.offline.intervals import Mean, drawn_again, estimates
+from milpcb.offline.intervals import Mean, estimates
+from milpcb.offline.question import Question
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.scores import Scores, check_scores
-from milpcb.oracles import open_oracle
 from milpcb.protocols import Opened, PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
@@ -124,15 +124,14 @@ class NoWorseThan:
             second outcome
 
         """
-        oracle = open_oracle(policies, contexts, kind=kind, constraints=constraints)
-        self.check_rows(oracle.n_contexts)
-        rng = child(self.seed, "offline", "no worse")
-        group = self.outcome.log.group
-        sampled = sampled_rows(policies, contexts, oracle, constraints, kind, group, rng)
-        shares = self.outcome.weight / self.outcome.weight.sum()
-        gains = self.outcome.gains[:, self.outcome.columns(actions or own_names(policies))]
-        process = Process(oracle, sampled, gains, shares, self.base(contexts))
-        reach = _reach(process, sampled, self.draws, self.confidence, rng)
+        question = Question(policies, contexts, tuple(bind_for(constraints, policies, contexts)), kind)
+        self.check_rows(question.oracle.n_contexts)
+        rng, outcome = child(self.seed, "offline", "no worse"), self.outcome
+        sampled = sampled_rows(question, outcome.log.group, rng)
+        gains = outcome.gains[:, outcome.columns(actions or own_names(policies))]
+        shares = outcome.weight / outcome.weight.sum()
+        process = Process(question.oracle, sampled, gains, shares, self.base(contexts))
+        reach = process.reach(self.draws, self.confidence, rng)
         return LabelConstraint(-process.floor(), self.margin - reach, self.name)
 
     def on_rows(self, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
@@ -285,33 +284,22 @@ class LowerEnds:
         ``labels`` are the numbers that they play in each row (n,), as the class numbers them. All ends hold at once
         with the probability ``level``, also of policies that were chosen by these rows.
         """
-        process, sampled, rng = self._drawn
+        process, rng = self._drawn
         n, K = self.scores.table.shape
         labels = [whole_array("labels", each) for each in several("labels", labels, object, "what each policy plays")]
         if any(each.shape != (n,) or not ((each >= 0) & (each < K)).all() for each in labels):
             raise InputError(f"labels must be what each policy plays in each of the {n} rows, numbers 0..{K - 1}")
-        reach = _reach(process, sampled, draws, check_confidence(level), rng)
+        reach = process.reach(draws, level, rng)
         return [(process.total(each), process.total(each) - process.penalty(each) - reach) for each in labels]
 
     @property
-    def _drawn(self) -> tuple[Process, Sampled, np.random.Generator]:
-        oracle = open_oracle(self.policies, self.contexts, kind=self.kind, constraints=self.constraints)
-        check_scores(self.scores)
-        scores = self.scores.by(own_names(self.policies))
-        check_same_rows(oracle, scores)
+    def _drawn(self) -> tuple[Process, np.random.Generator]:
+        rules = tuple(bind_for(self.constraints, self.policies, self.contexts))
+        question = Question(self.policies, self.contexts, rules, self.kind)
+        scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
-        group, rng = scores.log.group, child(self.seed, "offline", "guaranteed")
-        sampled = sampled_rows(self.policies, self.contexts, oracle, self.constraints, self.kind, group, rng)
-        shares = scores.weight / scores.weight.sum()
-        return Process(oracle, sampled, scores.gains, shares, base), sampled, rng
-
-
-def _reach(process: Process, sampled: Sampled, asked: int, level: float, rng: np.random.Generator) -> float:
-    """Return q: the noise of the lower ends is at most this in the share ``level`` of the draws."""
-    least = ceil(level / (1 - level) - ROUNDING)
-    draws = affordable(whole("draws", asked, 1), least, len(sampled.rows), sampled.oracle)
-    noise = [process.above(drawn_again(rng, sampled.members, len(sampled.rows))) for _ in range(draws)]
-    return max(0.0, quantile(np.array(noise), level))
+        sampled, shares = sampled_rows(question, scores.log.group, rng), scores.weight / scores.weight.sum()
+        return Process(question.oracle, sampled, scores.gains, shares, base), rng
 
 
 def _is_number(than: Any) -> bool:

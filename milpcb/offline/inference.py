@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import partial
 from math import ceil
-from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
-from milpcb.data.actions import own_names
-from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, check_same_rows, sampled_rows
-from milpcb.offline.cross_fitting import Best, best_of, calibrated, check_policy, split_claim
+from milpcb.offline.band import Bounds, Claim, Progress, affordable, asked_about, band, sampled_rows
+from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
+from milpcb.offline.question import Best, Question, check_policy
 from milpcb.offline.reference import Reference, against, best_reference
-from milpcb.offline.scores import Scores, check_scores
-from milpcb.oracles import open_oracle
-from milpcb.oracles.base import Oracle
+from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
 from milpcb.rng import child
-from milpcb.types import Bools, Ints
+from milpcb.types import Bools
 
 SMALL = 0.1  # standard deviations of the outcome: a gain that is called small where no amount is given
 
@@ -141,27 +137,6 @@ class Inference:
         return [f"{learnt}, but the band over all policies does not show it yet (p = {self.band.p_value:.2g})."]
 
 
-class InTwo:
-    """One count of two parts of a question, in steps of the first, of which there are ``steps``.
-
-    The second is expected to take ``later`` seconds until it runs; then its own pace counts.
-    """
-
-    def __init__(self, progress: Progress | None, steps: int, later: float) -> None:
-        self._progress, self._steps, self._later = progress or (lambda *_: None), steps, later
-        self._began = self._turned = perf_counter()
-
-    def first(self, done: int, total: int) -> None:
-        """Count steps of the first part."""
-        self._turned = perf_counter()
-        self._progress(done, total + ceil(self._later * done / (self._turned - self._began)))
-
-    def second(self, done: int, total: int) -> None:
-        """Count those of the second."""
-        each = (perf_counter() - self._turned) / done * self._steps / (self._turned - self._began)
-        self._progress(self._steps + round(each * done), self._steps + ceil(each * total))
-
-
 def inference(
     policies: PolicyClass | Opened,
     contexts: Any,
@@ -193,46 +168,52 @@ def inference(
         standard deviation of the outcomes
     policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
     progress : called as ``progress(done, total)`` after every draw; those of the cross-fitted claim come after those of
-        the band, count as many of these as they take time, and end early: ``total`` is what is expected
+        the band, count by their queries, and end early: ``total`` is what is expected
 
     Raises
     ------
     InputError, InfeasibleError (constraints)
 
     """
-    check_scores(scores)
-    scores = scores.by(own_names(policies))
     check_policy(policy)
-    rules = [*bind_for(constraints, policies, contexts), *scores.support]
-    oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
-    check_same_rows(oracle, scores)
+    question, scores = asked_about(policies, contexts, scores, constraints, kind)
+    oracle = question.oracle
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     least = ceil(share / (1 - share) - ROUNDING)
     asked = whole("draws", draws, least)
     limit = _small(small, scores)
     part = real("holdout", holdout, "a share of the rows below 1; 0 for none", lambda value: 0 <= value < 1)
     aside = kept_aside(scores.log, part, seed) if part else None
-    reference = best_reference(scores, rules)
+    reference = best_reference(scores, question.constraints)
     if policy is None:
-        again = partial(_under, policies, contexts, kind, rules)
-        policy = _best_seen(oracle, again, contexts, scores, aside)
+        policy = _best_seen(question, scores, aside)
     rng = child(seed, "offline", "band")
-    sampled = sampled_rows(policies, contexts, oracle, rules, kind, scores.log.group, rng)
+    sampled = sampled_rows(question, scores.log.group, rng)
     chosen = np.asarray(policy.predict(contexts))
     times = affordable(asked, least, len(sampled.rows), oracle)
-    split = split_claim(oracle, contexts, scores, reference, level=share)
-    later = split.draws(times) * len(list(against(reference))) * split.seconds * len(sampled.rows) / len(scores.table)
-    far = InTwo(progress, times, later)
-    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=far.first)
-    signs = child(seed, "offline", "signs")
-    crossed = calibrated(split, scores, reference, sampled, draws=times, rng=signs, progress=far.second)
+    learning = Learning(question, scores, reference, share)
+    split = learning.split_claim()
+    tick, signs = progress or (lambda *_: None), child(seed, "offline", "signs")
+    lotteries = len(list(against(reference)))
+    each = len(np.unique(scores.fold)) / (2 + 3 * lotteries)  # queries of a draw of signs, in draws of the band
+    later = ceil(each * lotteries * split.draws(times))
+
+    def first(done: int, total: int) -> None:
+        tick(done, total + later)
+
+    def second(done: int, total: int) -> None:
+        tick(times + round(each * done), times + ceil(each * total))
+
+    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=first)
+    crossed = learning.calibrated(split, sampled, times, signs, second)
+    own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(
         policy=policy,
         gain=bounds.claim.gain,
         reference=reference,
         band=bounds.claim,
-        value=_value(scores, chosen, bounds.value),
+        value=IntervalEstimate(own.value, own.standard_error, *bounds.value),
         most=bounds.most,
         cross_fitted=crossed,
         held_out=None if aside is None else _on_rows(scores, policy, contexts, aside, reference, share),
@@ -245,30 +226,20 @@ def inference(
     )
 
 
-def _under(
-    policies: PolicyClass | Opened,
-    contexts: Any,
-    kind: str,
-    constraints: Sequence[LabelConstraint],
-    rules: Sequence[LabelConstraint],
-) -> Oracle:
-    return open_oracle(policies, contexts, kind=kind, constraints=[*constraints, *rules])
-
-
-def _best_seen(
-    oracle: Oracle, again: Callable[[list[LabelConstraint]], Oracle], contexts: Any, scores: Scores, aside: Bools | None
-) -> FoundPolicy:
-    """Return the best policy on the rows that are not kept ``aside`` (n,); ``again`` opens under more constraints."""
+def _best_seen(question: Question, scores: Scores, aside: Bools | None) -> FoundPolicy:
+    """Return the best policy on the rows that are not kept ``aside`` (n,)."""
     learnt = np.ones(len(scores.table), dtype=bool) if aside is None else ~aside
     each = learnt * counted(scores.log, scores.weight)
     counts, expected = rows_of_actions(scores.log, each)
     costs = scores.costs * learnt[:, None]
 
     def search(rules: list[LabelConstraint]) -> Best:
-        return best_of(again(rules) if rules else oracle, costs)
+        under = replace(question, constraints=(*question.constraints, *rules)) if rules else question
+        return under.best(costs)
 
-    found = search([]) if scores.overlap == "ignore" else seen_everywhere(search, contexts, counts, expected, None)
-    return found.policy
+    if scores.overlap == "ignore":
+        return search([]).policy
+    return seen_everywhere(search, question.contexts, counts, expected, None).policy
 
 
 def _small(small: float | None, scores: Scores) -> float:
@@ -276,11 +247,6 @@ def _small(small: float | None, scores: Scores) -> float:
         return real("small", small, "not negative", lambda value: value >= 0)
     weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
     return SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
-
-
-def _value(scores: Scores, chosen: Ints, ends: tuple[float, float]) -> IntervalEstimate:
-    found = scores.mean(scores.table[np.arange(len(chosen)), chosen])
-    return IntervalEstimate(found.value, found.standard_error, *ends)
 
 
 def _on_rows(

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
 from milpcb.core.decimals import fixed, percent
-from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError
-from milpcb.offline.band import Progress, affordable
-from milpcb.offline.cross_fitting import best_policy, check_policy, held_out
+from milpcb.offline.band import Progress, affordable, asked_about
+from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.scores import Scores, check_scores
-from milpcb.oracles import open_oracle
+from milpcb.offline.question import Question, check_policy, with_options
+from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
 from milpcb.rng import child
@@ -105,16 +104,13 @@ def stability(
     InputError
 
     """
-    check_scores(scores)
-    scores = scores.by(own_names(policies))
     check_policy(policy)
-    rules = [*bind_for(constraints, policies, contexts), *scores.support]
-    oracle = open_oracle(policies, contexts, kind=kind, constraints=rules)
+    question, scores = asked_about(policies, contexts, scores, constraints, kind)
     costs, n = scores.costs, len(scores.table)
-    policy = policy or best_policy(oracle, costs)
+    policy = policy or question.best(costs).policy
     played = np.asarray(policy.predict(contexts))
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
-    times = affordable(asked, min(asked, FEW), n, oracle)
+    times = affordable(asked, min(asked, FEW), n, question.oracle)
     members = None if scores.log.group is None else scores.log.members
     by_depth = 1 + len(np.unique(scores.fold)) if _has_depth(policies) else 0  # those of lesser depths are far shorter
     counter = count(1)
@@ -125,13 +121,13 @@ def stability(
 
     alike, tests = np.zeros(n), []
     for _ in range(times):
-        other = best_policy(oracle, costs * drawn_again(rng, members, n)[:, None])
+        other = question.best(costs * drawn_again(rng, members, n)[:, None]).policy
         alike += np.asarray(other.predict(contexts)) == played
         tests.append(_tests(other))
         searched()
     alike /= times
-    near_best = _near_best(oracle, scores, played)
-    del oracle  # of a million rows it takes a gigabyte, and so does each of those below
+    near_best = _near_best(question.oracle, scores, played)
+    question.close()  # of a million rows it takes a gigabyte, and so does each of those below
     parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(
         policy=policy,
@@ -139,7 +135,7 @@ def stability(
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
         near_best=near_best,
-        by_depth=_by_depth(policies, contexts, scores, kind, rules, searched),
+        by_depth=_by_depth(question, scores, searched),
         resamples=times,
     )
 
@@ -163,29 +159,21 @@ def _estimate(scores: Scores, played: Ints) -> IntervalEstimate:
     return scores.mean(scores.table[np.arange(len(played)), played])
 
 
-def _has_depth(policies: PolicyClass) -> bool:
+def _has_depth(policies: Any) -> bool:
     return is_dataclass(policies) and "depth" in {field.name for field in fields(policies)}
 
 
-def _by_depth(
-    policies: PolicyClass,
-    contexts: Any,
-    scores: Scores,
-    kind: str,
-    constraints: Sequence[LabelConstraint],
-    searched: Callable[[], None],
-) -> tuple[DepthValue, ...]:
-    if not _has_depth(policies):
+def _by_depth(question: Question, scores: Scores, searched: Callable[[], None]) -> tuple[DepthValue, ...]:
+    if not _has_depth(question.policies):
         return ()
-    found, deepest = [], cast("Any", policies).depth
+    found, deepest = [], question.policies.depth
     for depth in range(1, deepest + 1):
-        shallow: Any = replace(cast("Any", policies), depth=depth)
+        shallow = replace(question, policies=with_options(question.policies, depth=depth))
         after = searched if depth == deepest else lambda: None
         try:
-            oracle = open_oracle(shallow, contexts, kind=kind, constraints=constraints)
-            policy = best_policy(oracle, scores.costs)
+            policy = shallow.best(scores.costs).policy
             after()
-            played = held_out(oracle, contexts, scores.costs, scores.fold, after)
+            played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold, after)
         except InfeasibleError:  # so shallow a tree cannot keep the constraints
             continue
         found.append(DepthValue(depth, policy, _estimate(scores, played)))

@@ -8,7 +8,7 @@ import pytest
 
 from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
-from milpcb.offline.restrictions import First, Question, first_question
+from milpcb.offline.restrictions import First, Question, restriction
 from milpcb.offline.restrictions import prices as priced
 from policies import DecisionTrees
 from policies.trees.limits import context_counts
@@ -77,7 +77,7 @@ def test_quantiles_become_the_cut_points_of_all_rows():
 
 def test_a_program_that_is_too_large_is_one_line(monkeypatch):
     """How large it would be, and what to do."""
-    monkeypatch.setattr(first_question, "MOST_COLUMNS", 10)
+    monkeypatch.setattr(restriction, "MOST_COLUMNS", 10)
     X = np.arange(16.0).reshape(8, 2)
     with pytest.raises(InputError, match="columns, and 10 are the most: take fewer thresholds"):
         priced(Question(DecisionTrees(2, max_leaves=3), X), np.ones((8, 2)), [First((0,))])

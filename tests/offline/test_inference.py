@@ -1,7 +1,5 @@
 """The band against lists of all policies, the cross-fitted claim by hand, and both on trials whose truth is known."""
 
-import sys
-
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -9,7 +7,6 @@ from scipy.stats import norm
 from milpcb import open_oracle
 from milpcb.offline import inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER
-from milpcb.offline.inference import InTwo
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
 
@@ -166,18 +163,13 @@ def test_an_effect_is_found_and_bounded_from_below():
     assert "There is evidence that treating people differently gives more" in found[0][0].words()[2]
 
 
-def test_a_count_of_two_parts_goes_by_the_time_that_they_take(monkeypatch):
-    """The second part counts as many steps of the first as it is expected to take, then as many as it does."""
-    now, seen = [0.0], []
-    monkeypatch.setattr(sys.modules[InTwo.__module__], "perf_counter", lambda: now[0])
-    far = InTwo(lambda *count: seen.append(count), 10, later=40.0)
-    now[0] = 4.0
-    far.first(2, 10)  # two seconds each, so 40 seconds are 20 more
-    now[0] = 20.0
-    far.first(10, 10)
-    now[0] = 26.0
-    far.second(1, 5)  # six seconds, three steps
-    assert seen == [(2, 30), (10, 30), (13, 25)]
+def test_a_count_of_two_parts_goes_by_their_queries():
+    """A draw of the second part learns on five folds; one of the first has 8 queries, 2 and 3 for each constant."""
+    table, seen = drawn(effect=1.0), []
+    trees = DecisionTrees(2, depth=1)
+    inference(trees, table.log.features, table, draws=19, progress=lambda *count: seen.append(count))
+    assert [done for done, _ in seen[19:]] == [19 + round(5 / 8 * draw) for draw in range(1, len(seen) - 18)]
+    assert len({total for _, total in seen[:19]}) == 1
 
 
 @pytest.mark.parametrize("effect", [0.0, 1.0])

@@ -37,7 +37,6 @@ from milpcb.offline import (
     read_log,
     scores,
 )
-from milpcb.offline.cross_fitting import best_policy
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.reference import lotteries
 from milpcb.rng import child
@@ -263,7 +262,7 @@ def _holds_aside(design: Design, rng: np.random.Generator, seed: int) -> bool:
     table, constraints = scores(log, seed=seed), design.rules(log.features)
     oracle = open_oracle(DecisionTrees(2, depth=2), log.features, kind="search", constraints=constraints)
     left = kept_aside(log, 0.3, seed)
-    policy = best_policy(oracle, np.where(left[:, None], 0.0, table.costs))
+    policy = oracle.minimise(np.where(left[:, None], 0.0, table.costs)).policy
     rows, everyone = np.flatnonzero(left), policy.predict(EVERYONE)
     played = [log.actions[k] for k in policy.predict(log.features[rows]).tolist()]
     found = evaluate(table.take(rows), played, reference=best_reference(table, constraints).on(rows)).gain

@@ -5,11 +5,20 @@ class of such policies is the class again with fewer columns, other options or a
 one exact query (two for every cut, for the first question of a tree), asked of the oracles that are there.
 """
 
-from milpcb.offline.restrictions.first_question import First
+from milpcb.offline.question import Question
 from milpcb.offline.restrictions.monotone import InOrder, Monotone
-from milpcb.offline.restrictions.pareto import FrontPoint, pareto, supported
-from milpcb.offline.restrictions.prices import GainBand, Price, banded_prices, gain_band, price_intervals, prices
-from milpcb.offline.restrictions.question import Option, Question, Restriction, Under, Without, alike, keep
+from milpcb.offline.restrictions.prices import (
+    FrontPoint,
+    GainBand,
+    Price,
+    banded_prices,
+    gain_band,
+    pareto,
+    price_intervals,
+    prices,
+    supported,
+)
+from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without, alike, keep
 
 __all__ = [
     "First",

@@ -23,8 +23,8 @@ from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import several
 from milpcb.core.decimals import spaced
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
-from milpcb.offline.cross_fitting import Best
-from milpcb.offline.restrictions.question import Question, Restricted, check_columns, explicit
+from milpcb.offline.question import Best, Question, Restricted, explicit
+from milpcb.offline.restrictions.restriction import check_columns
 from milpcb.types import Answer, Floats
 
 MOST_CELLS = 1_000_000  # of the tests of one policy

@@ -1,29 +1,23 @@
-"""Prices of restrictions, in a table of costs or by a log, where they have intervals."""
+"""Prices of restrictions, in a table of costs or by a log with intervals, and the Pareto front of two outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil
+from itertools import pairwise
+from math import fsum
 from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import ROUNDING, check_confidence, instance, whole
-from milpcb.data.actions import own_names
-from milpcb.offline.band import UPPER, Process, Progress, affordable, check_same_rows, quantile, sampled_rows
-from milpcb.offline.cross_fitting import Best
-from milpcb.offline.intervals import drawn_again
+from milpcb.constraints import LabelConstraint
+from milpcb.core.checks import instance, whole
+from milpcb.errors import InputError, OracleInexact
+from milpcb.offline.band import UPPER, Process, Progress, sampled_rows, scores_on
+from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.restrictions.question import (
-    Question,
-    Restricted,
-    Restriction,
-    best_or_none,
-    check_question,
-    listed_restrictions,
-)
-from milpcb.offline.scores import Scores, check_scores
+from milpcb.offline.restrictions.restriction import Restriction, Under, listed_restrictions
+from milpcb.offline.scores import Scores
 from milpcb.rng import child
 from milpcb.types import Floats
 
@@ -143,25 +137,13 @@ def gain_band(
 
     """
     check_question(question)
-    check_scores(scores)
-    check_same_rows(question.oracle, scores)
-    scores = scores.by(own_names(question.policies))
-    rng, group = child(seed, "offline", "prices"), scores.log.group
-    kind, rules = question.kind, list(question.constraints)
-    sampled = sampled_rows(question.policies, question.contexts, question.oracle, rules, kind, group, rng)
-    shares = scores.weight / scores.weight.sum()
+    scores, rng = scores_on(question, scores), child(seed, "offline", "prices")
+    sampled, shares = sampled_rows(question, scores.log.group, rng), scores.weight / scores.weight.sum()
     base = matching(reference, scores).played(scores.gains)
     process = Process(question.oracle, sampled, scores.gains, shares, base)
-    least = ceil(check_confidence(level) / (1 - level) - ROUNDING)
-    times = affordable(whole("draws", draws, 1), least, len(sampled.rows), sampled.oracle)
-    noise = []
-    for draw in range(times):
-        up, down = process.greatest(drawn_again(rng, sampled.members, len(sampled.rows)))
-        noise.append(max(up, UPPER * down, 0.0))
-        if progress is not None:
-            progress(draw + 1, times)
+    reach = process.reach(draws, level, rng, both=True, tick=progress)
     floors = -process.floor(1.0), -process.floor(-1.0)
-    band = GainBand(quantile(np.array(noise), level), floors, 0.0, 0.0)
+    band = GainBand(reach, floors, 0.0, 0.0)
     lower, upper = band.ends(question)
     return replace(band, lower=lower, upper=upper)
 
@@ -175,10 +157,10 @@ def banded_prices(
 ) -> list[Price]:
     """Return the prices of ``price_intervals``, given the band; ``progress(done, total)`` is called after each."""
     check_question(question)
-    check_scores(scores)
+    scores = scores_on(question, scores)
     instance("band", band, GainBand, "a GainBand, as gain_band makes it")
     restrictions = listed_restrictions(restrictions)
-    costs = scores.by(own_names(question.policies)).costs / scores.weight.sum()
+    costs = scores.costs / scores.weight.sum()
     of_class = question.best(costs).value
     question.close()  # a million rows that are opened take a gigabyte: one class at a time
     found = []
@@ -198,3 +180,147 @@ def banded_prices(
 def _price(restriction: Restriction, asked: Restricted, costs: Floats, least: float) -> Price:
     best = best_or_none(asked, costs)
     return Price(restriction.name, np.inf if best is None else max(0.0, best.value - least), best)
+
+
+@dataclass(frozen=True)
+class FrontPoint:
+    """A policy of the front: total costs of both outcomes, and whether some weighting of the two makes it the best."""
+
+    a: float
+    b: float
+    policy: Any
+    supported: bool
+
+
+def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) -> list[FrontPoint]:
+    """Return the exact front of two outcomes: totals of which none is bettered without harm to the other.
+
+    Supported points come from least weighted sums (Aneja and Nair 1979), the others from least costs of ``a`` with a
+    limit on ``b``. Totals that differ by less than 1e-7 of the largest possible one count as equal.
+
+    Parameters
+    ----------
+    question : the class on n rows
+    costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
+    most : points; where there are more, an InputError
+
+    Returns
+    -------
+    list of FrontPoint
+        By increasing ``a``, so by decreasing ``b``.
+
+    """
+    front = _Front(question, costs_a, costs_b, most)
+    first, last = front.extreme(0), front.extreme(1)
+    if front.same(first, last):
+        return [replace(first, supported=True)]
+    supported = [first, *front.between(first, last), last]
+    found: list[FrontPoint] = []
+    for one, other in pairwise(supported):
+        found += [one, *front.unsupported(one, other)]
+        front.check(found)
+    return [*found, last]
+
+
+def supported(
+    question: Question,
+    costs_a: Any,
+    costs_b: Any,
+    *,
+    most: int = 1000,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[FrontPoint]:
+    """Return the corners of the front: totals that are the least for some weighting of two outcomes, all of them.
+
+    They need no side constraint, so that they are there for logs too, whose front has too many points otherwise. Any
+    further point lies above the line through two neighbours, and below both in one outcome.
+
+    Parameters
+    ----------
+    question, costs_a, costs_b, most : as for ``pareto``
+    progress : called as ``progress(done, done + 1)`` with the number of points so far
+
+    """
+    front = _Front(question, costs_a, costs_b, most)
+    first, last = front.cheapest(0), front.cheapest(1)
+    if front.same(first, last):
+        return [first]
+    found = [first]
+    for point in front.between(first, last):
+        found.append(point)
+        front.check(found)
+        if progress is not None:
+            progress(len(found), len(found) + 1)
+    found.append(last)
+    if len(found) > 1 and found[1].a - found[0].a <= front.close[0]:  # an end that its neighbour dominates
+        found = found[1:]
+    return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= front.close[1] else found
+
+
+class _Front:
+    def __init__(self, question: Question, costs_a: Any, costs_b: Any, most: int) -> None:
+        check_question(question)
+        self._question, self._tables = question, [question.oracle.read_costs(each) for each in (costs_a, costs_b)]
+        self._most = whole("most", most, 1)
+        self.close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
+
+    def extreme(self, which: int) -> FrontPoint:
+        """Return the point of least ``a`` (0) or ``b`` (1), and of these of least other outcome."""
+        least = self._question.best(self._tables[which]).value
+        return self._least(1 - which, which, least)
+
+    def cheapest(self, which: int) -> FrontPoint:
+        """Return some point of least ``a`` (0) or ``b`` (1)."""
+        return self._point(self._question.best(self._tables[which]).policy, supported=True)
+
+    def between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+        """Yield the supported points between two."""
+        weights = one.b - other.b, other.a - one.a
+        costs = weights[0] * self._tables[0] + weights[1] * self._tables[1]
+        found = self._point(self._question.best(costs).policy, supported=True)
+        worth = [weights[0] * point.a + weights[1] * point.b for point in (found, one)]
+        if worth[0] >= worth[1] - weights[0] * self.close[0] - weights[1] * self.close[1]:
+            return
+        if self.same(found, one) or self.same(found, other):
+            return
+        yield from self.between(one, found)
+        yield found
+        yield from self.between(found, other)
+
+    def unsupported(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+        """Yield the points between two neighbouring supported ones; those on the segment are supported as well."""
+        first, weights = one, (one.b - other.b, other.a - one.a)
+        near = weights[0] * self.close[0] + weights[1] * self.close[1]
+        while True:
+            limit = one.b - 2 * self.close[1]
+            least = self._limited(1, limit, self._tables[0])
+            if least is None or least.a >= other.a - self.close[0]:
+                return
+            one = self._least(1, 0, least.a, supported=False)
+            above = weights[0] * (one.a - first.a) + weights[1] * (one.b - first.b)
+            yield replace(one, supported=above <= near)
+
+    def check(self, found: Sequence[FrontPoint]) -> None:
+        """Raise InputError where there are too many points."""
+        if len(found) > self._most:
+            raise InputError(f"the front has more than {self._most} points; give most= or coarser costs")
+
+    def same(self, one: FrontPoint, other: FrontPoint) -> bool:
+        """Return whether two points are equal, up to rounding."""
+        return abs(one.a - other.a) <= self.close[0] and abs(one.b - other.b) <= self.close[1]
+
+    def _least(self, which: int, under: int, most: float, *, supported: bool = True) -> FrontPoint:
+        found = self._limited(under, most + self.close[under] / 2, self._tables[which])
+        if found is None:
+            raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
+        return replace(found, supported=supported)
+
+    def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:
+        rule = LabelConstraint(self._tables[under], most, "the other outcome")
+        best = best_or_none(Under((rule,)).of(self._question), costs)
+        return None if best is None else self._point(best.policy, supported=False)
+
+    def _point(self, policy: Any, *, supported: bool) -> FrontPoint:
+        labels = np.asarray(policy.predict(self._question.rows))
+        a, b = (fsum(table[np.arange(len(labels)), labels]) for table in self._tables)
+        return FrontPoint(a, b, policy, supported)

@@ -1,0 +1,127 @@
+"""A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.constraints import LabelConstraint, bind_for
+from milpcb.core.checks import choice, context_array, instance
+from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
+from milpcb.oracles import open_oracle
+from milpcb.oracles.base import Oracle
+from milpcb.protocols import FoundPolicy, Opened, PolicyClass, open_class
+from milpcb.types import Floats
+
+KINDS = ("search", "milp", "enumeration", "audited")
+
+
+@dataclass(frozen=True)
+class Best:
+    """The least total cost of some policies, and one that has it."""
+
+    value: float
+    policy: FoundPolicy
+
+
+class Restricted(Protocol):
+    """Some policies of a class on n rows: of costs (n, K) it knows which is cheapest; raises InfeasibleError."""
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost and a policy."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A policy class on n rows, under side constraints.
+
+    Parameters
+    ----------
+    policies : the class, a PolicyClass, or one that was opened on the contexts, an Opened
+    contexts : (n, d), as for ``milpcb.open_oracle``
+    constraints : side constraints that every policy keeps
+    kind : "search" or "milp"; a search that cannot hold the constraints is left to a solver
+
+    """
+
+    policies: Any
+    contexts: Any
+    constraints: tuple[LabelConstraint, ...] = ()
+    kind: str = "search"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(bind_for(self.constraints, self.policies, self.contexts)))
+
+    @cached_property
+    def oracle(self) -> Oracle:
+        """The oracle, opened when it is first asked."""
+        if not isinstance(self.policies, Opened):
+            instance("policies", self.policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=2)")
+        kind = choice("kind", self.kind, KINDS)
+        opened = self.policies if isinstance(self.policies, Opened) else open_class(self.policies, self.contexts)
+        needed = {"search", "constraints"} if self.constraints else {"search"}
+        kind = kind if kind != "search" or needed <= opened.capabilities else "milp"
+        return open_oracle(opened, self.rows, kind=kind, constraints=list(self.constraints))
+
+    def close(self) -> None:
+        """Let go of the oracle; it is opened again when it is asked again."""
+        self.__dict__.pop("oracle", None)
+
+    @cached_property
+    def rows(self) -> Floats:
+        """The contexts (n, d) as numbers."""
+        read = isinstance(self.policies, Opened)
+        return context_array(self.contexts if read else np.asarray(self.policies.read(self.contexts)))
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost and a policy; raises OracleInexact where it is not proved."""
+        return best_of(self.oracle, costs)
+
+
+def best_or_none(asked: Restricted, costs: Floats) -> Best | None:
+    """Return the best of some policies; None where there are none."""
+    try:
+        return asked.best(costs)
+    except InfeasibleError:
+        return None
+
+
+def with_options(policies: Any, **options: Any) -> Any:
+    """Return a class with other options; raises InputError on those that it has not."""
+    known = {each.name for each in fields(policies)} if is_dataclass(policies) else set()
+    for name in options:
+        if name not in known:
+            raise InputError(f"{type(policies).__name__} has no option '{name}'; it has {', '.join(sorted(known))}")
+    return replace(policies, **options)
+
+
+def explicit(question: Question) -> Question:
+    """Return the question with explicit cut points, so that they are the same on any rows."""
+    policies: Any = question.policies
+    if isinstance(getattr(policies, "thresholds", ()), tuple):
+        return question
+    opened: Any = open_class(policies, question.contexts)
+    return replace(question, policies=opened.fixed()) if "fixed" in opened.capabilities else question
+
+
+def check_question(question: Any) -> None:
+    """Raise InputError on anything but a question."""
+    instance("question", question, Question, "a Question of a policy class and contexts")
+
+
+def best_of(oracle: Oracle, costs: Floats) -> Best:
+    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
+    answer = oracle.minimise(costs)
+    if answer.policy is None:
+        raise OracleInexact("the oracle found no policy in time; give it more time")
+    return Best(answer.value, answer.policy)
+
+
+def check_policy(policy: Any) -> None:
+    """Raise InputError on what is no policy; None is, as it is searched for."""
+    if policy is not None and not hasattr(policy, "predict"):
+        raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")

@@ -1,0 +1,259 @@
+"""Restrictions of a policy: fewer columns, other options, further side constraints, another first question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from milpcb.constraints import Constraint, LabelConstraint
+from milpcb.constraints.binding import EVERY_KIND, listed
+from milpcb.core.checks import index, number_array, several, whole, whole_array
+from milpcb.core.decimals import spaced
+from milpcb.errors import InfeasibleError, InputError, shown
+from milpcb.offline.question import Best, Question, Restricted, best_or_none, explicit, with_options
+from milpcb.oracles.without import without_columns
+from milpcb.protocols import Opened, Policy, open_class
+from milpcb.types import Bools, Floats, Ints
+
+MOST_PAIRS = 2_000  # side constraints that a solver is handed
+
+
+def listed_columns(columns: Any) -> tuple[int, ...]:
+    """Return numbers of columns, which may be walked through once only; raises InputError on what are none."""
+    return tuple(several("columns", columns, object, "numbers of columns"))
+
+
+def check_columns(columns: Sequence[int], rows: Floats) -> None:
+    """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
+    for column in columns:
+        index("a column of a restriction", column, rows.shape[1])
+    if not columns:
+        raise InputError("columns must name at least one column of the contexts")
+
+
+class Restriction(Protocol):
+    """Something that is asked of a policy."""
+
+    @property
+    def name(self) -> str:
+        """Restriction in words."""
+        ...
+
+    def of(self, question: Question) -> Restricted:
+        """Return the policies that keep it; raises InputError where the class has no such price."""
+        ...
+
+
+@dataclass(frozen=True)
+class Without:
+    """No policy reads these columns: the class again on contexts where they are constant."""
+
+    columns: tuple[int, ...]
+    name: str = "without a feature"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", listed_columns(self.columns))
+
+    def of(self, question: Question) -> Restricted:
+        """Return the class without the columns."""
+        check_columns(self.columns, question.rows)
+        known = explicit(question)
+        policies, contexts = without_columns(known.policies, question.rows, self.columns)
+        same = contexts is question.rows  # a million rows are not read again
+        return replace(known, policies=policies, contexts=known.contexts if same else contexts)
+
+
+@dataclass(frozen=True)
+class Option:
+    """The class with another option, such as a smaller depth or one leaf less."""
+
+    options: Mapping[str, Any]
+    name: str = "another option"
+
+    def of(self, question: Question) -> Restricted:
+        """Return the class with the option."""
+        if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
+            raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
+        return replace(question, policies=with_options(question.policies, **self.options))
+
+
+@dataclass(frozen=True, eq=False)
+class Under:
+    """Policies keep further side constraints: parity, a rule that is kept somewhere, an action for a group."""
+
+    constraints: Constraint | Sequence[Constraint]
+    name: str = "under a constraint"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
+
+    def of(self, question: Question) -> Restricted:
+        """Return the class under the constraints."""
+        further: Any = self.constraints  # the question binds them to its rows
+        return replace(question, constraints=(*question.constraints, *further))
+
+
+def keep(labels: Ints, rows: Any, n_actions: int, name: str = "keep a rule") -> Under:
+    """Return the restriction to play ``labels`` (n,), such as an old rule's, in the ``rows`` (n,) that are True."""
+    whole("n_actions", n_actions, 2)
+    labels, here = whole_array("labels", labels), number_array("rows", rows)
+    if np.asarray(rows).dtype != bool:
+        raise InputError("rows must be one boolean a row: whether the labels are kept there")
+    here = here.astype(bool)
+    if labels.shape != here.shape or not np.isin(labels[here], np.arange(n_actions)).all():
+        raise InputError(f"labels to keep must be numbers of actions 0..{n_actions - 1}, one a row")
+    others = here[:, None] & (labels[:, None] != np.arange(n_actions))
+    return Under((LabelConstraint(others.astype(float), 0.0, name),), name)
+
+
+def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = "treat pairs alike") -> Under:
+    """Return the restriction that both rows of each pair get the same action; there are ``n`` rows."""
+    found = several("pairs", pairs, (tuple, list, np.ndarray), "pairs of rows")
+    if not all(len(pair) == 2 for pair in found):
+        raise InputError(f"pairs must be a list of pairs of rows, got {shown(found)}")
+    both = [*((one, other) for one, other in found), *((other, one) for one, other in found)]
+    n, K = whole("n", n, 1), whole("n_actions", n_actions, 2)
+    if len(both) * (K - 1) > MOST_PAIRS:
+        raise InputError(
+            f"{spaced(len(both))} pairs of rows are too many side constraints for a solver; take fewer rows"
+        )
+    for row in (row for pair in found for row in pair):
+        index("a row of a pair", row, n)
+    rules = []
+    for one, other in both:  # the first row gets no higher action than the second
+        for least in range(1, K):
+            weights = np.zeros((n, K))
+            weights[one, least:] += 1.0
+            weights[other, least:] -= 1.0
+            rules.append(LabelConstraint(weights, 0.0, name))
+    return Under(tuple(rules), name)
+
+
+def listed_restrictions(restrictions: Any) -> list[Any]:
+    """Return restrictions as a list; raises InputError on what is none."""
+    example = "restrictions such as Without((0,))"
+    found = several("restrictions", restrictions, object, example)
+    for restriction in found:
+        if isinstance(restriction, type) or not hasattr(restriction, "of"):
+            raise InputError(f"restrictions must be a list of {example}, got {shown(restriction)}")
+    return found
+
+
+@dataclass(frozen=True)
+class First:
+    """The first question of a tree is about one of these columns: the two sides, for each of its cuts."""
+
+    columns: tuple[int, ...]
+    name: str = "another first question"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", listed_columns(self.columns))
+
+    def of(self, question: Question) -> Restricted:
+        """Return the trees with such a first question."""
+        policies: Any = question.policies
+        if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
+            raise InputError(f"only trees have a first question, not {type(policies).__name__}")
+        known = _with_cuts(question)
+        check_columns(self.columns, known.rows)
+        if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
+            program = _RootedProgram(open_class(known.policies, known.rows), known, self.columns)
+            return Question(program, known.rows, known.constraints, "milp")  # the two sides depend on each other
+        return _Rooted(known, self.columns)
+
+
+def _with_cuts(question: Question) -> Question:
+    """Return the question with explicit cut points, which limits on logged rows do not depend on."""
+    policies: Any = question.policies
+    free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
+    cuts: Any = explicit(free).policies
+    return replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rooted:
+    """Trees whose first question is about one of some columns."""
+
+    question: Question
+    columns: tuple[int, ...]
+
+    def best(self, costs: Floats) -> Best:
+        """Return the least total cost and a tree."""
+        found = []
+        cuts: Any = self.question.policies
+        for column, cut in [(at, cut) for at in self.columns for cut in cuts.thresholds[at]]:
+            holds = self.question.rows[:, column] <= cut
+            if holds.all() or not holds.any():
+                continue
+            yes, no = (self._side(here, costs) for here in (holds, ~holds))
+            if yes is not None and no is not None:
+                title = f"{cuts.feature_names[column] if cuts.feature_names else f'x[{column}]'} <= {cut:g}"
+                found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
+        if not found:
+            raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
+        return min(found, key=lambda best: best.value)
+
+    def _side(self, here: Bools, costs: Floats) -> Best | None:
+        """Return the best tree below, on the rows ``here`` (n,); None where they are too few for its leaves."""
+        policies: Any = self.question.policies
+        rows, done = self.question.rows[here], policies.logged_actions
+        own: dict[str, Any] = {} if done is None else {"logged_actions": np.asarray(done)[here].tolist()}
+        fewest = np.bincount(own["logged_actions"], minlength=policies.n_actions).min() if own else len(rows)
+        if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
+            return None
+        smaller = with_options(policies, depth=policies.depth - 1, **own)
+        return best_or_none(Question(smaller, rows, kind=self.question.kind), costs[here])
+
+
+@dataclass(frozen=True)
+class FirstQuestion:
+    """A test with a policy on either side."""
+
+    column: int
+    cut: float
+    yes: Policy
+    no: Policy
+    title: str
+
+    def predict(self, contexts: Any) -> Ints:
+        """Return what is played in each row (n,) of numbers."""
+        holds = np.asarray(contexts)[:, self.column] <= self.cut
+        return np.where(holds, self.yes.predict(contexts), self.no.predict(contexts))
+
+    def __str__(self) -> str:
+        sides = [str(side).replace("\n", "\n    ") for side in (self.yes, self.no)]
+        return f"if {self.title}:\n    {sides[0]}\nelse:\n    {sides[1]}"
+
+
+MOST_COLUMNS = 60_000  # of a program that is solved while somebody waits
+
+
+class _RootedProgram(Opened):
+    """The ``opened`` trees of a question whose first test is about one of some columns."""
+
+    capabilities = frozenset({"program"})
+
+    def __init__(self, opened: Opened, question: Question, columns: Sequence[int]) -> None:
+        opened.require("program")
+        self._opened = opened
+        self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
+        self.log_size, self.class_name = opened.log_size, opened.class_name
+        _, first = np.unique(self.group, return_index=True)
+        cuts: Any = question.policies
+        self._splits = [question.rows[first, at] <= cut for at in columns for cut in cuts.thresholds[at]]
+
+    def program(self, *, constrained: bool = False) -> Any:
+        """Return the encoding of the trees, with other first tests out of reach."""
+        encoding: Any = self._opened.program(constrained=constrained)
+        if encoding.program.n_columns > MOST_COLUMNS:
+            raise InputError(
+                f"under side constraints, max_leaves or max_features another first question is a program of "
+                f"{spaced(encoding.program.n_columns)} columns, and {spaced(MOST_COLUMNS)} are the most: "
+                "take fewer thresholds"
+            )
+        if not encoding.ask_first(self._splits):
+            raise InfeasibleError("the column has no cut that divides the rows")
+        return encoding
