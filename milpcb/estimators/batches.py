@@ -23,8 +23,7 @@ from milpcb.estimators.inputs import Features, checked, read_features, warn_of_a
 from milpcb.estimators.layout import MODEL_ROWS, Layout, RowCounter, fit_row_models
 from milpcb.estimators.sample import LoggedColumns, Sample, batches_of
 from milpcb.estimators.totals import Rows
-from milpcb.offline.compressed import CompressedLog
-from milpcb.offline.compressing import compress
+from milpcb.offline.compressed import CompressedLog, compress
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.log import RANDOMISED, read_log
 from milpcb.offline.overlap import KINDS as OVERLAPS

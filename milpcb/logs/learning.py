@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,6 @@ from milpcb.offline.evaluation import over_best
 from milpcb.offline.inference import SMALL
 from milpcb.offline.intervals import UNKNOWN
 from milpcb.offline.restrictions import Question, gain_band
-from milpcb.oracles import open_oracle
 from milpcb.protocols import open_class
 from milpcb.types import Floats, Ints
 
@@ -76,12 +76,13 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         as_logged(estimator, source)
         problem = estimator.problem(learnt.frame, learnt.scores.weight)
         played = np.asarray(estimator.policy_.predict(learnt.frame))
+        printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
         with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
             options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
-            options["policy"] = _Printed(played)
+            options["policy"] = printed
             claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
     if questions.resamples and _by_estimates(estimator, questions):
         with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
@@ -148,18 +149,6 @@ def _otherwise(
         with step("the front of two outcomes") as tick:
             found["front"] = front(questions.front, rows, question, tick)
     return found
-
-
-@dataclass(frozen=True)
-class _Printed:
-    """The policy that is printed, on the rows it was learnt from: of several that are best, claims are of this one."""
-
-    played: Ints
-
-    def predict(self, contexts: Any) -> Ints:
-        """Return what is played in each row (n,)."""
-        del contexts
-        return self.played
 
 
 def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
@@ -320,25 +309,20 @@ def claims_of(estimator: Any, contexts: Floats, level: float) -> Claims:
     log_size = float(open_class(estimator.policies_, contexts).log_size)
     each = np.log(4 / (1 - level)) + log_size + np.log(len(found.constants))
     quantile, beyond = np.sqrt(2 * each), 7 * each / (3 * (found.n - 1))
-    value = at_level(found.value(estimator.played_), quantile, beyond * found.reach[0])
+    value = at_level(found.value(estimator.played_), quantile, beyond * found.ranges.entry)
     gains = {
-        k: at_level(found.gain(estimator.played_, k), quantile, beyond * found.reach[1])
+        k: at_level(found.gain(estimator.played_, k), quantile, beyond * found.ranges.difference)
         for k in np.flatnonzero(found.known).tolist()
     }
     gain = over_best(gains[found.best_action], gains, gains) if gains else UNKNOWN
     best, squares = found.best_action, found.squares(found.best_action)
-    spread = np.sqrt(max(0.0, -_least_cost(estimator, contexts, -squares)) / found.n / (found.n - 1))
+    least = float(Question(estimator.policies_, contexts).oracle.minimise(-squares).lower)
+    spread = np.sqrt(max(0.0, -least) / found.n / (found.n - 1))
     sign = 1.0 if found.maximise else -1.0
     looks = sign * (estimator.lower_bound_ - found.constants[best])  # no rule looks better than the bound of the search
-    most = max(0.0, looks + quantile * spread + beyond * found.reach[1])
+    most = max(0.0, looks + quantile * spread + beyond * found.ranges.difference)
     small = SMALL * found.spread
     state = State.TARGET if gain.lower > 0 else State.ALIKE if most <= small and gains else State.EARLY
     if not found.diagnostics.fits:
         state = State.EARLY
     return Claims(value, gain, most, small, state, log_size=log_size)
-
-
-def _least_cost(estimator: Any, contexts: Floats, costs: Floats) -> float:
-    opened = open_class(estimator.policies_, contexts)
-    kind = "search" if "search" in opened.capabilities else "milp"
-    return float(open_oracle(opened, contexts, kind).minimise(costs).lower)

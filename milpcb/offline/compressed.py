@@ -6,24 +6,30 @@ to ``order`` columns, the others being in their first bin. For d columns of b bi
 (b - 1)^2 + d (b - 1) + 1 contexts: 3 736 for 10 columns of 10 bins. The count of a context follows from the sums by
 inclusion and exclusion, and may be below 0; sums over the contexts that a part of a policy covers are those over its
 rows.
+
+A score is base(k) + residual(k), base being the same in all rows: the self-normalised mean of the action (0 for "ips"
+and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
+from typing import Any
 
 import numpy as np
 from scipy.stats import norm
 
 from milpcb.constraints import LabelConstraint
+from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics
-from milpcb.offline.evaluation import Evaluation, LeafValue, over_best
+from milpcb.offline.evaluation import EntryRanges, Evaluation, over_best
 from milpcb.offline.intervals import UNKNOWN, IntervalEstimate
-from milpcb.offline.overlap import NAME
+from milpcb.offline.overlap import NAME, sentence
 from milpcb.offline.reference import Lotteries, Reference
-from milpcb.offline.sufficient_statistics import Grid
+from milpcb.offline.sufficient_statistics import Grid, Statistics, Summed
 from milpcb.types import Bools, Floats, Ints
 
 Columns = tuple[int, ...]
@@ -96,7 +102,7 @@ class CompressedLog:
     counts: Floats  # (K,) rows in which each action was done
     outcome: tuple[float, float]  # mean and standard deviation of the outcome, treatment cost included
     spread: float  # standard deviation of the outcome by itself, as milpcb.offline.inference has it
-    reach: tuple[float, float]  # lengths of the ranges in which the score of an action lies, and the difference of two
+    ranges: EntryRanges  # of the score of an action, and of the difference of two
     maximise: bool  # whether larger is better
     diagnostics: Diagnostics  # how far the scores can be trusted
 
@@ -136,29 +142,27 @@ class CompressedLog:
         ways = Lotteries(np.zeros(len(self.sizes), dtype=np.int64), playable, no_rows, np.zeros(0), allowed)
         return Reference(actions, ways, one, float(self.constants[best]), {actions[best]: 1.0}, None, 0.0)
 
-    def always(self, action: int) -> Ints:
-        """Return an action (m,) for every context."""
-        return np.full(len(self.sizes), action)
-
-    def value(self, played: Ints) -> tuple[float, float]:
-        """Return the mean of the scores of what is ``played`` (m,), and its standard error."""
+    def value(self, played: Ints, here: Any = slice(None)) -> tuple[float, float]:
+        """Return the mean of the scores of what is ``played`` (m,), in contexts ``here``, and its standard error."""
         rows = np.arange(len(played))
-        return self._mean(self.scores[rows, played].sum(), self.products[rows, played, played].sum())
+        return self._mean(self.scores[rows, played], self.products[rows, played, played], here)
 
-    def gain(self, played: Ints, other: int) -> tuple[float, float]:
+    def gain(self, played: Ints, other: int, here: Any = slice(None)) -> tuple[float, float]:
         """Return how much better ``played`` (m,) is than always playing ``other``, and its standard error."""
         rows, sign = np.arange(len(played)), 1.0 if self.maximise else -1.0
-        gained = (self.scores[rows, played] - self.scores[:, other]).sum()
-        return self._mean(sign * gained, self.squares(other)[rows, played].sum())
+        return self._mean(
+            sign * (self.scores[rows, played] - self.scores[:, other]), self.squares(other)[rows, played], here
+        )
 
     def squares(self, other: int) -> Floats:
         """Return the sums (m, K) of the squares of the differences between each action's score and another's."""
         own = np.einsum("jkk->jk", self.products)
         return np.asarray(own - 2 * self.products[:, :, other] + own[:, [other]])
 
-    def _mean(self, total: float, squares: float) -> tuple[float, float]:
-        spread = max(0.0, squares - total**2 / self.n) / max(1, self.n - 1)
-        return float(total / self.n), float(np.sqrt(spread / self.n))
+    def _mean(self, totals: Floats, squares: Floats, here: Any) -> tuple[float, float]:
+        size, total = self.sizes[here].sum(), totals[here].sum()
+        spread = max(0.0, squares[here].sum() - total**2 / size) / max(1, self.n - 1)
+        return float(total / size), float(np.sqrt(spread * self.n) / size)
 
 
 def at_level(estimate: tuple[float, float], quantile: float, beyond: float = 0.0) -> IntervalEstimate:
@@ -175,42 +179,134 @@ def evaluate_sums(
 
     ``played`` and ``part`` (m,) are its action and the number of its part in every context.
     """
-    names, K = found.diagnostics.actions, len(found.counts)
+    K, best = len(found.counts), found.best_action
     once, at_once = (float(norm.ppf(1 - (1 - level) / 2 / times)) for times in (1, K))
-    known, best = np.flatnonzero(found.known).tolist(), found.best_action
-    gains = {k: found.gain(played, k) for k in known}
+    gains = {k: found.gain(played, k) for k in np.flatnonzero(found.known).tolist()}
     over, together = ({k: at_level(gain, far) for k, gain in gains.items()} for far in (once, at_once))
-    constants = {k: at_level(found.value(found.always(k)), once) for k in known}
-    return Evaluation(
-        value=at_level(found.value(played), once),
-        constants={name: constants.get(k, UNKNOWN) for k, name in enumerate(names)},
-        best_constant=names[best],
-        reference=found.reference,
-        reference_value=constants.get(best, UNKNOWN),
-        gain_over={name: over.get(k, UNKNOWN) for k, name in enumerate(names)},
-        gain=over_best(over[best], over, together) if known else UNKNOWN,
-        logged=at_level((found.outcome[0], found.outcome[1] / found.n**0.5), once),
-        gain_over_logged=UNKNOWN,
-        leaves=tuple(
-            _leaf(found, number, int(played[part == number][0]), part == number, once)
-            for number in np.unique(part).tolist()
-            if found.sizes[part == number].sum() > 0.5
-        ),
-        interval="normal",
-        level=level,
-        maximise=found.maximise,
-        in_sample=in_sample,
+    answers: dict[Any, IntervalEstimate] = {
+        "value": at_level(found.value(played), once),
+        "logged": at_level((found.outcome[0], found.outcome[1] / found.n**0.5), once),
+        "over logged": UNKNOWN,
+        "gain": over_best(over[best], over, together) if over else UNKNOWN,
+    }
+    for k in range(K):
+        answers["over", k] = over.get(k, UNKNOWN)
+        answers["constant", k] = at_level(found.value(np.full(len(played), k)), once) if k in over else UNKNOWN
+    answers["reference"], leaves = answers["constant", best], []
+    for number in np.unique(part).tolist():
+        here = part == number
+        if (size := found.sizes[here].sum()) > 0.5:
+            leaves.append((number, int(played[here][0]), float(size / found.n)))
+            answers["part", number] = at_level(found.value(played, here), once)
+            answers["over in part", number] = at_level(found.gain(played, best, here), once)
+    how = {"interval": "normal", "level": level, "maximise": found.maximise, "in_sample": in_sample}
+    return Evaluation.of(answers, found.diagnostics.actions, best, leaves, reference=found.reference, **how)
+
+
+FAR = 1e-6  # of the size of outcomes: where all differences are less, sums of squares do not hold them
+
+
+def compress(
+    stats: Statistics,
+    actions: tuple[str, ...],
+    method: str,
+    charge: Floats,
+    *,
+    maximise: bool,
+    randomised: bool,
+    min_propensity: float,
+    parts: Sequence[tuple[int, str]] = (),
+) -> CompressedLog:
+    """Return the contexts that stand for the rows of a log, with their scores.
+
+    Parameters
+    ----------
+    stats : of the rows; of a ``randomised`` trial with propensities of 1, or with the shares where they are scored
+    charge : (K,) what each action adds to the outcome: its treatment cost, below 0 for rewards
+    min_propensity : that propensities were raised to
+    parts : in which no rows of some action were found, its number and who is in it
+
+    Raises
+    ------
+    InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
+    """
+    _check_spread(*stats.outcome_range)
+    n, K = len(stats), stats.n_actions
+    for name, count in zip(actions, stats.totals[:, 0].tolist(), strict=True):
+        if not count:
+            raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
+    found = stats.summed(method, randomised=randomised)
+    codes, sums = compressed_contexts(stats.grid, np.hstack([found.cells, stats.done, stats.barred[:, 0]]))
+    sums, done, barred = sums[:, : -2 * K], sums[:, -2 * K : -K], sums[:, -K:]
+    sizes, residual, squared = sums[:, 0], sums[:, 1 : K + 1], sums[:, K + 1 :].reshape(-1, K, K)
+    base = found.centre + charge
+    products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
+    products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
+    clipped = 0 if randomised else int(stats.outcomes[:, 2].sum())
+    limits: dict[str, Any] = {"clipped": clipped, "min_propensity": min_propensity}
+    return CompressedLog(
+        codes,
+        sizes,
+        sizes[:, None] * base + residual,
+        products,
+        n,
+        done,
+        barred,
+        found.counts,
+        _outcome(stats, found.counts, charge),
+        _outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
+        _ranges(stats, found, charge, min_propensity, randomised=randomised),
+        maximise,
+        _diagnostics(found, n, residual, charge, barred.sum(axis=0), parts, actions, **limits),
     )
 
 
-def _leaf(found: CompressedLog, number: int, action: int, here: Bools, quantile: float) -> LeafValue:
-    size, other, sign = found.sizes[here].sum(), found.best_action, 1.0 if found.maximise else -1.0
-    own, alike = found.scores[here, action].sum(), found.scores[here, other].sum()
+def _check_spread(least: float, most: float) -> None:
+    if 0 < most - least < FAR * max(abs(least), abs(most)):
+        raise InputError(
+            f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
+            "subtract a number near them from all, or learn from rows in memory"
+        )
 
-    def mean(total: float, squares: float) -> IntervalEstimate:
-        spread = max(0.0, squares - total**2 / size) / max(1, found.n - 1)
-        return at_level((float(total / size), float(np.sqrt(spread * found.n) / size)), quantile)
 
-    value = mean(own, found.products[here, action, action].sum())
-    gain = mean(sign * (own - alike), found.squares(other)[here, action].sum())
-    return LeafValue(number, action, found.diagnostics.actions[action], float(size / found.n), value, gain)
+def _outcome(stats: Statistics, counts: Floats, charge: Floats) -> tuple[float, float]:
+    n, (y, yy) = len(stats), stats.outcomes.T[:2]
+    total = float((y + counts * charge).sum())
+    squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
+    return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))
+
+
+def _ranges(stats: Statistics, found: Summed, charge: Floats, least: float, *, randomised: bool) -> EntryRanges:
+    """Return the ranges of scores and of their differences."""
+    y0, y1 = np.add(stats.outcome_range, (charge.min(), charge.max())).tolist()
+    smallest = float(found.least.min())
+    known = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
+    return EntryRanges.between((y0, y1), known, smallest if randomised else max(least, smallest))
+
+
+def _diagnostics(
+    found: Summed, n: int, residual: Floats, charge: Floats, barred: Floats, parts: Any, actions: Any, **known: Any
+) -> Diagnostics:
+    there = np.maximum(n - np.rint(barred), 1.0)  # rows in which an action was possible
+    calibration, modelled = found.inverse / there, found.modelled + charge
+    own = [[words for action, words in parts if action == k] for k in range(len(actions))]
+    zero = [0 if each else int(rows) for each, rows in zip(own, np.rint(barred).tolist(), strict=True)]
+    unseen = [text for item in zip(actions, own, zero, strict=True) for text in sentence(*item, ignored=False)]
+    constants = found.centre + charge + residual.sum(axis=0) / n
+    known |= {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
+    return Diagnostics(
+        actions=tuple(actions),
+        least_propensity=found.least,
+        effective_size=found.inverse**2 / found.squares,
+        calibration=calibration,
+        calibration_error=np.sqrt(
+            np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
+        ),
+        constants=constants,
+        calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
+        given=True,
+        unseen=tuple(unseen),
+        outcome_r2=found.r2,
+        rows=n,
+        **known,
+    )

@@ -27,7 +27,7 @@ from scipy.stats import norm
 from milpcb.core.checks import choice, flag, real
 from milpcb.data.actions import played
 from milpcb.errors import InputError, shown
-from milpcb.offline.evaluation import EntryRanges, Evaluation, LeafValue, over_best
+from milpcb.offline.evaluation import EntryRanges, Evaluation, over_best
 from milpcb.offline.intervals import INTERVALS, UNKNOWN, IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, as_table, chances, check_log, take_rows
 from milpcb.offline.overlap import counted, in_parts, rows_of_actions
@@ -104,33 +104,11 @@ def evaluate(
     found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
     rivals = _rivals(scores, own, ranges, other)
     both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
-    total = original.weight.sum()
-    return Evaluation(
-        value=found["value"],
-        constants={name: found["constant", k] for k, name in enumerate(scores.actions)},
-        best_constant=scores.actions[scores.best_action],
-        gain_over={name: found["over", k] for k, name in enumerate(scores.actions)},
-        reference=other,
-        reference_value=found["reference"],
-        gain=over_best(found["gain"], *both) if known.all() else UNKNOWN,
-        logged=found["logged"],
-        gain_over_logged=found["over logged"],
-        leaves=tuple(
-            LeafValue(
-                part,
-                action := int(assigned[here][0]),
-                scores.actions[action],
-                float(original.weight[here].sum() / total),
-                found["part", part],
-                found["over in part", part],
-            )
-            for part, here in inside.items()
-        ),
-        interval=kind,
-        level=share,
-        maximise=scores.maximise,
-        in_sample=flag("in_sample", in_sample),
-    )
+    found["gain"] = over_best(found["gain"], *both) if known.all() else UNKNOWN
+    weight = original.weight
+    leaves = [(part, int(assigned[x][0]), float(weight[x].sum() / weight.sum())) for part, x in inside.items()]
+    how = {"interval": kind, "level": share, "maximise": scores.maximise, "in_sample": flag("in_sample", in_sample)}
+    return Evaluation.of(found, names, scores.best_action, leaves, reference=other, **how)
 
 
 def _is_drawn(policy: Any) -> bool:

@@ -72,6 +72,30 @@ class Evaluation:
     maximise: bool
     in_sample: bool = False
 
+    @classmethod
+    def of(
+        cls, found: Mapping[Any, IntervalEstimate], names: tuple[str, ...], best: int, parts: Any, **how: Any
+    ) -> Evaluation:
+        """Return the answers that were ``found`` by question, for the K ``names`` of actions, of which one is ``best``.
+
+        ``parts`` are of each part of the policy its number, its action and its share; ``how`` are further fields.
+        """
+        return cls(
+            value=found["value"],
+            constants={name: found["constant", k] for k, name in enumerate(names)},
+            best_constant=names[best],
+            reference_value=found["reference"],
+            gain_over={name: found["over", k] for k, name in enumerate(names)},
+            gain=found["gain"],
+            logged=found["logged"],
+            gain_over_logged=found["over logged"],
+            leaves=tuple(
+                LeafValue(part, action, names[action], share, found["part", part], found["over in part", part])
+                for part, action, share in parts
+            ),
+            **how,
+        )
+
     def words(self) -> list[str]:
         """Return the findings, a sentence each."""
         level, other = percent(self.level), self.reference.name
@@ -137,26 +161,28 @@ class EntryRanges:
 
         The regression and the least propensity are taken as known. Raises InputError where an outcome is out of range.
         """
-        y0, y1 = _outcomes(scores, outcome_range)
-        m0, m1 = float(scores.regression.min()), float(scores.regression.max())
-        low, high = m0, m1
+        least = None
         if scores.method != "dm":
             least = float(scores.diagnostics.least_propensity.min())
             if not scores.log.randomised:  # those of a trial are not raised
                 least = max(least, scores.diagnostics.min_propensity)
-            low, high = entry_range((y0, y1), (m0, m1), least)
+        known = float(scores.regression.min()), float(scores.regression.max())
+        return cls.between(_outcomes(scores, outcome_range), known, least)
+
+    @classmethod
+    def between(cls, outcomes: tuple[float, float], known: tuple[float, float], least: float | None) -> EntryRanges:
+        """Return the ranges, given the ends of outcomes, and of the regressions that are ``known``.
+
+        The ``least`` propensity is None where scores are regressions. With one of 0, as an action may have where it is
+        never taken, there is no bound.
+        """
+        (y0, y1), (m0, m1) = outcomes, known
+        low, high = m0, m1
+        if least is not None and least > 0:
+            low, high = min(m0, y0 / least - m1 * (1 / least - 1)), max(m1, y1 / least - m0 * (1 / least - 1))
+        elif least is not None:
+            low, high = -np.inf, np.inf
         return cls(y1 - y0, high - low, 2 * max(high - m0, m1 - low), 2 * max(high - y0, y1 - low))
-
-
-def entry_range(outcomes: tuple[float, float], regressions: tuple[float, float], least: float) -> tuple[float, float]:
-    """Return the least and the greatest score there can be, given the ends of ranges and the ``least`` propensity.
-
-    With one of 0, as an action may have where it is never taken, there is no bound.
-    """
-    (y0, y1), (m0, m1) = outcomes, regressions
-    if not least > 0:
-        return -np.inf, np.inf
-    return min(m0, y0 / least - m1 * (1 / least - 1)), max(m1, y1 / least - m0 * (1 / least - 1))
 
 
 def _outcomes(scores: Scores, outcome_range: Any) -> tuple[float, float]:

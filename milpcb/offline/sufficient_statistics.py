@@ -57,7 +57,7 @@ class Known:
     action: Ints
     outcome: Floats
     propensity: Floats
-    regression: Floats | None = None  # (n, K) for the method "dr"
+    regression: Any = None  # (n, K) for the method "dr", else None
     chances: Floats | None = None  # (n, K) propensities of all actions, None where they are not known
     barred: Bools | None = None  # (n, K) where the log has no rows of an action, None for nowhere
 
@@ -73,6 +73,22 @@ class Known:
             return np.asarray(self.chances.min(axis=0, initial=np.inf, where=there))
         known = [self.propensity.min(where=self.action == k, initial=np.inf) for k in range(n_actions)]
         return np.array(known)
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """The sums of scores over the rows of a log, less what is the same in all rows, and what is known of actions."""
+
+    cells: Floats  # (cells, 1 + K + K K) rows, residuals, and products of the residuals of two actions
+    centre: Floats  # (K,) the base without treatment costs
+    modelled: Floats  # (K,) the mean of the regression
+    regression: Floats  # least and greatest (2, K) of the regression
+    # counts, inverse, squares: (K,) rows in which each action was done, and there the sums of u and u^2
+    counts: Floats
+    inverse: Floats
+    squares: Floats
+    least: Floats  # (K,) the least propensity
+    r2: Floats  # (K,) share of the variance that the regression explains, NaN without one and where nothing varies
 
 
 @dataclass(eq=False)
@@ -152,8 +168,26 @@ class Statistics:
         """The sums (K, 6) of the terms over all rows, by what was done."""
         return np.asarray(self.cells[: self.grid.starts[1]].sum(axis=0))
 
+    def summed(self, method: str, *, randomised: bool) -> Summed:
+        """Return the sums of the scores "ips" or "snips"; of a ``randomised`` trial propensities are the shares."""
+        totals, cells, n = self.totals, self.cells, len(self)
+        counts, every = totals[:, 0], np.arange(self.n_actions)
+        least = counts / n if randomised else -self.ends[: self.n_actions]
+        if randomised:
+            scale = np.stack([(n / counts) ** power for power in (0, 1, 1, 2, 2, 2)], axis=1)
+            cells, totals = cells * scale, totals * scale
+        centre = totals[:, 2] / totals[:, 1] if method == "snips" else np.zeros(self.n_actions)
+        _, u, uy, uu, uuy, uuyy = np.moveaxis(cells, -1, 0)
+        products = np.zeros((len(cells), self.n_actions, self.n_actions))
+        products[:, every, every] = uuyy - 2 * centre * uuy + centre**2 * uu
+        rows = cells[..., 0].sum(axis=1)[:, None]
+        summed = np.hstack([rows, uy - centre * u, products.reshape(len(cells), -1)])
+        ends, nothing = np.stack([centre, centre]), np.full(self.n_actions, np.nan)
+        return Summed(summed, centre, centre, ends, counts, totals[:, 1], totals[:, 3], least, nothing)
+
 
 BY_ACTION = 8
+CLOSE = 1e-12  # of the squares: a variance below is rounding
 
 
 @dataclass(eq=False)
@@ -185,7 +219,7 @@ class ScoredStatistics(Statistics):
 
     def _terms(self, rows: Known, inverse: Floats) -> Floats:
         """Return 1, the scores, their products, and 1 for what was done (n, 1 + K + K (K + 1) / 2 + K) of rows."""
-        table, each = _regression(rows).copy(), np.arange(len(inverse))
+        table, each = rows.regression.copy(), np.arange(len(inverse))
         table[each, rows.action] += inverse * (rows.outcome - table[each, rows.action])
         one, other = self.pairs
         done = np.eye(self.n_actions)[rows.action]
@@ -201,7 +235,7 @@ class ScoredStatistics(Statistics):
 
     def _add_overall(self, rows: Known, least: float) -> None:
         super()._add_overall(rows, least)
-        inverse, table = 1.0 / np.maximum(rows.propensity, least), _regression(rows)
+        inverse, table = 1.0 / np.maximum(rows.propensity, least), rows.regression
         missed = rows.outcome - table[np.arange(len(table)), rows.action]
         for column, number in enumerate((np.ones(len(table)), inverse, inverse**2, missed**2), 3):
             self.outcomes[:, column] += np.bincount(rows.action, number, self.n_actions)
@@ -215,8 +249,16 @@ class ScoredStatistics(Statistics):
         """The sums (K, 4) over the rows in which each action was done: of 1, u, u^2, and (y - m)^2."""
         return self.outcomes[:, 3:7]
 
-
-def _regression(rows: Known) -> Floats:
-    if rows.regression is None:
-        raise TypeError(rows.regression)
-    return rows.regression
+    def summed(self, method: str, *, randomised: bool) -> Summed:
+        """Return the sums of the scores "dr", as they are."""
+        del method, randomised
+        K, cells, (one, other), ends = self.n_actions, self.cells[:, 0], self.pairs, self.ends
+        products = np.empty((len(cells), K, K))
+        products[:, one, other] = products[:, other, one] = cells[:, K + 1 : -K]
+        y, yy, _, counts, inverse, squares, missed, modelled = self.outcomes.T
+        spread = yy - y**2 / counts
+        r2 = 1 - np.divide(missed, spread, out=np.full(K, np.nan), where=spread > CLOSE * yy)
+        summed = np.hstack([cells[:, : K + 1], products.reshape(len(cells), -1)])
+        regression = np.stack([-ends[K + 2 : 2 * K + 2], ends[2 * K + 2 :]])
+        mean = modelled / len(self)
+        return Summed(summed, np.zeros(K), mean, regression, counts, inverse, squares, -ends[:K], r2)

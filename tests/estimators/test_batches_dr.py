@@ -60,8 +60,7 @@ def test_batches_find_what_memory_finds_with_the_same_folds(propensity: str, out
     assert (in_memory.predict(log()[NAMES]).astype(str) == by_batches.predict(log()[NAMES])).all()
     value = found.value(by_batches.played_)
     assert value == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
-    ranges = EntryRanges.of(rows)
-    assert found.reach == pytest.approx((ranges.entry, ranges.difference), rel=1e-9)
+    assert vars(found.ranges) == pytest.approx(vars(EntryRanges.of(rows)), rel=1e-9)
     for name in ("least_propensity", "effective_size", "calibration", "constants", "calibrated", "outcome_r2"):
         here, there = getattr(found.diagnostics, name), getattr(rows.diagnostics, name)
         assert here == pytest.approx(there, rel=1e-8), name

@@ -140,7 +140,7 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     scores = in_memory.scores_.table[np.arange(len(whole)), in_memory.policy_.predict(X)]
     level = 1 - 0.05 / (np.exp(found.claims.log_size) * K)
-    lower, upper = bernstein(scores[:, None], np.array([found.learnt.reach[0]]), level, 0)
+    lower, upper = bernstein(scores[:, None], np.array([found.learnt.ranges.entry]), level, 0)
     assert (found.claims.value.lower, found.claims.value.upper) == pytest.approx((lower[0], upper[0]), rel=1e-6)
     assert found.claims.log_size > 5
     assert found.claims.most >= found.claims.gain.value
@@ -181,7 +181,7 @@ def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> 
     contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
     claims = claims_of(found.estimator, contexts, 0.95)
     each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
-    beyond = 7 * each / (3 * (found.learnt.n - 1)) * found.learnt.reach[1]
+    beyond = 7 * each / (3 * (found.learnt.n - 1)) * found.learnt.ranges.difference
     for _ in range(200):
         f, g, h = rng.integers(0, contexts.shape[1], 3)
         right = contexts[:, f] > rng.choice(contexts[:, f])
