@@ -110,11 +110,10 @@ class FromBatches(PolicyEstimator):
             layout = replace(layout, parts=None)
         else:
             with suppress(InputError):  # of a row that is wrong: the pass knows its number in the log
-                known = layout.read(sample.table, columns)
-                layout = replace(layout, parts=layout.unseen(known, self._least()))
+                layout = replace(layout, parts=layout.unseen(sample.table, columns, self._least()))
         if not layout.scored:
             return RowCounter(layout, columns, self.min_propensity)
-        known = layout.read(sample.table, columns)
+        _, known = layout.read(sample.table, columns)
         shares = sample.shares(tuple(map(str, layout.actions))) if columns.randomised else ()
         features = Features(layout.schema.read(sample.table), layout.schema)
         propensity = RANDOMISED if columns.randomised else known.propensity

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ import numpy as np
 from milpcb.core.checks import whole
 from milpcb.data.columns import Column, Value, alphabet
 from milpcb.data.schema import Schema
+from milpcb.errors import InputError
 from milpcb.estimators.inputs import Features
-from milpcb.estimators.sample import LoggedBatch, LoggedColumns, Read
+from milpcb.estimators.sample import LoggedColumns, Read, read_rows
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log
-from milpcb.offline.nuisances import SampledModels, fit_to_sample
+from milpcb.offline.nuisances import OUTCOME, Fit, fits_by_fold, predicted
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
 from milpcb.offline.sufficient_statistics import Codes, Grid, Known, ScoredStatistics, Statistics
 from milpcb.types import Bools, Floats, Ints
@@ -46,10 +49,19 @@ class Layout:
         """Return the sums over no rows."""
         return (ScoredStatistics if self.scored else Statistics).empty(self.grid, len(self.actions))
 
-    def read(self, frame: Any, columns: LoggedColumns, more: Sequence[str] = ()) -> LoggedBatch:
+    def read(self, frame: Any, columns: LoggedColumns, more: Sequence[str] = ()) -> tuple[Read, Known]:
         """Return what is counted of a data frame, and ``more`` columns of it; raises InputError."""
         names = dict.fromkeys([*(column.name for column in self.columns), *more])
-        return LoggedBatch.of(frame, columns, self.schema, names, self.actions)
+        return read_rows(frame, columns, self.schema, names, self.actions)
+
+    def chances(self, known: Known, *, randomised: bool) -> Floats:
+        """Return the propensities (n, K) of all actions in some rows, NaN where they are not known."""
+        if known.chances is not None:
+            return known.chances
+        found = np.full((len(known.action), len(self.actions)), np.nan)
+        if not randomised:
+            found[np.arange(len(found)), known.action] = known.propensity
+        return found
 
     def codes(self, values: Read) -> Codes:
         """Return the bins (d, n): the number of cut points below each number; raises InputError."""
@@ -60,24 +72,25 @@ class Layout:
             found.append(code if place is None else code[place])
         return np.array(found, dtype=np.int32)
 
-    def unseen(self, rows: LoggedBatch, least: float) -> tuple[CodedPart, ...]:
-        """Return the parts in which the ``rows`` of a sample have none of some action, see ``parts_without``."""
-        codes, each = self.codes(rows.values), np.ones(len(rows.action))
+    def unseen(self, frame: Any, columns: LoggedColumns, least: float) -> tuple[CodedPart, ...]:
+        """Return the parts in which the rows of a sample have none of some action, see ``parts_without``."""
+        values, rows = self.read(frame, columns)
+        codes, each = self.codes(values), np.ones(len(rows.action))
         tests = [
             compared(str(f), codes[f].astype(float), float(cut), up=up)
             for f, cuts in enumerate(self.cuts)
             for cut in range(len(cuts))
             for up in (True, False)
         ]
-        expected, found = expected_of(rows.action, rows.every_chance(len(self.actions)), each), []
+        expected, found = expected_of(rows.action, self.chances(rows, randomised=columns.randomised), each), []
         for part in parts_without(tests, rows.action, each, expected, least):
             coded = tuple((int(test.name), test.up, int(np.floor(test.cut))) for test in part.tests)
-            words = " and ".join(self._in_words(*test) for test in coded)
-            found.append(CodedPart(part.action, coded, words))
+            words = (
+                self.columns[f].test("<=" if up else ">", self.cuts[f][cut], binary=self.cuts[f] == (0.5,))
+                for f, up, cut in coded
+            )
+            found.append(CodedPart(part.action, coded, " and ".join(words)))
         return tuple(found)
-
-    def _in_words(self, f: int, up: bool, cut: int) -> str:
-        return self.columns[f].test("<=" if up else ">", self.cuts[f][cut], binary=self.cuts[f] == (0.5,))
 
     def barred(self, codes: Codes, chances: Floats) -> Bools | None:
         """Return the cells (n, K) without rows, by propensities (n, K), NaN where not known; None for none."""
@@ -147,14 +160,14 @@ class RowCounter:
 
         Raises InputError with the number of the first wrong row.
         """
-        batch = self.layout.read(frame, self.columns, () if self.models is None else self.models.names)
-        propensity = np.array(self.shares)[batch.action] if self.shares else batch.propensity
-        regression = None
-        if self.models is not None:
-            regression = self.models.predict(frame, batch.values, np.arange(start, start + len(frame)))
-        codes = self.layout.codes(batch.values)
-        cells = self.layout.barred(codes, batch.every_chance(len(self.layout.actions)))
-        return codes, Known(batch.action, batch.outcome, propensity, regression, batch.chances, cells)
+        models, layout = self.models, self.layout
+        values, rows = layout.read(frame, self.columns, () if models is None else models.names)
+        numbers = np.arange(start, start + len(frame))
+        regression = None if models is None else models.predict(frame, values, numbers)
+        propensity = np.array(self.shares)[rows.action] if self.shares else rows.propensity
+        codes = layout.codes(values)
+        barred = layout.barred(codes, layout.chances(rows, randomised=self.columns.randomised))
+        return codes, replace(rows, propensity=propensity, regression=regression, barred=barred)
 
     def add(self, sums: Statistics, codes: Codes, known: Known) -> None:
         """Add rows to the sums."""
@@ -166,17 +179,22 @@ MODEL_ROWS = 100_000  # of the sample, that models are fitted to
 
 @dataclass(frozen=True, eq=False)
 class RowModels:
-    """The models, and how they read rows."""
+    """A model of the outcome for each fold and each action, fitted to a sample, and how it reads rows."""
 
-    models: SampledModels  # for each fold and action
-    names: tuple[str, ...]  # of the columns that they read
+    names: tuple[str, ...]  # of the columns that models read
     # of each column the numbers that stand for its strings; None for one of numbers
     codes: tuple[Mapping[Value, float] | None, ...]
+    own: bool  # whether the models are somebody's own, which read the columns as they are; others read numbers
+    # cv, seed: number of folds, and what draws them
+    cv: int
+    seed: int
+    digest: str  # of what the models predict for the sample: others have another one
+    fits: Mapping[int, Fit] = field(repr=False)  # of each fold
 
     def predict(self, frame: Any, values: Read, numbers: Ints) -> Floats:
-        """Return the predictions (n, K) of rows with these ``numbers`` in the log: own models read ``frame``."""
-        features = frame[list(self.names)] if self.models.own else self._numbers(values)
-        return self.models.predict(features, numbers)
+        """Return the predictions (n, K) of rows with these ``numbers``, by models that have not seen them."""
+        features = frame[list(self.names)] if self.own else self._numbers(values)
+        return predicted(self.fits, features, folds_of(numbers, self.cv, self.seed))
 
     def _numbers(self, values: Read) -> Floats:
         columns = []
@@ -194,13 +212,21 @@ def fit_row_models(
     """Return models that are fitted to the rows of a sample of a log that are ``kept`` (n,).
 
     The default model reads ``features``, one of somebody's own the data ``frame``; ``numbers`` (n,) are those of the
-    rows in the whole log. ``options`` are ``cv``, ``seed``, and ``rows``, to how many the models are fitted.
+    rows in the whole log. ``options`` are ``cv``, ``seed``, and ``rows``, to how many the models are fitted. Raises
+    InputError where a fold leaves no row of some action, or a model cannot be fitted.
     """
-    cv, most = whole("cv", options["cv"], 2), whole("model_rows", options["rows"], 2)
+    cv, most, seed = whole("cv", options["cv"], 2), whole("model_rows", options["rows"], 2), options["seed"]
     chosen = np.flatnonzero(kept)
     if len(chosen) > most:
         chosen = chosen[np.linspace(0, len(chosen) - 1, most).astype(np.int64)]
-    read = features.numbers() if model is None else frame
-    models = fit_to_sample(replace(log, features=read).take(chosen), numbers[chosen], cv, model, options["seed"])
+    sample = replace(log, features=features.numbers() if model is None else frame).take(chosen)
+    fold = folds_of(numbers[chosen], cv, seed)
+    for k, name in enumerate(log.actions):
+        if len(np.unique(fold[sample.action == k])) < 2:
+            raise InputError(
+                f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
+            )
+    fits = fits_by_fold(OUTCOME, sample, model, seed, fold, cv)
+    digest = blake2b(predicted(fits, sample.features, fold).tobytes(), digest_size=16).hexdigest()
     codes: Sequence[Any] = [alphabet(column) for column in features.values.values()]
-    return RowModels(models, features.names, tuple(codes))
+    return RowModels(features.names, tuple(codes), model is not None, cv, seed, digest, fits)

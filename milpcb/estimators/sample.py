@@ -10,13 +10,14 @@ import numpy as np
 
 from milpcb.core.checks import LARGEST
 from milpcb.core.extras import needs
-from milpcb.data.actions import action_name, check_levels, columns_of
+from milpcb.data.actions import action_name, columns_of
 from milpcb.data.columns import Values
 from milpcb.data.fields import Field
 from milpcb.data.frames import GivenColumn, given_columns
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError, UnknownNameError, clipped, shown
-from milpcb.offline.log import RANDOMISED, divided
+from milpcb.offline.log import RANDOMISED, action_names, divided
+from milpcb.offline.sufficient_statistics import Known
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 1_000_000  # of the sample
@@ -155,16 +156,7 @@ class Sample:
         if given is not None:
             return tuple(map(action_name, given))
         column = self._nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
-        found = column.drop_nulls().unique().to_list()
-        check_levels(found)
-        order = sorted(
-            found, key=lambda value: (isinstance(value, str), str(value) if isinstance(value, str) else value)
-        )
-        if len(found) < 2:
-            raise InputError(
-                f"the log has one action only, {shown(found[0] if found else None)}; nothing to choose from"
-            )
-        return tuple(map(action_name, order))
+        return action_names(column.drop_nulls().unique().to_list())
 
     def _count(self, column: Any) -> None:
         distinct, place = _distinct(column)
@@ -209,53 +201,31 @@ class Sample:
         return new
 
 
-@dataclass(frozen=True, eq=False)
-class LoggedBatch:
-    """Rows as a pass counts them: features, number of what was done (n,), outcome (n,), and propensity (n,)."""
+def read_rows(
+    batch: Any, columns: LoggedColumns, schema: Schema, names: Iterable[str], actions: Sequence[str]
+) -> tuple[Read, Known]:
+    """Return the features with these ``names`` of a data frame, and what is known of its rows.
 
-    values: Read
-    action: Ints
-    outcome: Floats
-    propensity: Floats
-    chances: Floats | None  # (n, K) propensities of all actions, None where they are not known
-    randomised: bool = False
+    Raises InputError with the number of the first wrong row.
+    """
+    with needs("learn", "reading data frames"):
+        import narwhals as nw
 
-    def every_chance(self, n_actions: int) -> Floats:
-        """Return the propensities (n, K) of all actions, NaN where they are not known."""
-        if self.chances is not None:
-            return self.chances
-        found = np.full((len(self.action), n_actions), np.nan)
-        if not self.randomised:
-            found[np.arange(len(found)), self.action] = self.propensity
-        return found
-
-    @classmethod
-    def of(
-        cls, batch: Any, columns: LoggedColumns, schema: Schema, names: Iterable[str], actions: Sequence[str]
-    ) -> Self:
-        """Return what is counted of a data frame, whose features have these ``names``.
-
-        Raises InputError with the number of the first wrong row.
-        """
-        with needs("learn", "reading data frames"):
-            import narwhals as nw
-
-        frame = nw.from_native(batch, eager_only=True)
-        action = _actions(frame.get_column(columns.action), actions)
-        outcome = _numbers(frame, columns.outcome)
-        known = np.array([_numbers(frame, name) for name in columns.propensity])
-        propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
-        if len(known) > 1:
-            chances = divided(known.T, first=1)
-            propensity = chances[np.arange(len(action)), action]
-        wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
-        if len(wrong):
-            row, found = wrong[0], propensity[wrong[0]]
-            raise InputError(
-                f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
-            )
-        values = {name: _read(frame, schema[name]) for name in names}
-        return cls(values, action, outcome, propensity, chances, not len(known))
+    frame = nw.from_native(batch, eager_only=True)
+    action = _actions(frame.get_column(columns.action), actions)
+    outcome = _numbers(frame, columns.outcome)
+    known = np.array([_numbers(frame, name) for name in columns.propensity])
+    propensity, chances = known[0] if len(known) == 1 else np.ones(len(frame)), None
+    if len(known) > 1:
+        chances = divided(known.T, first=1)
+        propensity = chances[np.arange(len(action)), action]
+    wrong = np.flatnonzero(~((propensity > 0) & (propensity <= 1)))
+    if len(wrong):
+        row, found = wrong[0], propensity[wrong[0]]
+        raise InputError(
+            f"row {row + 1}: the propensity of what was done is {found:g}; it must be above 0 and at most 1"
+        )
+    return {name: _read(frame, schema[name]) for name in names}, Known(action, outcome, propensity, chances=chances)
 
 
 def _check_sizes(frame: Any) -> None:

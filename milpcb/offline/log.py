@@ -196,12 +196,7 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
     missing = [row for row, value in enumerate(done) if is_missing(value)]
     if missing:
         raise InputError(f"action[{missing[0]}] is missing; leave out rows without an action")
-    check_levels(done)
-    names = tuple(map(action_name, given)) if given is not None else tuple(dict.fromkeys(_sorted(done)))
-    if len(set(names)) < len(names):
-        raise InputError(f"actions {shown(list(names))} have a name twice; give each its own")
-    if len(names) < 2:
-        raise InputError(f"the log has one action only, {shown(names[0])}; there is nothing to choose from")
+    names = action_names(done, given)
     numbers = places("action", done, names)
     unseen = sorted(set(range(len(names))) - set(numbers.tolist()))
     if unseen:
@@ -209,8 +204,20 @@ def _actions(values: Any, given: Sequence[Any] | None) -> tuple[Ints, tuple[str,
     return numbers, names
 
 
-def _sorted(done: Sequence[Any]) -> list[str]:
-    return [action_name(value) for value in sorted(set(done), key=_order)]
+def action_names(done: Sequence[Any], given: Sequence[Any] | None = None) -> tuple[str, ...]:
+    """Return the names of the actions: those ``given``, else those of what was ``done``, sorted.
+
+    Raises InputError where there is one only, or a name is there twice.
+    """
+    check_levels(done)
+    names = tuple(map(action_name, sorted(set(done), key=_order) if given is None else given))
+    names = tuple(dict.fromkeys(names)) if given is None else names
+    if len(set(names)) < len(names):
+        raise InputError(f"actions {shown(list(names))} have a name twice; give each its own")
+    if len(names) < 2:
+        one = shown(names[0] if names else None)
+        raise InputError(f"the log has one action only, {one}; there is nothing to choose from")
+    return names
 
 
 def _order(value: Any) -> tuple[bool, Any]:

@@ -6,10 +6,9 @@ its number in the log, and is predicted by the models that were fitted to rows o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from hashlib import blake2b
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,14 +16,14 @@ import numpy as np
 from milpcb.core.extras import needs
 from milpcb.data.columns import as_numbers
 from milpcb.errors import InputError, clipped
-from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log, take_rows
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
 
+OUTCOME, PROPENSITY = "model_outcome", "model_propensity"
+NEEDS = {OUTCOME: "a regression of outcomes", PROPENSITY: "a model of propensities"}
 SMALL = 500  # rows of the rarest action: with fewer, the default regression in a randomised trial is the mean
 Progress = Callable[[int, int], None]  # called with how much is done, and how much there is
-Fitted = Callable[[Ints, Ints], Floats]  # rows to fit on, rows (m,) to predict -> (m, K)
 
 
 def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
@@ -56,80 +55,82 @@ def stratified_folds(log: Log, cv: int, seed: int) -> Ints:
     return rows
 
 
-def cross_fitted(fitted: Fitted, fold: Ints, progress: Progress | None = None) -> Floats:
-    """Return the predictions (n, K) of each row, by what was fitted on the other folds.
-
-    The models use one thread: the same log gives the same bytes, and boosting on several is slower where cores are
-    shared.
-    """
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
-    everyone = np.arange(len(fold))
-    parts = [(fold == number) for number in np.unique(fold)]
-    tables = []
-    with threadpool_limits(1):
-        for part in parts:
-            tables.append(fitted(everyone[~part], everyone[part]))
-            if progress is not None:
-                progress(len(tables), len(parts))
-    return np.concatenate(tables)[np.argsort(np.concatenate([everyone[part] for part in parts]))]
-
-
 @dataclass(frozen=True, eq=False)
-class OutcomeFit:
-    """A model of outcomes for each action: copies of one model, each fitted to the rows with its action."""
+class Fit:
+    """Copies of one model: of outcomes, each fitted to the rows of an action, or one classifier of all actions."""
 
+    role: str
     copies: tuple[Any, ...]
     empty: tuple[Bools | None, ...]  # columns without any number in these rows; None where models read them as they are
 
     def predict(self, features: Any) -> Floats:
-        """Return the predictions (n, K) of rows; raises InputError."""
+        """Return the predictions (n, K) of rows: outcomes, or propensities; raises InputError."""
         pairs = zip(self.copies, self.empty, strict=True)
         return np.column_stack([self._by(copy, features, empty) for copy, empty in pairs])
 
     def _by(self, copy: Any, features: Any, empty: Bools | None) -> Any:
         from sklearn.base import is_classifier
 
-        with _named("model_outcome", copy):
+        with _named(self.role, copy):
             asked = _asked(features, empty)
+            if self.role == PROPENSITY:
+                return np.asarray(copy.predict_proba(asked), dtype=float)
             return copy.predict_proba(asked) @ copy.classes_ if is_classifier(copy) else copy.predict(asked)
 
 
-def fit_outcomes(log: Log, model: Any, seed: int, rows: Ints) -> OutcomeFit:
-    """Return copies of ``model``, None for the default, fitted to ``rows`` of a log; raises InputError."""
-    with needs("learn", "a regression of outcomes"):
+def fit(role: str, log: Log, model: Any, seed: int, rows: Ints) -> Fit:
+    """Return copies of ``model``, None for the default of its role, fitted to ``rows`` of a log; raises InputError."""
+    with needs("learn", NEEDS[role]):
         from sklearn.base import clone
-    template = _default_outcome(log, seed) if model is None else model
+    template = _default(role, log, seed) if model is None else model
+    by_action = [rows[log.action[rows] == k] for k in range(len(log.actions))]
+    parts, target = (by_action, log.outcome) if role == OUTCOME else ([rows], log.action)
     copies, left = [], []
-    for k in range(len(log.actions)):
-        own = rows[log.action[rows] == k]
+    for own in parts:
         known, empty = _known(log, model is None and template, own)
-        with _named("model_outcome", template):
-            copies.append(clone(template).fit(known, log.outcome[own]))
+        with _named(role, template):
+            copies.append(clone(template).fit(known, target[own]))
         left.append(empty)
-    return OutcomeFit(tuple(copies), tuple(left))
+    return Fit(role, tuple(copies), tuple(left))
 
 
-def outcome_model(log: Log, model: Any, seed: int) -> Fitted:
-    """Return what fits a copy of ``model`` to the rows of each action, and predicts every row by each of them."""
+def fits_by_fold(
+    role: str, log: Log, model: Any, seed: int, fold: Ints, cv: int | None = None, progress: Progress | None = None
+) -> dict[int, Fit]:
+    """Return for each fold, of 0..cv - 1 or of those that have rows, the models that were fitted to all others.
+
+    The features of the ``log`` are as models read them; ``progress`` is called after each fold. The models use one
+    thread: the same log gives the same bytes, and boosting on several is slower where cores are shared.
+    """
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    numbers, found = list(range(cv)) if cv else np.unique(fold).tolist(), {}
+    with threadpool_limits(1):
+        for number in numbers:
+            found[number] = fit(role, log, model, seed, np.flatnonzero(fold != number))
+            if progress is not None:
+                progress(len(found), len(numbers))
+    return found
+
+
+def predicted(fits: Mapping[int, Fit], features: Any, fold: Ints) -> Floats:
+    """Return the predictions (n, K) of rows, each by the models of its ``fold`` (n,), which have not seen it."""
+    from threadpoolctl import threadpool_limits  # scikit-learn brings it
+
+    every = [(np.flatnonzero(fold == number), each) for number, each in fits.items()]
+    with threadpool_limits(1):
+        tables = [(rows, each.predict(take_rows(features, rows))) for rows, each in every if len(rows)]
+    found = np.empty((len(fold), tables[0][1].shape[1]))
+    for rows, table in tables:
+        found[rows] = table
+    return found
+
+
+def cross_fitted(role: str, log: Log, model: Any, seed: int, fold: Ints, progress: Progress | None = None) -> Floats:
+    """Return the predictions (n, K) of each row of a log, by what was fitted on the other folds."""
     read = log if model is not None else _numbered(log)
-    return lambda train, rows: fit_outcomes(read, model, seed, train).predict(take_rows(read.features, rows))
-
-
-def propensity_model(log: Log, model: Any, seed: int) -> Fitted:
-    """Return what fits a copy of the classifier ``model`` to the actions, and predicts the probability of each."""
-    with needs("learn", "a model of propensities"):
-        from sklearn.base import clone
-    template = _default_propensity(seed) if model is None else model
-    read = log if model is not None else _numbered(log)
-
-    def fitted(train: Ints, rows: Ints) -> Floats:
-        known, empty = _known(read, model is None and template, train)
-        asked = _asked(take_rows(read.features, rows), empty)
-        with _named("model_propensity", template):
-            return np.asarray(clone(template).fit(known, log.action[train]).predict_proba(asked), dtype=float)
-
-    return fitted
+    fits = fits_by_fold(role, read, model, seed, fold, progress=progress)
+    return predicted(fits, read.features, fold)
 
 
 def _numbered(log: Log) -> Log:
@@ -176,26 +177,18 @@ def _as_numbers(features: Any) -> Floats:
         ) from error
 
 
-def _default_outcome(log: Log, seed: int) -> Any:
+def _default(role: str, log: Log, seed: int) -> Any:
     from sklearn.dummy import DummyRegressor
-    from sklearn.ensemble import HistGradientBoostingRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
-    if log.randomised and np.bincount(log.action).min() < SMALL:
+    if role == OUTCOME and log.randomised and np.bincount(log.action).min() < SMALL:
         return DummyRegressor()
-    return HistGradientBoostingRegressor(random_state=_model_seed(seed, "outcome"), **BOOSTING)
-
-
-def _default_propensity(seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return HistGradientBoostingClassifier(random_state=_model_seed(seed, "propensity"), **BOOSTING)
+    boosted = HistGradientBoostingRegressor if role == OUTCOME else HistGradientBoostingClassifier
+    drawn = child(seed, "offline", role.removeprefix("model_")).integers(2**31)
+    return boosted(random_state=int(drawn), **BOOSTING)
 
 
 BOOSTING = {"max_iter": 50, "learning_rate": 0.1, "max_leaf_nodes": 8}  # scikit-learn's own defaults fit the noise
-
-
-def _model_seed(seed: int, name: str) -> int:
-    return int(child(seed, "offline", name).integers(2**31))
 
 
 @contextmanager
@@ -205,54 +198,3 @@ def _named(role: str, model: Any) -> Iterator[None]:
     except (AttributeError, TypeError, ValueError) as error:
         reason = clipped(str(error), 300)
         raise InputError(f"{role} {type(model).__name__} cannot be fitted to this log: {reason}") from error
-
-
-@dataclass(frozen=True, eq=False)
-class SampledModels:
-    """A model of the outcome for each fold and each action."""
-
-    # cv, seed: number of folds, and what draws them
-    cv: int
-    seed: int
-    digest: str  # of what the models predict for the sample: others have another one
-    own: bool  # whether the models are somebody's own, which read the columns as they are; others read numbers
-    # of each fold, from the features of rows (n, d) to their predictions (n, K)
-    fits: tuple[OutcomeFit, ...] = field(repr=False)
-
-    def predict(self, features: Any, numbers: Ints) -> Floats:
-        """Return the predictions (n, K) of rows with these numbers in the log, by models that have not seen them."""
-        fold = folds_of(numbers, self.cv, self.seed)
-        return _predicted(self.fits, features, fold)
-
-
-def fit_to_sample(log: Log, numbers: Ints, cv: int, model: Any, seed: int) -> SampledModels:
-    """Return models fitted to the rows of a sample with these ``numbers`` (n,) in the log; ``model`` as in ``scores``.
-
-    Raises InputError where a fold leaves no row of some action, or a model cannot be fitted.
-    """
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
-    fold = folds_of(numbers, cv, seed)
-    for k, name in enumerate(log.actions):
-        if len(np.unique(fold[log.action == k])) < 2:
-            raise InputError(
-                f"all rows of the sample with action '{name}' are in one fold; give more model_rows, or another cv"
-            )
-    with threadpool_limits(1):  # the same sample gives the same bytes
-        fits = tuple(fit_outcomes(log, model, seed, np.flatnonzero(fold != number)) for number in range(cv))
-    known = _predicted(fits, log.features, fold)
-    return SampledModels(cv, seed, blake2b(known.tobytes(), digest_size=16).hexdigest(), model is not None, fits)
-
-
-def _predicted(fits: tuple[OutcomeFit, ...], features: Any, fold: Ints) -> Floats:
-    from threadpoolctl import threadpool_limits  # scikit-learn brings it
-
-    tables, order = [], np.argsort(fold, kind="stable")
-    with threadpool_limits(1):
-        for number, fit in enumerate(fits):
-            rows = np.flatnonzero(fold == number)
-            if len(rows):
-                tables.append(fit.predict(take_rows(features, rows)))
-    found = np.empty((len(fold), tables[0].shape[1]))
-    found[order] = np.concatenate(tables)
-    return found

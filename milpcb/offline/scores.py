@@ -25,7 +25,7 @@ from milpcb.errors import InputError
 from milpcb.offline.diagnostics import Diagnostics, diagnose, explained
 from milpcb.offline.intervals import IntervalEstimate, Mean, estimates
 from milpcb.offline.log import Log, check_log
-from milpcb.offline.nuisances import Progress, cross_fitted, outcome_model, propensity_model, stratified_folds
+from milpcb.offline.nuisances import OUTCOME, PROPENSITY, Progress, cross_fitted, stratified_folds
 from milpcb.offline.overlap import (
     KINDS,
     cells_without,
@@ -193,7 +193,11 @@ def scores(
     taken = log.action[:, None] == np.arange(len(log.actions))
     logged = propensity[taken]
     clipped = logged if log.randomised else np.maximum(logged, least)
-    _check_above_0(clipped)
+    if len(wrong := np.flatnonzero(~(clipped > 0))):
+        raise InputError(
+            f"by model_propensity what was done in row {wrong[0]} has a propensity of {clipped[wrong[0]]:g}; give "
+            "min_propensity, to which it is raised, or another model"
+        )
     inverse = taken / clipped[:, None]
     regression = _regression(log, method, weight[:, None] * inverse, model_outcome, fold, seed, progress)
     r2 = explained(log, taken, weight, regression) if method in MODELLED else np.full(taken.shape[1], np.nan)
@@ -231,21 +235,12 @@ def _folds(log: Log, cv: int | Ints, seed: int) -> Ints:
     return cv
 
 
-def _check_above_0(logged: Floats) -> None:
-    wrong = np.flatnonzero(~(logged > 0))
-    if len(wrong):
-        raise InputError(
-            f"by model_propensity what was done in row {wrong[0]} has a propensity of {logged[wrong[0]]:g}; give "
-            "min_propensity, to which it is raised, or another model"
-        )
-
-
 def _propensities(log: Log, weight: Floats, model: Any, fold: Ints, seed: int) -> Floats:
     """Return the propensities (n, K), NaN where they are not known; shares of the log are shares of the weight."""
     if log.shares:
         shares = np.bincount(log.action, weight, len(log.actions)) / weight.sum()
         return np.asarray(np.broadcast_to(shares, (len(log), len(shares))))
-    return cross_fitted(propensity_model(log, model, seed), fold) if log.propensity is None else log.propensity
+    return cross_fitted(PROPENSITY, log, model, seed, fold) if log.propensity is None else log.propensity
 
 
 def _regression(
@@ -256,7 +251,7 @@ def _regression(
         return np.zeros(inverse.shape)
     if method == "snips":
         return np.tile(log.outcome @ inverse / inverse.sum(axis=0), (len(log), 1))
-    return cross_fitted(outcome_model(log, model, seed), fold, progress)
+    return cross_fitted(OUTCOME, log, model, seed, fold, progress)
 
 
 def _charge(treatment_cost: Any, log: Log) -> Floats:

@@ -9,12 +9,14 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
+from milpcb.estimators.inputs import Features
+from milpcb.estimators.layout import fit_row_models
 from milpcb.offline import evaluate, read_log
 from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.hashing import folds_of
-from milpcb.offline.nuisances import fit_to_sample
 
 NAMES = ["x0", "x1", "region", "old"]
 
@@ -83,9 +85,9 @@ def test_models_of_ones_own_read_the_columns_as_they_are() -> None:
 def test_no_model_predicts_what_it_was_fitted_to() -> None:
     """A row of the sample is predicted by what was fitted to rows of other folds, all others by any."""
     rng = np.random.default_rng(0)
-    features = np.arange(300.0)[:, None]
-    sample = read_log(features, rng.integers(0, 2, 300), reward=rng.normal(size=300), propensity="randomised")
-    numbers = 7 * np.arange(300)
+    frame = pl.DataFrame({"x": np.arange(300.0)})
+    sample = read_log(frame, rng.integers(0, 2, 300), reward=rng.normal(size=300), propensity="randomised")
+    schema, numbers = Schema.infer(frame), 7 * np.arange(300)
 
     class Seen:
         def get_params(self, **_: Any) -> dict[str, Any]:
@@ -95,17 +97,18 @@ def test_no_model_predicts_what_it_was_fitted_to() -> None:
             return Ridge().__sklearn_tags__()
 
         def fit(self, X: Any, *_: Any) -> Any:
-            self.rows_ = set(X[:, 0].tolist())
+            self.rows_ = set(X["x"].to_list())
             return self
 
         def predict(self, X: Any) -> Any:
-            assert not self.rows_ & set(X[:, 0].tolist())
+            assert not self.rows_ & set(X["x"].to_list())
             return np.zeros(len(X))
 
-    models = fit_to_sample(sample, numbers, 5, Seen(), 0)
-    assert models.predict(features, numbers).shape == (300, 2)
+    features, kept = Features(schema.read(frame), schema), np.ones(300, dtype=bool)
+    models = fit_row_models(sample, features, frame, numbers, kept, Seen(), cv=5, seed=0, rows=300)
+    assert models.predict(frame, {}, numbers).shape == (300, 2)
     with pytest.raises(AssertionError):
-        models.predict(features, numbers + 1)  # other folds
+        models.predict(frame, {}, numbers + 1)  # other folds
     assert np.bincount(folds_of(np.arange(10_000), 5, 1)).min() > 1800
 
 
