@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, cast, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +34,7 @@ from milpcb.protocols import Opened, PolicyClass, open_class
 from milpcb.types import Answer, Floats, Ints, Stop
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True)  # every subclass becomes a dataclass
 @dataclass(eq=False, repr=False, kw_only=True)
 class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """The base of all estimators here; a subclass is a dataclass whose fields are its parameters.
@@ -87,8 +88,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     gap: float = 0.0
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Let ``help()`` of a class that is put together of others explain all that it takes."""
+        """Make the class a dataclass; ``help()`` of one that is put together of others explains all that it takes."""
         super().__init_subclass__(**options)
+        dataclass(eq=False, repr=False, kw_only=True)(cls)
         cls.__doc__ = joined(cls)
 
     _class_name: ClassVar[str] = ""  # of the policy class in the registry

@@ -36,17 +36,34 @@ MOST_CONTEXTS = 1_000_000  # that stand for the rows
 
 
 class FromBatches(PolicyEstimator):
-    """Learns from sums over the rows of a log."""
+    """Learns from sums over the rows of a log.
 
-    method: str
-    overlap: str
-    min_propensity: float
-    treatment_cost: Any
-    objective: str
-    model_outcome: Any
-    cv: int
-    random_state: int
-    scores_: Any
+    Parameters
+    ----------
+    method : "dr", "ips", "snips" or "dm"
+    model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: ones that read strings
+        as their place in the alphabet and leave missing values missing
+    cv : folds of the cross-fitting
+    min_propensity : smaller propensities are raised to it
+    treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
+        (n,) or names of columns of X, or a table (n, K)
+    random_state : seed of the folds and of the models
+    overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
+        their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
+    objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
+        (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
+
+    """
+
+    method: str = "dr"
+    model_outcome: Any = None
+    model_propensity: Any = None
+    cv: int = 5
+    min_propensity: float = 0.01
+    treatment_cost: Any = None
+    random_state: int = 0
+    overlap: str = "required"
+    objective: str = "value"
 
     def fit_batches(
         self,
@@ -159,7 +176,8 @@ class FromBatches(PolicyEstimator):
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
         rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts, rows)
-        self.scores_, self.compressed_ = None, found
+        self.scores_: Any = None
+        self.compressed_ = found
         costs = sign * found.scores
         answer = self._search(policies, rows, costs, rules, layout.schema, layout.columns, actions, sign)
         self.found_: Any = answer.policy

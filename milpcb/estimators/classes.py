@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -22,7 +22,6 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats, Stop
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class FromCosts(PolicyEstimator):
     """Learns from a table of values by action.
 
@@ -70,15 +69,25 @@ class FromCosts(PolicyEstimator):
         return float(mean if self.maximise else -mean)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class TreeSettings(PolicyEstimator):
+class CutSettings(PolicyEstimator):
+    """Classes that cut numbers.
+
+    Parameters
+    ----------
+    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
+        each feature, or a mapping from names of features to lists
+
+    """
+
+    thresholds: Any = 31
+
+
+class TreeSettings(CutSettings):
     """Decision trees up to a depth.
 
     Parameters
     ----------
     max_depth : tests on the longest path; 0 is the best constant
-    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
-        each feature, or a mapping from names of features to lists
     min_samples_leaf : each leaf holds at least this many rows, weights counted
     min_samples_action : of a log: each leaf holds at least this many rows of every action, by what was done
     max_leaves : most leaves, None for no limit
@@ -86,7 +95,6 @@ class TreeSettings(PolicyEstimator):
     """
 
     max_depth: int = 2
-    thresholds: Any = 31
     min_samples_leaf: int = 1
     min_samples_action: int = 0
     max_leaves: int | None = None
@@ -146,20 +154,16 @@ class TreeSettings(PolicyEstimator):
         return options
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ThresholdSettings(PolicyEstimator):
+class ThresholdSettings(CutSettings):
     """Threshold rules: one number is cut into pieces, with an action for each.
 
     Parameters
     ----------
     max_cuts : most cuts
-    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
-        each feature, or a mapping from names of features to lists
 
     """
 
     max_cuts: int = 1
-    thresholds: Any = 31
 
     _class_name = "threshold_rules"
     _words: ClassVar[Mapping[str, str]] = {"max_cuts": "max_cuts"}
@@ -168,15 +172,12 @@ class ThresholdSettings(PolicyEstimator):
         return 1
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class RuleListSettings(PolicyEstimator):
+class RuleListSettings(CutSettings):
     """Lists of rules: if, else if, ..., else, with one test each.
 
     Parameters
     ----------
     max_rules : most tests
-    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
-        each feature, or a mapping from names of features to lists
 
     """
 
@@ -190,8 +191,7 @@ class RuleListSettings(PolicyEstimator):
         return whole("max_rules", self.max_rules, 0)
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
-class ScoringSettings(PolicyEstimator):
+class ScoringSettings(CutSettings):
     """Scoring systems: tests with small whole points, and cut points on their sum.
 
     A test is age >= 40 for each of the cut points, region in {north, west}, or age is missing; a missing number is not
@@ -201,8 +201,6 @@ class ScoringSettings(PolicyEstimator):
     ----------
     max_weight : most points of a test, and fewest as -max_weight
     max_tests : most tests with points, None for no limit
-    thresholds : cut points of each number: how many weighted quantiles, "all" between neighbouring values, one list for
-        each feature, or a mapping from names of features to lists
 
     """
 
@@ -218,7 +216,6 @@ class ScoringSettings(PolicyEstimator):
         return self.max_tests
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class AnySettings(PolicyEstimator):
     """Any policy class.
 
@@ -255,52 +252,42 @@ class AnySettings(PolicyEstimator):
         return self.policies
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalPolicy(FromCosts, AnySettings):
     """The optimal policy of any policy class."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalPolicyTree(FromCosts, TreeSettings):
     """The optimal decision tree: of all trees up to a depth, the one with the best mean value."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalThresholdRule(FromCosts, ThresholdSettings):
     """The optimal threshold rule: one number is cut into pieces, with an action for each."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalRuleList(FromCosts, RuleListSettings):
     """The optimal list of rules: if, else if, ..., else, with one test each."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class OptimalScoringRule(FromCosts, ScoringSettings):
     """The optimal scoring system: small whole weights, and cut points on their sum."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicy(FromLog, AnySettings):
     """The best policy of any policy class, by a log."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class LoggedPolicyTree(FromLog, TreeSettings):
     """The best decision tree, by a log."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class LoggedThresholdRule(FromLog, ThresholdSettings):
     """The best threshold rule, by a log."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class LoggedRuleList(FromLog, RuleListSettings):
     """The best list of rules, by a log."""
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class LoggedScoringRule(FromLog, ScoringSettings):
     """The best scoring system, by a log."""
 

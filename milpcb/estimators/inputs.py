@@ -90,9 +90,8 @@ def read_targets(y: Any, n_rows: int, *, maximise: bool, actions: Any = None, lo
         raise InputError(f"two columns of costs are for the same action: {shown(names)}; give each its own name")
     array = _as_array(y)
     if array.ndim == 0 or len(array) != n_rows:
-        raise InputError(
-            f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {_size(array)}"
-        )
+        size = f"{len(array)} of y" if array.ndim else "one value as y"
+        raise InputError(f"Found input variables with inconsistent numbers of samples: {n_rows} rows of X, {size}")
     if array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1):
         return _of_labels(array.ravel(), maximise=maximise, actions=actions, log=log)
     if names and actions is not None:
@@ -169,10 +168,6 @@ def _distinct(labels: Any) -> Any:
         return np.unique(labels)
     except TypeError as error:  # strings beside numbers
         raise InputError("labels must be of one kind: all of them strings, or all of them numbers") from error
-
-
-def _size(array: Any) -> str:
-    return f"{len(array)} of y" if array.ndim else "one value as y"
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> Floats:

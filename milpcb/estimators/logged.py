@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Self, cast
 
 import numpy as np
@@ -15,8 +15,16 @@ from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
-from milpcb.estimators.safety import best_under, check_table_free, guards_of, spread, summed, without_counts
-from milpcb.estimators.totals import Rows, total_of
+from milpcb.estimators.totals import (
+    Rows,
+    best_under,
+    check_table_free,
+    guards_of,
+    spread,
+    summed,
+    total_of,
+    without_counts,
+)
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
@@ -31,24 +39,8 @@ IMITATES = (
 )
 
 
-@dataclass(eq=False, repr=False, kw_only=True)
 class FromLog(FromBatches):
     """Learns from a log: a table of scores by action is estimated first, see milpcb.offline.scores.
-
-    Parameters
-    ----------
-    method : "dr", "ips", "snips" or "dm"
-    model_outcome, model_propensity : models of scikit-learn; they read X as it was given. None: ones that read strings
-        as their place in the alphabet and leave missing values missing
-    cv : folds of the cross-fitting
-    min_propensity : smaller propensities are raised to it
-    treatment_cost : what each action costs beside its outcome: a mapping from names of actions to numbers, columns
-        (n,) or names of columns of X, or a table (n, K)
-    random_state : seed of the folds and of the models
-    overlap : "required": actions are played only where the log has rows of them, in each part of the policy, and where
-        their propensities are not 0; "ignore": everywhere, whatever the scores are made of there
-    objective : "value", the best estimate; or "guaranteed", the greatest lower end of the gain over treating all alike
-        (milpcb.offline.LowerEnds), which keeps away from what few rows with large weights promise
 
     Attributes
     ----------
@@ -57,16 +49,6 @@ class FromLog(FromBatches):
     scores_ : the table of scores and what is to be known of it, ``scores_.diagnostics``; None without outcomes
 
     """
-
-    method: str = "dr"
-    model_outcome: Any = None
-    model_propensity: Any = None
-    cv: int = 5
-    min_propensity: float = 0.01
-    treatment_cost: Any = None
-    random_state: int = 0
-    overlap: str = "required"
-    objective: str = "value"
 
     def fit(
         self,
@@ -104,7 +86,7 @@ class FromLog(FromBatches):
         number = agreement.argmax(axis=1)  # of what was done
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
-            self.scores_: Scores | None = None
+            self.scores_ = None
             return self._learn(features, agreement, actions, weight, maximise=True, done=number)
         self.actions_ = actions
         found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
@@ -272,8 +254,6 @@ class FromLog(FromBatches):
         self, policies: PolicyClass, rows: Rows, rules: Sequence[LabelConstraint], guards: Sequence[NoWorseThan]
     ) -> Floats:
         """Return the costs (g, K) whose best policy has the greatest lower end."""
-        if self.scores_ is None:
-            raise TypeError(self.scores_)
         found, contexts = self.scores_.take(np.flatnonzero(self.scores_.weight > 0)), rows.contexts[rows.group]
         limits = [
             *(spread(rule, rows) for rule in rules),
