@@ -80,7 +80,7 @@ class SplitClaim:
 
 @dataclass(frozen=True, eq=False)
 class Learning:
-    """What learning gains over a ``reference``, on rows that were not learnt from."""
+    """The gain of learning over a ``reference``, on rows that were not learnt from."""
 
     question: Question
     scores: Scores
