@@ -61,9 +61,12 @@ def budget_values(
         rows = np.sort(child(seed, "logs", "budget").choice(len(frame), MOST_ROWS, replace=False))
         frame, scores = frame[rows], scores.take(rows)
     found, each = [], 1 - (1 - level) / len(SHARES)  # the union of so many errors
+    other = copy(estimator)
     for number, share in enumerate(SHARES):
+        free = (rule for rule in estimator.constraints if not _limits(rule, action))
+        other.constraints = [*free, share_at_most(action, share)]
         with suppress(InfeasibleError):  # by the other limits
-            found.append(_value(_limited(estimator, action, share), frame, scores, action, share, each))
+            found.append(_value(other, frame, scores, action, share, each))
         progress(number + 1, len(SHARES))
     return tuple(found)
 
@@ -75,13 +78,6 @@ def budget_limit(estimator: Any, action: str | None) -> float | None:
 
 def _limits(rule: Any, action: str | None) -> bool:
     return isinstance(rule, share_at_most) and rule.action == action
-
-
-def _limited(estimator: Any, action: str, share: float) -> Any:
-    other = copy(estimator)
-    other.constraints = [*(rule for rule in estimator.constraints if not _limits(rule, action))]
-    other.constraints.append(share_at_most(action, share))
-    return other
 
 
 def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, share: float, level: float) -> BudgetValue:

@@ -214,7 +214,8 @@ def doubts(table: pl.DataFrame, others: pl.DataFrame) -> Iterator[str]:
         if column.dtype == pl.String:
             yield from _of_strings(column)
     for column in others.get_columns():
-        if column.dtype == pl.String and column.n_unique() <= MOST_CATEGORIES and (odd := _alike(column)):
+        few = column.dtype == pl.String and column.n_unique() <= MOST_CATEGORIES
+        if few and (odd := odd_words(sorted(column.drop_nulls().unique().to_list()))):
             yield f"'{clipped(column.name)}' holds {odd}."
     for column in (*table.get_columns(), *others.get_columns()):
         if column.dtype.is_numeric():
@@ -244,10 +245,6 @@ def _of_strings(column: pl.Series) -> Iterator[str]:
     texts = sorted(values.to_list())
     if odd := odd_numbers(texts) or odd_words(texts) or odd_one(dict(found.iter_rows())):
         yield f"'{name}' holds {odd}."
-
-
-def _alike(column: pl.Series) -> str:
-    return odd_words(sorted(column.drop_nulls().unique().to_list()))
 
 
 def _of_numbers(column: pl.Series) -> Iterator[str]:

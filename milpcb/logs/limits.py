@@ -170,7 +170,7 @@ def _share(asked: ShareAtMost, played: _Played) -> Kept:
         f"'{asked.action}' for at most {percent(asked.share)} of the rows",
         f"gives it to {percent(rate, 1)}",
         rate <= asked.share + CLOSE,
-        _spare(asked.share - rate, "the limit"),
+        _spare(asked.share - rate),
     )
 
 
@@ -185,7 +185,7 @@ def _parity(asked: RateParity, played: _Played) -> Kept:
         f"rates of '{asked.action}' by {asked.group} within {100 * asked.delta:.4g} points of each other",
         f"{each}: {100 * apart:.1f} points apart",
         apart <= asked.delta + CLOSE,
-        _spare(asked.delta - apart, "the limit"),
+        _spare(asked.delta - apart),
     )
 
 
@@ -223,11 +223,11 @@ def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
     return unit.value(own), unit.value(other) + (" of 100" if unit.binary else "")
 
 
-def _spare(left: float, limit: str) -> str:
+def _spare(left: float) -> str:
     points = 100 * abs(left)
     if left < -CLOSE:
-        return f"{points:.1f} points beyond {limit}"
-    return f"{limit} is used up" if left < USED_UP else f"{points:.1f} points to spare"
+        return f"{points:.1f} points beyond the limit"
+    return "the limit is used up" if left < USED_UP else f"{points:.1f} points to spare"
 
 
 KINDS: dict[type, Callable[[Any, _Played], Kept]] = {

@@ -29,13 +29,9 @@ def digest(source: Source, features: Iterable[str]) -> str | None:
         return None
     columns = read_columns(source.table, source.table.columns, names)
     done = np.array(source.log.actions, dtype=object)[source.log.action]
-    return _of_columns({**columns, ACTION: done, OUTCOME: source.log.outcome})
-
-
-def _of_columns(columns: Mapping[str, Values]) -> str:
-    """Return the digest of a table: of its rows as a multiset, each of them a sum over its named entries."""
-    with np.errstate(over="ignore"):
-        rows = sum(mixed(_words(column) ^ _word(f"column {name}")) for name, column in columns.items())
+    named = {**columns, ACTION: done, OUTCOME: source.log.outcome}
+    with np.errstate(over="ignore"):  # of the rows as a multiset, each of them a sum over its named entries
+        rows = sum(mixed(_words(column) ^ _word(f"column {name}")) for name, column in named.items())
     return hashlib.blake2b(np.sort(np.asarray(rows)).tobytes(), digest_size=16).hexdigest()
 
 

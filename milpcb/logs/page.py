@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -49,7 +49,9 @@ def page(found: Findings, command: str, digest: str | None = None) -> str:
     shown = found.state in (None, State.TARGET)
     heading = "The rule" if shown else "What looked best, not supported"
     rule = card_section(found, heading) or rule_section(found, heading)
-    worth, parts, asked = value_section(found), parts_section(found), asked_section(found)
+    gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
+    worth = PageSection("What it is worth", [gain] if gain else [], bars=drawn)
+    parts, asked = parts_section(found), asked_section(found)
     others = evidence(found)
     missing = [section for section in others if section.missing]
     last = [use_section(found, command, shown=shown), *others, statistician(found, missing)]
@@ -93,12 +95,6 @@ def evidence(found: Findings) -> list[PageSection]:
         curve.section(words.no_budget(found)),
         stability_section(found),
     ]
-
-
-def value_section(found: Findings) -> PageSection:
-    """Return what the rule, the best way to treat all alike, and what was done are worth."""
-    gain, drawn = words.gain(found), bars(found.unit, first(worth_lines(found)), found.questions.level)
-    return PageSection("What it is worth", [gain] if gain else [], bars=drawn)
 
 
 def asked_section(found: Findings) -> PageSection:
@@ -233,7 +229,22 @@ def worth_lines(found: Findings) -> list[Worth]:
 
     Where propensities do not fit, no interval holds but that of what was done.
     """
-    lines = [_of_rule(found), _of_reference(found), *_of_others(found), *_of_aside(found)]
+    seen, reference, constants = found.evaluation, found.reference, found.evaluation.constants
+    rule = Worth(RULE, seen.value.value, None, "too favourable: in rows that it was learnt from")
+    if found.claims is not None:
+        rule = _line(RULE, found.claims.value, "valid for all rules at once, so also for the one chosen")
+    how = "the best that treats all alike" if reference.allowed else "treats all alike; breaks what was asked for"
+    if reference.constant is not None:
+        how = _no_rows(found, reference.constant) or how
+    lines = [rule, _line(alike(reference), seen.reference_value, how), _line(DONE, seen.logged, "")]
+    sign = 1.0 if found.unit.maximise else -1.0
+    best_first = sorted(constants, key=lambda name: (not constants[name].known, -sign * constants[name].value))
+    others = [name for name in best_first if name != reference.constant]
+    lines += [_line(f"always '{name}'", constants[name], _why_not(found, name)) for name in others]
+    if found.aside is not None and (aside := found.held_out) is not None:
+        lines.append(_line(f"{RULE}{ASIDE}", aside.value, f"{fixed(found.aside.n, 0)} other rows"))
+        lines.append(_line(f"{alike(aside.reference)}{ASIDE}", aside.reference_value, "the best there"))
+        lines.append(_line(f"{DONE}{ASIDE}", aside.logged, ""))
     none: dict[str, Any] = {"interval": None, "how": "no interval: propensities do not fit"}
     return [line if found.sound or line.name.startswith(DONE) else replace(line, **none) for line in lines]
 
@@ -247,38 +258,6 @@ def worth_table(found: Findings) -> PageTable:
     """Return the table of all values."""
     headings = ("", found.unit.words, f"{percent(found.questions.level)} interval", "")
     return PageTable("Table of values", headings, [line.cells(found.unit) for line in worth_lines(found)], (0, 3))
-
-
-def _of_rule(found: Findings) -> Worth:
-    if found.claims is None:
-        return Worth(RULE, found.evaluation.value.value, None, "too favourable: in rows that it was learnt from")
-    return _line(RULE, found.claims.value, "valid for all rules at once, so also for the one chosen")
-
-
-def _of_reference(found: Findings) -> Worth:
-    reference = found.reference
-    how = "the best that treats all alike" if reference.allowed else "treats all alike; breaks what was asked for"
-    if reference.constant is not None:
-        how = _no_rows(found, reference.constant) or how
-    return _line(alike(reference), found.evaluation.reference_value, how)
-
-
-def _of_others(found: Findings) -> Iterator[Worth]:
-    yield _line(DONE, found.evaluation.logged, "")
-    sign = 1.0 if found.unit.maximise else -1.0
-    constants = found.evaluation.constants
-    for name in sorted(constants, key=lambda name: (not constants[name].known, -sign * constants[name].value)):
-        if name != found.reference.constant:
-            yield _line(f"always '{name}'", constants[name], _why_not(found, name))
-
-
-def _of_aside(found: Findings) -> Iterator[Worth]:
-    if found.aside is None or found.held_out is None:
-        return
-    seen = found.held_out
-    yield _line(f"{RULE}{ASIDE}", seen.value, f"{fixed(found.aside.n, 0)} other rows")
-    yield _line(f"{alike(seen.reference)}{ASIDE}", seen.reference_value, "the best there")
-    yield _line(f"{DONE}{ASIDE}", seen.logged, "")
 
 
 def _no_rows(found: Findings, name: str) -> str:

@@ -177,7 +177,8 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
     missing: dict[str, dict[str, int]] = {}
     for column in frame.get_columns():
         own, counts = column, {EMPTY: lost} if (lost := _lost(column)) else {}
-        if column.dtype.is_integer() and _beyond(column):
+        ends = column.min(), column.max()
+        if column.dtype.is_integer() and any(isinstance(end, int) and abs(end) > MOST for end in ends):
             own = own.cast(pl.String)
         marks = {mark: own == mark for mark in named} if own.dtype == pl.String else {}
         if own.dtype.is_numeric():
@@ -190,11 +191,6 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
         if counts:
             missing[column.name] = counts
     return frame, missing
-
-
-def _beyond(column: pl.Series) -> bool:
-    least, most = column.min(), column.max()
-    return isinstance(least, int) and isinstance(most, int) and max(-least, most) > MOST
 
 
 def _lost(column: pl.Series) -> int:

@@ -96,6 +96,8 @@ def make_source(
         actions=columns.actions or None,
         group=_groups(name, frame, columns.group),
     )
+    # columns that are no features and may be outcomes or weights: those left out may be second outcomes
+    counting = (columns.outcome, *filter(None, [columns.weight]), *columns.leave_out)
     counts = {feature: found for feature in features if (found := _counted(missing, lost, feature))}
     weight = _weight(name, frame, columns.weight) if columns.weight else None
     return Source(
@@ -107,7 +109,7 @@ def make_source(
         (
             *notes,
             *missing_words(counts),
-            *doubts(table, frame.select(_counting(frame, columns))),
+            *doubts(table, frame.select(name for name in frame.columns if name in counting)),
             *(f"'{columns.action}' holds {odd}." for odd in [odd_words(log.actions)] if odd),
             *words(left, grouped=bool(columns.group)),
             *(() if columns.propensity else chances(table)),
@@ -117,12 +119,6 @@ def make_source(
         counts,
         weight,
     )
-
-
-def _counting(frame: pl.DataFrame, columns: Columns) -> list[str]:
-    """Return the columns that are no features and may be outcomes or weights: those left out may be second outcomes."""
-    named = (columns.outcome, *filter(None, [columns.weight]), *columns.leave_out)
-    return [name for name in frame.columns if name in named]
 
 
 def _counted(missing: Counts | None, lost: Counts, feature: str) -> dict[str, int]:

@@ -125,7 +125,9 @@ class Reader:
         return InOrder(joints_of({name: way}, self._columns, values, self.question.rows), text)
 
     def _forced(self, text: str, how: str, action: str, where: str) -> Under:
-        rule = (never if how == "never" else always)(self._action(action), where)
+        if action not in self._actions:
+            raise UnknownNameError("action of --what-if", action, self._actions)
+        rule = (never if how == "never" else always)(action, where)
         return self._under(text, [rule])
 
     def _keep(self, text: str, column: str, where: str | None) -> Under:
@@ -159,11 +161,6 @@ class Reader:
         other = copy(self._estimator)
         other.constraints = list(rules)
         return Under(tuple(other.problem(self._frame, self._weight).constraints), text)
-
-    def _action(self, name: str) -> str:
-        if name not in self._actions:
-            raise UnknownNameError("action of --what-if", name, self._actions)
-        return name
 
     @property
     def _actions(self) -> list[str]:

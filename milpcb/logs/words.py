@@ -35,8 +35,7 @@ def alike(reference: Reference) -> str:
     if reference.allowed_first:
         return reference.allowed_first
     within = "" if len(reference.lottery) == 1 else " within what was asked for"
-    shares = [f"'{name}' for {100 * share:.3g}" for name, share in reference.probabilities.items()]
-    return f"drawing lots{within} ({', '.join(shares[:-1])} and {shares[-1]} of 100)"
+    return f"drawing lots{within} ({reference.shares})"
 
 
 def mark(found: Findings) -> str:

@@ -25,6 +25,7 @@ from scipy.special import pdtr
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, written
+from milpcb.core.text import listed
 from milpcb.data.columns import Values, in_words, name_in_words
 from milpcb.rng import child
 from milpcb.types import Bools, Floats, Ints
@@ -140,12 +141,12 @@ def column_tests(values: Mapping[str, Values]) -> Iterator[ColumnTest]:
 
 
 def _of_values(name: str, column: Values, most: int) -> Iterator[ColumnTest]:
-    listed = column.tolist()
+    entries = column.tolist()
     counts: dict[Any, int] = {}
-    for value in listed:
+    for value in entries:
         counts[value] = counts.get(value, 0) + 1
     for value in sorted(counts, key=lambda value: -counts[value])[:most]:
-        here = np.array([entry == value for entry in listed], dtype=bool)
+        here = np.array([entry == value for entry in entries], dtype=bool)
         yield ColumnTest(f"{name} is missing" if value is None else f"{name} = {in_words(value)}", here)
         if len(counts) > 2:
             yield ColumnTest(f"{name} other than {in_words(value)}", ~here)
@@ -249,7 +250,7 @@ def sentences(log: Any, parts: Sequence[UnseenPart], *, ignored: bool) -> list[s
     found = []
     for k, name in enumerate(log.actions):
         own = [part for part in parts if part.action == k]
-        where = [f"{part.words} ({_of(part.seen, int(part.within.sum()))})" for part in own]
+        where = [f"{part.words} ({part.seen or 'none'} of {fixed(int(part.within.sum()), 0)} rows)" for part in own]
         zero = 0 if log.propensity is None else int((completed(log.propensity)[:, k] == 0).sum())
         found += sentence(name, where, zero, ignored=ignored)
     return found
@@ -262,10 +263,7 @@ def sentence(name: str, parts: Sequence[str], zero: int, *, ignored: bool) -> li
         where.append(f"in {len(parts) - LISTED} more parts")
     if zero:
         where.append(f"in {fixed(zero, 0)} rows by its propensity of 0")
-    if not where:
-        return []
-    listed = f"{', '.join(where[:-1])} and {where[-1]}" if len(where) > 1 else where[0]
-    return [f"'{name}' was not done {listed}: {ASSUMED if ignored else LEFT_OUT}"]
+    return [f"'{name}' was not done {listed(where)}: {ASSUMED if ignored else LEFT_OUT}"] if where else []
 
 
 LEFT_OUT = (
@@ -273,10 +271,6 @@ LEFT_OUT = (
     "allows it)."
 )
 ASSUMED = "what it would give there is not known, and was assumed all the same, as asked for (overlap 'ignore')."
-
-
-def _of(seen: int, rows: int) -> str:
-    return f"{seen or 'none'} of {fixed(rows, 0)} rows"
 
 
 def rules_on(cells: Bools | None) -> list[LabelConstraint]:

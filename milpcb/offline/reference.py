@@ -27,6 +27,7 @@ from scipy.stats import norm
 from milpcb.constraints import Constraint, LabelConstraint, bind_to
 from milpcb.constraints.linear import merged, reduced
 from milpcb.core.checks import instance
+from milpcb.core.text import listed
 from milpcb.data.actions import matched
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.scores import Scores, check_scores
@@ -226,11 +227,15 @@ class Reference:
             return f"always '{self.constant}'"
         if self.allowed_first:
             return self.allowed_first
-        shares = [f"'{name}' for {100 * share:.3g}" for name, share in self.probabilities.items()]
-        listed = f"{', '.join(shares[:-1])} and {shares[-1]}"
         if len(self.lottery) == 1:
-            return f"a lottery ({listed} of 100)"
-        return f"the best way to treat all alike whom the constraints treat alike ({listed} of 100)"
+            return f"a lottery ({self.shares})"
+        return f"the best way to treat all alike whom the constraints treat alike ({self.shares})"
+
+    @property
+    def shares(self) -> str:
+        """Of 100 people how many get which action, in words."""
+        shares = [f"'{name}' for {100 * share:.3g}" for name, share in self.probabilities.items()]
+        return f"{listed(shares)} of 100"
 
     def words(self) -> str:
         """Return in a sentence or two what it is, and why it is what policies are compared with."""
@@ -326,13 +331,9 @@ def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats |
         return vertices, 0.0
     far = float(norm.isf(BETA / len(vertices)))
     top = ways.mixed(best, scores.gains)
-    kept = [lottery for lottery in vertices if not _worse(scores, top - ways.mixed(lottery, scores.gains), far)]
+    worse = [scores.mean(top - ways.mixed(lottery, scores.gains)) for lottery in vertices]
+    kept = [lottery for lottery, by in zip(vertices, worse, strict=True) if by.value <= far * by.standard_error]
     return np.array(kept), BETA if len(kept) < len(vertices) else 0.0
-
-
-def _worse(scores: Scores, difference: Floats, far: float) -> bool:
-    mean = scores.mean(difference)
-    return mean.value > far * mean.standard_error
 
 
 def against(reference: Reference) -> Iterator[Floats]:
