@@ -20,7 +20,6 @@ from milpcb.core.decimals import fixed, number, percent
 from milpcb.core.text import listed
 from milpcb.data.fields import UnfitError
 from milpcb.errors import InputError, UnknownNameError, clipped
-from milpcb.plugins import registry
 
 if TYPE_CHECKING:
     from milpcb.data.schema import Schema
@@ -142,7 +141,10 @@ def _values(evaluation: Evaluation, name: str, unit: str) -> Table:
     value = evaluation.value
     table.add_row(name, _own(value), "" if evaluation.in_sample else _ends(value), "")
     constants = evaluation.constants
-    for action in _best_first(evaluation)[:SHOWN]:
+    names, sign = list(constants), -1.0 if evaluation.maximise else 1.0
+    if len(names) > SHOWN:  # the best first
+        names = sorted(names, key=lambda action: sign * constants[action].value)[:SHOWN]
+    for action in names:
         gain = evaluation.gain_over[action]
         value = constants[action]
         table.add_row(f"always '{action}'", _own(value), _ends(value), _gain(gain, evaluation))
@@ -151,13 +153,6 @@ def _values(evaluation: Evaluation, name: str, unit: str) -> Table:
     value = evaluation.logged
     table.add_row("what was done", _own(value), _ends(value), _gain(evaluation.gain_over_logged, evaluation))
     return table
-
-
-def _best_first(evaluation: Evaluation) -> list[str]:
-    """Return the names of the actions in their order; where they are many, the best first."""
-    names = list(evaluation.constants)
-    sign = -1.0 if evaluation.maximise else 1.0
-    return names if len(names) <= SHOWN else sorted(names, key=lambda name: sign * evaluation.constants[name].value)
 
 
 def _own(value: IntervalEstimate) -> str:
@@ -179,6 +174,7 @@ def _read(path: Path) -> Read:
     """
     from milpcb.estimators import from_json as estimator_from_json
     from milpcb.logs.origin import ORIGIN, Origin
+    from milpcb.policies import from_json as policy_from_json
 
     check_file(path)
     try:
@@ -186,31 +182,18 @@ def _read(path: Path) -> Read:
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
     estimator = estimator_from_json(text) if '"milpcb_estimator"' in text else None
-    policy = _rule(text, path) if estimator is None else estimator.policy_
+    try:
+        policy = policy_from_json(text) if estimator is None else estimator.policy_
+    except UnknownNameError:
+        raise
+    except InputError as error:
+        raise InputError(f"{path} holds no policy: give policy.json of milpcb learn, or policy.to_json()") from error
     if not policy.names.actions:
         numbers = tuple(map(str, range(max(policy.leaf_actions) + 1)))
         policy = replace(policy, names=replace(policy.names, actions=numbers))
     origin = None if estimator is None else Origin.read(json.loads(text).get(ORIGIN))
     schema = policy.schema if origin is None else origin.schema
     return Read(policy, origin, getattr(estimator, "treatment_cost", None), schema)
-
-
-def _rule(text: str, path: Path) -> Any:
-    """Return the policy that ``policy.to_json()`` wrote; raises InputError on any other text."""
-    try:
-        document = gate.read_json(text)
-        name = str(document["class"])
-    except (LookupError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(_NO_POLICY.format(path)) from error
-    if name not in registry.names("policy"):  # a file of somebody else's may name any module
-        raise UnknownNameError("policy", name, registry.names("policy"))
-    try:
-        return registry.load("policy", name).from_document(document)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise InputError(_NO_POLICY.format(path)) from error
-
-
-_NO_POLICY = "{} holds no policy: give policy.json of milpcb learn, or policy.to_json()"
 
 
 def _parts(value: Evaluation) -> Table:
