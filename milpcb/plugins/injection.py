@@ -17,7 +17,12 @@ NAMED = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
 def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
     """Return the arguments of a class or function by name; raises InputError where it takes ``*args`` or shows none."""
     try:
-        found = _shown(make)
+        if not isinstance(make, type):
+            found: Mapping[str, Parameter] = signature(make).parameters
+        elif make.__init__ is object.__init__:  # type: ignore[misc]  # then __new__ may pass anything on
+            found = {name: shown for name, shown in signature(make).parameters.items() if shown.kind in NAMED}
+        else:  # of a class, Python 3.11.2 shows an inherited __new__ before an inherited constructor
+            found = dict(list(signature(make.__init__).parameters.items())[1:])  # type: ignore[misc]
     except (TypeError, ValueError) as error:
         raise InputError(f"{_name(make)} does not declare which arguments it takes: {error}") from error
     for name, parameter in found.items():
@@ -26,19 +31,6 @@ def arguments(make: Callable[..., Any]) -> Mapping[str, Parameter]:
                 f"{_name(make)} must name all its arguments, so that they can be options; '{name}' is open"
             )
     return found
-
-
-def _shown(make: Callable[..., Any]) -> Mapping[str, Parameter]:
-    """Return the parameters of a function, or of a class's constructor without itself.
-
-    Of a class, ``signature`` of Python 3.11.2 shows an inherited ``__new__`` before an inherited constructor.
-    """
-    if not isinstance(make, type):
-        return signature(make).parameters
-    constructor: Any = make.__init__  # type: ignore[misc]  # of a class that is handed in
-    if constructor is object.__init__:  # then __new__ may pass anything on
-        return {name: shown for name, shown in signature(make).parameters.items() if shown.kind in NAMED}
-    return dict(list(signature(constructor).parameters.items())[1:])
 
 
 def options(make: Callable[..., Any], supplied: Collection[str] = ()) -> dict[str, Parameter]:

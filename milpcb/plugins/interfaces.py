@@ -37,12 +37,11 @@ def mismatch(wanted: Kind, entry: Any) -> str:
     interface = getattr(import_module(module), name)
     if wanted.form == "value":
         return "" if isinstance(entry, interface) else f"is {_described(entry)}, and must be a {wanted.interface}"
+    if isinstance(entry, type):
+        return _lacking(entry, interface, wanted.interface)
     if wanted.form == "function":
-        is_class = isinstance(entry, type)
-        return _lacking(entry, interface, wanted.interface) if is_class else _not_returning(entry, interface, wanted)
-    if not isinstance(entry, type):
-        return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
-    return _lacking(entry, interface, wanted.interface)
+        return _not_returning(entry, interface, wanted)
+    return f"is {_described(entry)}, and must be a class that implements {wanted.interface}"
 
 
 def _described(entry: Any) -> str:

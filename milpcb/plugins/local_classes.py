@@ -10,8 +10,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib.machinery import ModuleSpec, SourceFileLoader
-from importlib.util import spec_from_file_location
+from importlib.machinery import FileFinder, ModuleSpec, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -128,7 +127,8 @@ class _Finder:
             return None
         if not ours and any(finder.find_spec(fullname, path, target) for finder in sys.meta_path if finder is not self):
             return None
-        spec = _spec(fullname, _own.folder, parts)
+        finder = FileFinder(str(_own.folder.joinpath(*parts[:-1])), (_Source, [".py"]))
+        spec = finder.find_spec(fullname)
         if spec is not None:
             _own.loaded.add(fullname)
         elif ours:
@@ -137,16 +137,3 @@ class _Finder:
 
 
 _finder = _Finder()
-
-
-def _spec(fullname: str, folder: Path, parts: Sequence[str]) -> ModuleSpec | None:
-    file, place = file_of(folder, parts), folder.joinpath(*parts)
-    if file is not None:
-        within = [str(place)] if file.name == "__init__.py" else None
-        loader = _Source(fullname, str(file))
-        return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=within)
-    if not place.is_dir():
-        return None
-    spec = ModuleSpec(fullname, None, is_package=True)  # a folder without __init__.py, which has no code of its own
-    spec.submodule_search_locations = [str(place)]
-    return spec
