@@ -37,7 +37,10 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
 
     Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
     """
-    array = contexts if _is_kept(contexts) else number_array("contexts", contexts)
+    array = contexts
+    own = isinstance(contexts, np.ndarray) and contexts.dtype == np.float64 and contexts.flags.owndata
+    if not own or contexts.flags.writeable:  # one of ours that nobody can write to is not copied: it may be large
+        array = number_array("contexts", contexts)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
             f"contexts must be a table (rows, features) with at least one of each, got shape {array.shape}"
@@ -57,12 +60,6 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
     return array
 
 
-def _is_kept(contexts: Any) -> bool:
-    """Return whether a table is one of our own that nobody can write to: it need not be copied, which may be large."""
-    own = isinstance(contexts, np.ndarray) and contexts.dtype == np.float64
-    return own and contexts.flags.owndata and not contexts.flags.writeable
-
-
 def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
     """Return costs as an (m, K) float array; True and False are read as 1 and 0.
 
@@ -76,18 +73,14 @@ def cost_array(costs: Any, n_contexts: int, n_actions: int) -> Floats:
             f"costs have shape {array.shape}; give one row per context and one column per action: "
             f"({n_contexts}, {n_actions})"
         )
-    if not np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product is the whole check
-        _check_sum(array)
-    return array
-
-
-def _check_sum(costs: Floats) -> None:
-    """Raise InputError unless all costs are finite and the sum of their sizes is at most LARGEST_SUM."""
-    if not np.isfinite(costs).all():
-        row, action = np.argwhere(~np.isfinite(costs))[0]
-        raise InputError(f"costs[{row}, {action}] is {costs[row, action]}; costs must be finite")
-    if (np.abs(costs) / LARGEST_SUM).sum() > 1.0:
+    if np.vdot(array, array) <= LARGEST:  # in nearly all calls one dot product is the whole check
+        return array
+    if not np.isfinite(array).all():
+        row, action = np.argwhere(~np.isfinite(array))[0]
+        raise InputError(f"costs[{row}, {action}] is {array[row, action]}; costs must be finite")
+    if (np.abs(array) / LARGEST_SUM).sum() > 1.0:
         raise InputError(f"the sizes of all costs add up to more than {LARGEST_SUM:g}; give costs in a larger unit")
+    return array
 
 
 def number_array(name: str, data: Any) -> Floats:
@@ -99,7 +92,10 @@ def number_array(name: str, data: Any) -> Floats:
     if np.ma.is_masked(data):
         raise InputError(f"{name} has masked entries: fill them in, or leave the rows out")
     try:
-        array = _without_na(np.asarray(data))
+        array = np.asarray(data)
+        lost = [type(entry).__name__ == "NAType" for entry in _objects(array)]
+        if any(lost):  # numpy reads None as NaN, and cannot read pandas' NA
+            array = np.where(np.reshape(lost, array.shape), None, array)
         if array.dtype.kind not in "biufO" or any(isinstance(entry, (str, bytes)) for entry in _objects(array)):
             raise TypeError(f"got {_kind(array)}")  # noqa: TRY301 - one message for every way to be wrong
         found = np.array(array, dtype=float)
@@ -137,12 +133,6 @@ def whole_array(name: str, data: Any) -> Ints:
     if array.dtype.kind == "u" and array.max() > MOST:
         raise InputError(f"{name} must hold numbers of at most {MOST}, got {array.max()}")
     return array.astype(np.int64)
-
-
-def _without_na(array: Any) -> Any:
-    """Return an array of objects with None, which numpy reads as NaN, for pandas' NA, which it cannot read."""
-    lost = [type(entry).__name__ == "NAType" for entry in _objects(array)]
-    return np.where(np.reshape(lost, array.shape), None, array) if any(lost) else array
 
 
 def _objects(array: Any) -> Iterable[Any]:

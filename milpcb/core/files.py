@@ -11,6 +11,7 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -103,21 +104,14 @@ def write_over(target: Path, content: bytes) -> Path:
     """
     start = f".milpcb-{digest(target.name.encode())[:16]}-"
     for left in target.parent.glob(f"{start}*.tmp"):
-        _remove_stopped(left)
+        with suppress(OSError):  # it is another user's, or was finished meanwhile
+            if sys.platform == "win32":
+                left.unlink()  # which fails while somebody has it open
+                continue
+            with os.fdopen(os.open(left, os.O_RDWR | os.O_NOFOLLOW), "rb") as part:
+                if _lock(part, wait=False):
+                    left.unlink(missing_ok=True)
     return write_file(target, content, temporary=target.with_name(f"{start}{secrets.token_hex(4)}.tmp"))
-
-
-def _remove_stopped(temporary: Path) -> None:
-    """Remove a temporary file, unless somebody writes it, or it cannot be opened."""
-    try:
-        if sys.platform == "win32":
-            temporary.unlink()  # which fails while somebody has it open
-            return
-        with os.fdopen(os.open(temporary, os.O_RDWR | os.O_NOFOLLOW), "rb") as part:
-            if _lock(part, wait=False):
-                temporary.unlink(missing_ok=True)
-    except OSError:  # it is another user's, or was finished meanwhile
-        return
 
 
 def _lock(part: IO[bytes], *, wait: bool) -> bool:
