@@ -18,7 +18,7 @@ import numpy as np
 from milpcb.bets import loss
 from milpcb.core.checks import LARGEST, whole
 from milpcb.core.decimals import spaced
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 
 PLANNED = 20  # blocks of a run whose horizon is known
 SHORTEST = 100  # rounds of the first blocks of one that has none; later ones last a tenth of all rounds before
@@ -26,15 +26,11 @@ AT_ONCE = 4096  # rounds that enter the sums together, at least
 LARGEST_RUN = 10**15  # rounds
 
 
-def _growing() -> tuple[int, ...]:
-    """Return where blocks end whose number is not known, for more rounds than anybody plays."""
-    ends = [SHORTEST]
-    while ends[-1] < LARGEST_RUN:
-        ends.append(ends[-1] + max(SHORTEST, ends[-1] // 10))
-    return tuple(ends)
-
-
-GROWING = _growing()
+# Where blocks end whose number is not known, for more rounds than anybody plays.
+_ENDS = [SHORTEST]
+while _ENDS[-1] < LARGEST_RUN:
+    _ENDS.append(_ENDS[-1] + max(SHORTEST, _ENDS[-1] // 10))
+GROWING = tuple(_ENDS)
 
 
 class InTurn(NamedTuple):
@@ -244,7 +240,7 @@ class Blocks:
         numbers, self._recent = np.frombuffer(array("d", self._recent)).reshape(-1, 5).T, []
         self.rounds += numbers.shape[1]
         begun, rows, actions = numbers[:3].astype(np.int64)
-        recent = np.array([self._blocks(begun), rows, actions])
+        recent = np.array([np.searchsorted(self.ends[:-1], begun, side="right"), rows, actions])  # blocks 0, 1, ...
         both = np.concatenate([self._keys.T, recent], axis=1)
         shape = tuple(both.max(axis=1) + 1)
         codes, places = np.unique(np.ravel_multi_index(tuple(both), shape), return_inverse=True)
@@ -255,10 +251,6 @@ class Blocks:
         )
         self._keys = np.stack(np.unravel_index(codes, shape), axis=1)
         self._full = 5 * max(AT_ONCE, len(codes))  # so that a round takes as long whatever is kept
-
-    def _blocks(self, begun: Ints) -> Ints:
-        """Return the block, 0, 1, ..., of rounds."""
-        return np.searchsorted(self.ends[:-1], begun, side="right")
 
     def _proved(self, costs: Floats, weights: Floats) -> Iterator[Floats]:
         """Yield what each round adds to each of the sums: proved() of milpcb.bets, of costs and of gains."""
