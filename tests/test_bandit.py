@@ -98,25 +98,6 @@ def test_contexts_between_the_same_cuts_are_one() -> None:
     assert len(saved["learner"]["ledger"][1]) <= 8 * 3
 
 
-@pytest.mark.parametrize("learner", ["exp4", "uniform"])
-def test_costs_may_arrive_late_and_in_any_order(learner: str) -> None:
-    """Up to nine decisions are open; the certificate is that of those learnt."""
-    bandit, draws, waiting = Bandit(NUMBERED, learner, contexts=BITS), np.random.default_rng(0), []
-    paid = 0.0
-    for _ in range(300):
-        context = BITS[draws.integers(8)]
-        waiting.append((context, bandit.act(context)))
-        if len(waiting) == 9:
-            context, decision = waiting.pop(int(draws.integers(9)))
-            cost = cost_of(context, int(decision.action))
-            bandit.learn(decision, cost=cost)
-            paid += cost
-    assert bandit.certificate() <= paid
-    for context, decision in waiting:
-        bandit.learn(decision, cost=cost_of(context, int(decision.action)))
-    assert learner_of(bandit).played == 300
-
-
 @pytest.mark.parametrize(
     ("policies", "learner", "options"),
     [
@@ -249,23 +230,6 @@ def test_threads_take_turns() -> None:
     assert len(set(numbers)) == 400
     assert learner_of(bandit).played == 400
     assert not open_decisions(bandit)
-
-
-def test_a_decision_is_learnt_once_and_by_its_own_bandit() -> None:
-    """Nothing is learnt by a call that is refused."""
-    bandit, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS)
-    decision = bandit.act(BITS[0])
-    for wrong in (0, None, 0.5):
-        with pytest.raises(InputError, match="takes a Decision, or its id"):
-            bandit.learn(wrong, cost=0.0)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="is not known here"):
-        bandit.learn("call", cost=0.0)
-    with pytest.raises(InputError, match="is another bandit's, or was changed"):
-        other.learn(decision, cost=0.0)
-    bandit.learn(decision, cost=0.0)
-    with pytest.raises(InputError, match="learnt already"):
-        bandit.learn(decision, cost=0.0)
-    assert learner_of(bandit).played == 1
 
 
 @pytest.mark.parametrize("learner", ["exp4", "epsilon_greedy"])

@@ -1,16 +1,14 @@
 """Actions that are not always there: what is played instead, what is learnt of it, and what is then stated."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from milpcb import Bandit, Decision, rng
+from milpcb import Bandit, rng
 from milpcb.errors import InputError, UnknownNameError
 from policies import FiniteClass
-from tests.inside import learner_of, open_decisions, state_of
+from tests.inside import learner_of, open_decisions
 
 LABELINGS = np.array([[0, 0], [1, 1], [2, 2], [0, 2], [2, 1]])
 CONTEXTS = [[0.0], [1.0]]
@@ -86,29 +84,6 @@ def test_every_learner_states_what_holds_of_the_policies_with_replacement(
         totals += [costs[instead(label, available)] for label in LABELINGS[:, row]]
         if t % 50 == 49 and learner != "uniform":
             assert paid - totals.min() <= one.certificate(confidence=0.99)
-
-
-def test_late_costs_files_and_crashes(tmp_path: Path) -> None:
-    """Decisions that were replaced are learnt late, from a file, and after a crash; what is retired stays so."""
-    one = bandit(keep_log=True)
-    one.retire(0)
-    late = [one.act([float(i % 2)], available=[0, 1] if i % 3 else None) for i in range(30)]
-    assert {decision.action for decision in late} == {1, 2}
-    assert {decision.action for decision in late[1::3] + late[2::3]} == {1}
-    one.save(tmp_path / "b.json")
-    lost = one.act([1.0], available=[2])
-    assert (lost.action, lost.probability) == (2, 1.0)
-    again = Bandit.load(tmp_path / "b.json", policies=FiniteClass(LABELINGS, 3))
-    for each in (one, again):
-        for decision in late[::-1]:
-            each.learn(decision.id, cost=0.5)
-    assert json.dumps(learner_of(one).ledger.state()) == json.dumps(learner_of(again).ledger.state())
-    again.learn(Decision.from_json(lost.to_json()), cost=0.5)
-    assert [again.act([0.0]).action for _ in range(20)].count(0) == 0
-    again.readmit(0)
-    assert any(again.act([0.0]).action == 0 for _ in range(200))
-    entries = state_of(one)["log"]
-    assert [entry[1] for entry in entries] == [decision.action for decision in late[::-1]]
 
 
 def test_all_actions_available_is_the_same_play() -> None:

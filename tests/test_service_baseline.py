@@ -70,22 +70,6 @@ def test_what_it_plays_alone_is_the_baseline_at_the_context() -> None:
         assert (decision.action, decision.probability) == ("call" if age <= 45 else "wait", 1.0)
 
 
-def test_a_decision_lost_in_a_crash_is_learnt_all_the_same(tmp_path: Path) -> None:
-    """It counts as paid from then on; the learner inside has no part in it."""
-    bandit = Bandit(NUMBERS, seed=2, baseline=1, loss=0.5)
-    for _ in range(40):
-        bandit.learn(bandit.act([20, 1]), cost=0.5)
-    bandit.save(tmp_path / "b.json")
-    lost = bandit.act([40, 0])
-    again = Bandit.load(tmp_path / "b.json")
-    learner = learner_of(again)
-    before, inside = learner.ledger.cost, learner.inner.played
-    again.learn(lost, cost=1.0)
-    assert learner.ledger.cost == before + 1
-    assert learner.inner.played == inside
-    again.learn(again.act([40, 0]), cost=0.0)
-
-
 @pytest.mark.parametrize("contexts", [None, [[20, "north"], [50, "south"], [70, "north"]]], ids=["arriving", "known"])
 def test_the_learner_keeps_constraints_and_the_promise(contexts: Any) -> None:
     """A budget of no calls, where calls are the best: only the baseline calls, and all it does is within the loss."""

@@ -96,28 +96,6 @@ def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
     assert q[1] < 0.1
 
 
-def test_decisions_that_are_open_are_learnt_after(tmp_path: Path) -> None:
-    """Of their own actions; of the new one they say nothing. The log gives it no chance there."""
-    bandit, plain = Bandit(TREES, seed=1, keep_log=True), Plain(0)
-    plain.play(bandit, 50)
-    late = [bandit.act(PATTERNS[1]) for _ in range(20)]
-    bandit.add_action("wait")
-    bandit.save(tmp_path / "b.json")
-    bandit = Bandit.load(tmp_path / "b.json")
-    plain.play(bandit, 100)
-    known = plain.certificate(3)
-    paid = [plain.rounds[-1] for decision in late if plain.learn(bandit, 1, decision) is None]
-    expected = plain.certificate(3, stand_in=0)
-    assert known < bandit.certificate()
-    assert bandit.certificate() >= expected - 1e-9  # an estimate of 0 is none too large
-    assert len(paid) == 20
-    law = bandit.log().propensity
-    assert law is not None
-    assert law.shape == (170, 3)
-    assert (law[:50, 2] == 0).all()
-    assert (law[150:, 2] == 0).all()
-
-
 @pytest.mark.parametrize("baseline", [None, "call"])
 def test_regret_stays_below_the_certificate_with_confidence(baseline: str | None) -> None:
     """At every moment, by true costs, where the first action stands for the new one before it came."""

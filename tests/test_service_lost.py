@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from milpcb import Bandit, Decision, share_at_most
+from milpcb import Bandit
 from milpcb.errors import InputError
 from milpcb.learners import Conservative, Uniform
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
-from tests.inside import learner_of, open_decisions, state_of
+from tests.inside import learner_of, open_decisions
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]])
 
@@ -69,23 +69,6 @@ def test_those_longer_ago_are_given_up(tmp_path: Path, monkeypatch: pytest.Monke
     with pytest.raises(InputError, match="or given up"):
         bandit.learn(old, cost=0.5)
     bandit.learn(middle, cost=0.5)
-
-
-def test_a_decision_lost_in_a_crash_can_be_given_up(tmp_path: Path) -> None:
-    """Whole; its context stays in the constraints, and its cost is refused from then on."""
-    names = {"feature_names": ["age"], "action_names": ["call", "wait"]}
-    trees = DecisionTrees(2, depth=1, thresholds=[[0.5]], **names)
-    bandit = Bandit(trees, constraints=share_at_most("call", 0.5))
-    bandit.save(tmp_path / "b.json")
-    lost = bandit.act([0]).to_json()
-    after = Bandit.load(tmp_path / "b.json")
-    with pytest.raises(InputError, match="made after this one was saved"):
-        after.give_up(Decision.from_json(lost).id)
-    after.give_up(lost)
-    assert state_of(after)["so_far"]["decisions"] == 1
-    after.save(tmp_path / "b.json")
-    with pytest.raises(InputError, match="or given up"):
-        Bandit.load(tmp_path / "b.json").learn(lost, cost=0.5)
 
 
 def test_the_promise_of_a_baseline_counts_what_is_given_up_as_one() -> None:

@@ -1,6 +1,5 @@
 """What a person does instead: certificates, promise, statement, files, crashes, mistakes."""
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -86,22 +85,6 @@ def test_they_are_saved_listed_and_stated(learner: str, tmp_path: Path) -> None:
     assert [event.kind for event in events].count("override") == 1
     with pytest.raises(InputError, match="not open"):
         again.learn(first, cost=1.0)
-
-
-def test_one_that_a_crash_lost_is_open_until_its_cost_comes(tmp_path: Path) -> None:
-    """It is not old, whenever it was made; with its cost it is learnt once."""
-    bandit = milpcb.Bandit(TREES, seed=0)
-    bandit.save(tmp_path / "bandit.json")
-    lost = bandit.act([0])
-    bandit = milpcb.Bandit.load(tmp_path / "bandit.json")
-    bandit.override(lost.to_json(), "write" if lost.action == "call" else "call", by="AB")
-    assert bandit.give_up(older_than=timedelta(days=1)) == 0
-    bandit.save(tmp_path / "bandit.json")
-    bandit = milpcb.Bandit.load(tmp_path / "bandit.json")
-    bandit.learn(lost, cost=1.0)
-    with pytest.raises(InputError, match="not open"):
-        bandit.learn(lost, cost=1.0)
-    assert bandit.certificate() == 1.0
 
 
 def test_a_promise_grows_by_what_a_person_changes() -> None:

@@ -225,6 +225,8 @@ def test_outcomes_that_are_none_leave_the_decision_open() -> None:
         refused(lambda wrong=wrong: bandit.learn(wrong, reward=1), "another bandit's")
     for text in ('{"id": "1"}', {"id": 1}, "{"):
         refused(lambda text=text: bandit.learn(text, reward=1), "no decision")
+    for nothing in (0, None, 0.5):
+        refused(lambda nothing=nothing: bandit.learn(nothing, reward=1), "takes a Decision, or its id")
     refused(lambda: bandit.learn("some", reward=7), "some")
     bandit.learn(decision, reward=10)
     refused(lambda: bandit.learn(decision, reward=10), "already")

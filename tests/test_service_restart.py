@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, Decision, mean_at_most, never, share_at_most
+from milpcb import Bandit, Decision, mean_at_most
 from milpcb.errors import InputError
 from policies import DecisionTrees
 from tests.inside import state_of
@@ -32,35 +32,6 @@ def lost(path: Path, learner: str = "exp4") -> tuple[Bandit, Decision]:
 def credited(bandit: Bandit) -> list[Any]:
     """Return contexts, actions, costs, laws and least chances of what was learnt."""
     return [tuple(line) for line in state_of(bandit)["log"]]
-
-
-def test_a_decision_made_after_the_file_is_refused_by_its_id(tmp_path: Path) -> None:
-    """The id alone holds nothing to learn from; the line says what would."""
-    bandit, decision = lost(tmp_path / "bandit.json")
-    before = credited(bandit)
-    for _ in range(2):
-        with pytest.raises(InputError, match="made after this one was saved; learn takes it then if the whole"):
-            bandit.learn(decision.id, cost=1.0)
-        bandit.act([1, 0])  # another one's decision, that may not take its place
-    assert credited(bandit) == before
-
-
-@pytest.mark.parametrize("kept", [lambda d: d, lambda d: Decision.from_json(d.to_json())])
-def test_a_whole_decision_is_learnt_after_a_crash(tmp_path: Path, kept: Any) -> None:
-    """Once, as what it was, beside decisions that were made since; a file written then knows of it."""
-    bandit, decision = lost(tmp_path / "bandit.json")
-    other = bandit.act([0, 0])
-    bandit.learn(kept(decision), cost=0.25)
-    bandit.learn(other.id, cost=0.75)
-    actions = list(TREES.action_names)
-    assert credited(bandit)[1:] == [
-        ([1, 0], actions.index(decision.action), 0.25, list(decision.probabilities), 0.0),
-        ([0, 0], actions.index(other.action), 0.75, list(other.probabilities), 0.0),
-    ]
-    bandit.save(tmp_path / "bandit.json")
-    for one in (bandit, Bandit.load(tmp_path / "bandit.json")):
-        with pytest.raises(InputError, match="it was learnt already"):
-            one.learn(kept(decision), cost=0.25)
 
 
 def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> None:
@@ -197,32 +168,6 @@ def test_a_fork_draws_its_own() -> None:
 
 
 # ------------------------------------------------------------------- constraints
-
-
-@pytest.mark.parametrize("beside", [{}, {"vip": 1}], ids=["features", "more"])
-def test_constraints_know_the_contexts_of_decisions_lost_in_a_crash(beside: dict[str, Any], tmp_path: Path) -> None:
-    """They enter as all others: a guard-rail holds there, and the share is of all decisions."""
-    where = "vip = 1" if beside else "young = 1"
-    bandit = Bandit(TREES, seed=0, constraints=[never("call", where), share_at_most("write", 0.2)])
-    bandit.learn(bandit.act({"young": 0, "member": 0, "vip": 0}), cost=1.0)
-    bandit.save(tmp_path / "b.json")
-    lost = [bandit.act({"young": i % 2, "member": i % 4 // 2, **(beside or {"vip": 0})}) for i in range(40)]
-    after = Bandit.load(tmp_path / "b.json")
-    for decision in lost:
-        after.learn(Decision.from_json(decision.to_json()), cost=float(decision.action == "wait"))
-    for one in (after, Bandit.load(again_saved(after, tmp_path))):
-        plays = one.policy().predict(np.array([[0.0, 0], [1, 0], [0, 1], [1, 1]]))
-        counts = np.array([11, 10, 10, 10])
-        assert counts[plays == 1].sum() <= 0.2 * 41
-        assert (plays[[1, 3]] != 0).all()
-        assert one.act({"young": 1, "member": 0, "vip": beside.get("vip", 0)}).probabilities[0] == 0.0
-        assert one.certificate() >= after.certificate() - 1e-9
-
-
-def again_saved(bandit: Bandit, folder: Path) -> Path:
-    """Save a bandit; return the path."""
-    bandit.save(folder / "again.json")
-    return folder / "again.json"
 
 
 def test_a_decision_holds_what_constraints_read_and_no_more(tmp_path: Path) -> None:
