@@ -91,22 +91,6 @@ def test_run_prints_summary_policy_and_files(finished):
         assert (folder / name).is_file()
 
 
-def test_a_resolved_config_runs_to_the_same_curves(finished, untimed):
-    """The config.toml that a run writes is itself a config of the same experiment."""
-    folder, _ = finished
-    assert untimed(folder / "one/tiny") == untimed(folder / "two/tiny")
-
-
-def test_running_again_plays_nothing(finished, milpcb_):
-    """A finished run only draws and reports."""
-    folder, _ = finished
-    before = (folder / "one/tiny/curves.csv").read_bytes()
-    again = milpcb_(folder, "run", "tiny.toml", "--out", "one/tiny")
-    assert again.returncode == 0
-    assert "seed 0: " not in again.stdout
-    assert (folder / "one/tiny/curves.csv").read_bytes() == before
-
-
 def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
     """Two directories of one name are told apart by their paths; PNG and SVG can be read."""
     folder, _ = finished
@@ -117,14 +101,6 @@ def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
     assert picture.rstrip().endswith("</svg>")
     for label in ("one/tiny: uniform", "two/tiny: uniform", "one/tiny: BISTRO+", "two/tiny: BISTRO+"):
         assert label in picture
-
-
-def test_plot_of_one_directory_draws_into_it(finished, milpcb_):
-    """One directory keeps the learners' own names and gets its picture."""
-    folder, _ = finished
-    (folder / "one/tiny/regret.svg").unlink()
-    assert milpcb_(folder, "plot", "one/tiny").returncode == 0
-    assert "uniform" in (folder / "one/tiny/regret.svg").read_text()
 
 
 def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):

@@ -35,13 +35,6 @@ def test_files_of_the_current_folder_are_not_imported(safe, names, tmp_path, mil
         assert (done.returncode, done.stderr) == (0, ""), arguments
 
 
-def test_a_file_that_hides_our_package_is_named(tmp_path, milpcb_, write, assert_one_line, config, monkeypatch):
-    """Where the path of imports leads to it first, one line names it."""
-    write(tmp_path, {"tiny.toml": config, "mine/policies.py": "x = 1\n"})
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "mine"), prepend=os.pathsep)
-    assert_one_line(milpcb_(tmp_path, "run", "tiny.toml"), f"{tmp_path}/mine/policies.py hides the package 'policies'")
-
-
 @pytest.mark.parametrize(
     "command", [("run", "fifo"), ("solve", "fifo", "c.csv"), ("bound", "fifo"), ("run", "/dev/zero")]
 )
@@ -52,31 +45,12 @@ def test_pipes_and_devices_are_not_read(command, tmp_path, milpcb_, write, asser
     assert_one_line(milpcb_(tmp_path, *command), "it is a device or a pipe, not a file")
 
 
-@pytest.mark.parametrize("name", ["cells/*.json", "study.json"])
-def test_a_pipe_in_a_run_directory_is_a_damaged_file(name, tmp_path, milpcb_, write, config):
-    """Reading it would wait for ever; it is replaced, as any file that is not as a run wrote it."""
-    write(tmp_path, {"tiny.toml": config})
-    command = ("run", "tiny.toml", "--out", "out", "--progress", "quiet", "--backend", "serial")
-    assert milpcb_(tmp_path, *command).returncode == 0
-    file = next((tmp_path / "out").glob(name))
-    file.unlink()
-    os.mkfifo(file)
-    assert milpcb_(tmp_path, *command).returncode == 0
-    assert file.is_file()
-
-
 def test_a_class_that_ends_python_is_a_mistake(tmp_path, milpcb_, write, assert_one_line, config):
     """Its exit code would say that all went well."""
     source = "import sys\nfrom milpcb.environments.planted import Planted\n"
     source += "class Exits(Planted):\n    def open(self, *_):\n        sys.exit(0)\n"
     write(tmp_path, {"mine.py": source, "tiny.toml": config.replace('"planted"', '"mine:Exits"')})
     assert_one_line(milpcb_(tmp_path, "run", "tiny.toml", "--progress", "quiet"), "mine.py, line 5: SystemExit: 0")
-
-
-def test_a_byte_order_mark_is_no_mistake(tmp_path, milpcb_, write, config):
-    """Some editors write one."""
-    write(tmp_path, {"tiny.toml": b"\xef\xbb\xbf" + config.encode()})
-    assert milpcb_(tmp_path, "run", "tiny.toml", "--dry-run").returncode == 0
 
 
 def test_a_path_that_is_no_text_is_one_line(tmp_path, milpcb_, assert_one_line):
@@ -178,18 +152,6 @@ PLUGINS = {
     ),
     "no such class": ("x = 1\n", "mine.py has no 'Mine'"),
 }
-
-
-@pytest.mark.parametrize("case", PLUGINS)
-def test_a_mistake_in_a_class_of_ones_own_is_one_line(case, tmp_path, milpcb_, write, config):
-    """The line names the file and the place in it."""
-    source, message = PLUGINS[case]
-    write(tmp_path, {"a.toml": config.replace('"uniform"', '"mine:Mine"'), "mine.py": source})
-    done = milpcb_(tmp_path, "run", "a.toml", "--out", "out", "--backend", "serial")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Traceback" not in done.stderr
-    assert message in done.stderr.splitlines()[0]
-    assert not (tmp_path / "__pycache__").exists()
 
 
 @pytest.mark.parametrize("backend", ["serial", "processes"])

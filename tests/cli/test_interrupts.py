@@ -3,14 +3,12 @@
 import signal
 import subprocess
 import time
-import tomllib
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import milpcb
-from milpcb.core.files import sealed, unsealed
 from milpcb.errors import RunError
 from milpcb.experiments.results.records import read_index
 
@@ -119,30 +117,3 @@ def test_an_interrupted_run_keeps_its_finished_curves(
     played_again = set(first.splitlines()) - set((tmp_path / "out/curves.csv").read_text().splitlines())
     assert not played_again, "the finished curve was played again: its times differ"
     assert untimed(tmp_path / "out") == whole_run
-
-
-def test_a_killed_run_goes_on_in_the_middle_of_a_cell(tmp_path, whole_run, milpcb_, untimed, stop_in_second_curve):
-    """After SIGKILL resume goes on from the checkpoint, not from the start, and ends with the curves of a whole run."""
-    assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
-    (part,) = (tmp_path / "out/cells").glob("*.part")
-    saved = unsealed(part.read_bytes())
-    assert 0 < saved["round"] < 600
-    # The checkpoint alone decides how the play goes on: with another cost in it the final one differs by as much.
-    part.write_bytes(sealed({**saved, "cost": saved["cost"] + 1000.0}))
-    done = milpcb_(tmp_path, "resume", "out", "--backend", "serial")
-    assert (done.returncode, done.stderr) == (0, ""), done
-    assert not list(tmp_path.glob("out/cells/*.part"))
-    costs = [float(row[7]) for row in untimed(tmp_path / "out")[1:] if row[0] == "bistro_plus" and row[5] == row[6]]
-    expected = [float(row[7]) for row in whole_run[1:] if row[0] == "bistro_plus" and row[5] == row[6]]
-    assert costs == pytest.approx([cost + 1000.0 for cost in expected])
-
-
-@pytest.mark.parametrize("arguments", [RUN_LONG, ("resume", "out", "--backend", "processes")])
-def test_a_killed_run_leaves_whole_files(arguments, tmp_path, whole_run, milpcb_, untimed, stop_in_second_curve):
-    """After SIGKILL every file can be read, and both commands end with the curves of a whole run."""
-    assert stop_in_second_curve(signal.SIGKILL).returncode == -signal.SIGKILL
-    assert "versions" in tomllib.loads((tmp_path / "out/config.toml").read_text())
-    assert set(milpcb.load(tmp_path / "out")["learner"]) == {"uniform"}
-    assert milpcb_(tmp_path, *arguments).returncode == 0
-    assert untimed(tmp_path / "out") == whole_run
-    assert (tmp_path / "out/best_policy_seed0.txt").read_text().strip()

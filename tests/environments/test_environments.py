@@ -85,35 +85,6 @@ def test_blocks_do_not_repeat():
     assert (costs != later_costs).any()
 
 
-def test_jumping_between_blocks():
-    """Rounds read in random order are the rounds read in order."""
-    stream = opened(Switching())
-    rows, costs = transcript(stream, np.arange(HORIZON))
-    some = np.random.default_rng(0).integers(HORIZON, size=60)
-    jumped = transcript(stream, some)
-    assert (jumped[0] == rows[some]).all()
-    assert (jumped[1] == costs[some]).all()
-
-
-def test_costs_cannot_be_written():
-    """Neither a write nor lifting the protection first reaches the block that later readings use."""
-    stream = opened(Planted())
-    costs = stream.costs(5)
-    with pytest.raises(ValueError, match="read-only"):
-        costs[0] = 9.0
-    with pytest.raises(ValueError, match="WRITEABLE"):
-        costs.setflags(write=True)
-
-
-def test_contexts_cannot_be_written():
-    """The pools are read-only, and so are the labels that all streams of a data set share."""
-    for environment in (Planted(), Supervised()):
-        with pytest.raises(ValueError, match="read-only"):
-            opened(environment, 10).contexts[0, 0] = 9.0
-    with pytest.raises(ValueError, match="read-only"):
-        opened(Supervised(), 10).chances.labelling.labels[0] = 1
-
-
 def test_order_is_unknown():
     """Rows are i.i.d., so no stream claims to know their order."""
     for name in BY_NAME:

@@ -50,15 +50,6 @@ def test_whole_costs_give_whole_values(seed: int) -> None:
     assert value == round(value)
 
 
-def test_kinds_agree(oracle: Oracle) -> None:
-    """The answer does not depend on the kind of oracle."""
-    reference = open_oracle(TREES, CONTEXTS, kind="enumeration")
-    for seed in range(20):
-        costs = costs_of(seed)
-        assert oracle.value(costs) == reference.value(costs)
-        assert (oracle.profile(costs, 3) == reference.profile(costs, 3)).all()
-
-
 def test_repeated_rows_share_an_action() -> None:
     """Rows that no policy tells apart are merged: their costs add up and their label is one."""
     oracle = open_oracle(TREES, CONTEXTS)
@@ -153,17 +144,6 @@ def test_a_solver_that_fails_gives_no_value(stop: Stop, lying: Lying) -> None:
         refused(lambda question=question: question(costs_of(2)), f"'{stop}'", error=SolverFailedError)
 
 
-@pytest.mark.parametrize("kind", ["milp", "enumeration"])
-def test_a_budget_row_holds(kind: str) -> None:
-    """The best policy under a budget is worse than the free one, and within the budget."""
-    weights = np.zeros((5, 3))
-    weights[:, 2] = 1
-    costs = np.tile([3.0, 2.0, -1.0], (5, 1))
-    oracle = open_oracle(TREES, CONTEXTS, kind=kind, constraints=[LabelConstraint(weights, 2)])
-    assert open_oracle(TREES, CONTEXTS).value(costs) == -5
-    assert oracle.value(costs) == 2 * -1 + 3 * 2
-
-
 def test_too_many_policies_are_not_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enumeration stops at its limit and says what to do."""
     monkeypatch.setattr("milpcb.oracles.enumeration.LARGEST", 10)
@@ -220,11 +200,3 @@ def test_an_infinite_time_limit_is_no_limit(solver: str) -> None:
     """Infinity means None."""
     expected = open_oracle(TREES, CONTEXTS).value(costs_of(1))
     assert open_oracle(TREES, CONTEXTS, solver=solver, time_limit=np.inf).value(costs_of(1)) == expected
-
-
-def test_a_session_can_be_closed_twice() -> None:
-    """Closing frees the solver and may be repeated."""
-    oracle = open_oracle(TREES, CONTEXTS)
-    assert isinstance(oracle, MilpOracle)
-    oracle.close()
-    oracle.close()

@@ -130,12 +130,6 @@ def test_a_curve_without_its_comparator_is_left_out(run):
     assert len(left) == 3
 
 
-def test_a_directory_without_curves_is_refused(tmp_path):
-    """The message asks whether it is a run directory at all."""
-    with pytest.raises(RunError, match=r"holds no curves.*is it a run directory"):
-        milpcb.load(tmp_path)
-
-
 def test_a_run_without_a_finished_curve_is_refused(run):
     """The message says how to go on."""
     for file in run.glob("cells/*.json"):

@@ -116,17 +116,6 @@ def test_plot_draws_every_figure_that_applies(milpcb, finished, tmp_path):
     assert names(tmp_path / "one") == {"times.png", "times.svg"}
 
 
-def test_plot_of_two_directories_tells_their_learners_apart(milpcb, finished, tmp_path):
-    """The learners of two directories are drawn together, each under its directory's name."""
-    import shutil
-
-    shutil.copytree(finished, tmp_path / "again")
-    assert milpcb("plot", finished, tmp_path / "again", "--out", tmp_path / "both")[0] == 0
-    picture = (tmp_path / "both/regret.svg").read_text(encoding="utf-8")
-    assert "run: uniform" in picture
-    assert "again: uniform" in picture
-
-
 def test_a_directory_that_is_named_twice_is_one_line(milpcb, finished, tmp_path):
     """However it is written: two curves of one run cannot be told apart."""
     code, out, err = milpcb("plot", finished, finished / ".." / finished.name, "--out", tmp_path)
