@@ -351,10 +351,3 @@ def test_what_does_not_fit_the_rows_is_one_clear_line(rule, fragment):
     with pytest.raises(InputError, match=fragment) as caught:
         open_oracle(policies, contexts - 10.0, constraints=[rule])
     assert "\n" not in str(caught.value)
-
-
-def test_weights_that_are_no_table_are_one_clear_line():
-    """A constraint whose weights are ragged or text is refused when the oracle is opened."""
-    with pytest.raises(InputError, match="'ragged' must be numbers") as caught:
-        open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint([[1, 2], [3]], 1, "ragged")])
-    assert "\n" not in str(caught.value)

@@ -50,12 +50,6 @@ def test_what_is_left_out_is_there(slow: dict[str, str]) -> None:
         assert reason
 
 
-def test_both_scripts_install_the_extra() -> None:
-    """The demo needs the command line, the tests what they run with."""
-    assert "\nprepare studies\n" in (ROOT / "scripts/demo").read_text()
-    assert "\nprepare dev compile_first\n" in (ROOT / "scripts/test").read_text()
-
-
 def test_what_is_compiled_while_pip_installs_is_there() -> None:
     """The script of the tests names jobs of ``milpcb compile``; nothing shows if one of them fails."""
     named = re.findall(r'first="(.*)"', (ROOT / "scripts/test").read_text())

@@ -8,7 +8,6 @@ import polars as pl
 import pytest
 
 from milpcb import Bandit
-from milpcb.errors import InputError
 from milpcb.estimators import LoggedPolicyTree
 from policies import DecisionTrees, ThresholdRules, from_json
 from tests.inside import state_of
@@ -60,15 +59,6 @@ def test_rewards_from_0_to_1_need_no_range(tmp_path: Path) -> None:
         bandit = Bandit.load(tmp_path / "b.json")
     assert [entry[2] for entry in state_of(bandit)["log"]] == [0.0, 1.0]
     assert "2 decisions earned 1 in all, 0.5 each" in bandit.statement()
-
-
-def test_a_reward_above_1_asks_for_the_range() -> None:
-    """It is refused, and the decision stays open."""
-    bandit = Bandit(TREES, seed=0, values=VALUES)
-    decision = bandit.act({"age": 50, "region": "north"})
-    with pytest.raises(InputError, match=r"range 0 to 1 \(for another give it from the start, as in reward_range.*7"):
-        bandit.learn(decision, reward=7)
-    bandit.learn(decision, cost=0.5)
 
 
 def test_a_bandit_prints_its_baseline_by_name() -> None:

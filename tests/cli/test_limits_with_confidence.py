@@ -48,12 +48,6 @@ def test_a_limit_on_another_outcome(folder):
     assert "in the rows that the rule was learnt from" in page
 
 
-def test_a_limit_is_kept_beside_rows_kept_aside(folder):
-    """The limit is of the rows learnt from; those aside have their own intervals."""
-    printed, _ = learnt(folder, "--no-worse", "angry at most today + 0.1", "--holdout", "0.3", "--resamples", "0")
-    assert "rows kept aside" in printed
-
-
 def test_rows_kept_aside_say_nothing_of_another_outcome(folder):
     """Its scores are of the rows learnt from, so the line stands once, however many rows are kept aside."""
     sides = pl.Series("message", ["call", "letter"] * 300)  # of both, half of the rows are as many as the other half

@@ -3,14 +3,12 @@
 import signal
 import sys
 
-import numpy as np
 import pytest
 
 import milpcb.oracles.enumeration
-from milpcb import LabelConstraint, cli, open_oracle
-from milpcb.errors import InfeasibleError, did_you_mean
+from milpcb import cli
+from milpcb.errors import did_you_mean
 from milpcb.plugins import registry
-from policies import DecisionTrees
 from tests.cli.conftest import CONFIG
 from tests.inside import find_plug_ins_again
 
@@ -321,15 +319,6 @@ def test_a_plug_in_that_is_gone_is_one_line(monkeypatch, capsys):
     assert message.count("\n") == 1
     assert "learner 'gone' cannot be loaded" in message
     assert "no_such_package" in message
-
-
-def test_side_constraints_that_nobody_satisfies_are_one_line():
-    """Constraints exist in the library only; their error names the constraint on one line."""
-    nobody = LabelConstraint(np.ones((4, 2)), 3.0, "at most three of four")
-    with pytest.raises(InfeasibleError) as refusal:
-        open_oracle(DecisionTrees(2, depth=1), np.eye(4), constraints=[nobody])
-    assert "\n" not in str(refusal.value)
-    assert "'at most three of four'" in str(refusal.value)
 
 
 def test_the_nearest_name_is_found_in_any_case():

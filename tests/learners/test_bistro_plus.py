@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from milpcb import FinitePool, Transductive, open_oracle
-from milpcb.errors import InputError
+from milpcb import FinitePool, open_oracle
 from milpcb.learners import BistroPlus
 from milpcb.protocols import PolicyClass
 from milpcb.relaxations.game import fill, mix, phi_from_psi, psi_from_profile
@@ -263,19 +262,6 @@ def test_one_policy_is_followed() -> None:
 def test_the_smallest_scale_plays_uniformly() -> None:
     """L = K mixes all of q away."""
     assert learner_on(CLASSES["decision_trees"], scale=3.0).act(0) == pytest.approx(np.full(3, 1 / 3))
-
-
-def test_transductive_play_runs_to_the_end() -> None:
-    """With a known order the last round has an empty future, and one more round is refused."""
-    order = [0, 3, 1, 4, 2]
-    learner = BistroPlus(
-        open_oracle(CLASSES["decision_trees"], CONTEXTS), Transductive(CONTEXTS, order), horizon=5, seed=0
-    )
-    for row in order:
-        q = learner.act(row)
-        learner.learn(row, 0, 1.0, q[0])
-    with pytest.raises(InputError, match="past the horizon"):
-        learner.act(0)
 
 
 @pytest.mark.parametrize("kind", ["milp", "search", "enumeration"])

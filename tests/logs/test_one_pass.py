@@ -1,7 +1,7 @@
 """``milpcb learn`` adds up the files of a log in one pass: whoever adds, and however often it is interrupted."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -342,28 +342,6 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
         log_files(logs)
 
 
-def test_a_wrong_row_is_named_with_its_file(logs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing outcome is named with file, rows before, and row."""
-    monkeypatch.setattr(files, "PIECE", 50)
-    frame = rows(60, 5)
-    frame[53, "y"] = None
-    frame.write_parquet(logs / "part5.parquet")
-    with pytest.raises(InputError, match=r"part5\.parquet, after 50 rows: row 4: 'y' is missing"):
-        sample_of(log_files(logs), COLUMNS, lambda *_: None)
-
-
-def test_an_absurd_number_is_named_with_its_file(logs: Path) -> None:
-    """A damaged file may hold any number; one that no policy reads is named with the file, be it sampled or counted."""
-    frame = rows(60, 5)
-    frame[53, "x"] = 1e300
-    counter = counter_of(log_files(logs))
-    frame.write_parquet(logs / "part5.parquet")
-    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' .* infinite or beyond"):
-        sample_of(log_files(logs), COLUMNS, lambda *_: None)
-    with pytest.raises(InputError, match=r"part5\.parquet: column 'x' .* infinite or beyond"):
-        counter.of_file((5, logs / "part5.parquet"))
-
-
 def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
     """A worker that dies ends in one line about the file."""
 
@@ -381,7 +359,10 @@ def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
 def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
     """A pattern and a folder are learnt from in one pass; the folder has page and policy, and no sums are left."""
     out = tmp_path / "out"
-    assert "in the rows kept aside" in command(logs / log, out, *ASKED, "--holdout", "0.3").replace("\n", " ")
+    assert "in the rows kept aside" in (
+        printed := command(logs / log, out, *ASKED, "--holdout", "0.3", "--unit", "$").replace("\n", " ")
+    )
+    assert " $ " in printed
     assert {"report.html", "policy.json", "policy.sql"} <= {path.name for path in out.iterdir()}
     assert not (out / "counted.json").exists()
     page = (out / "report.html").read_text()
@@ -390,41 +371,21 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
     assert "Not known: the log was read in one pass" in page
 
 
-def test_csv_files_and_other_folders_are_no_such_logs(tmp_path: Path) -> None:
-    """A CSV file is named with how to make it Parquet; a folder without Parquet files too."""
-    (tmp_path / "log.csv").write_text("x,done,y,p\n1,a,2,0.5\n")
-    with pytest.raises(InputError, match=r"log\.csv is no Parquet file.*scan_csv"):
-        command(tmp_path / "log.csv", tmp_path / "out", *ASKED)
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="empty holds no Parquet file"):
-        command(tmp_path / "empty", tmp_path / "out", *ASKED)
-
-
-def test_amounts_have_their_unit(logs: Path, tmp_path: Path) -> None:
-    """What outcomes are in stands on the terminal and on the page."""
-    printed = command(logs, tmp_path / "out", *ASKED, "--unit", "$")
-    assert " $ " in printed
-    assert "mean &#39;y&#39; in $" in (tmp_path / "out/report.html").read_text()
-
-
-def test_a_small_folder_is_read_into_memory(logs: Path, tmp_path: Path) -> None:
-    """Without the option, files that fit memory are one log, with all that the page can have."""
-    out, asked = tmp_path / "out", [option for option in ASKED if option != "--one-pass"]
-    command(logs, out, *asked, "--draws", "0", "--resamples", "0", "--method", "ips")
-    assert "read in one pass" not in (out / "report.html").read_text()
-
-
-def test_a_large_log_is_read_in_one_pass_unasked(logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_logs_alone_are_read_in_one_pass_unasked(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Beyond a number of cells no option is needed, and there is one to hold the rows all the same."""
-    monkeypatch.setattr(files, "LARGE", 300)
     asked = [option for option in ASKED if option != "--one-pass"]
-    for number, log in enumerate([logs, logs / "part1.parquet"]):
-        out = tmp_path / f"out{number}"
-        command(log, out, *asked)
-        assert "read in one pass" in (out / "report.html").read_text()
-    held = tmp_path / "held"
-    command(logs, held, *asked, "--in-memory", "--draws", "0", "--resamples", "0", "--method", "ips")
-    assert "read in one pass" not in (held / "report.html").read_text()
+    few = ("--draws", "0", "--resamples", "0", "--method", "ips")
+    for large, log, more, passed in (
+        (10**9, logs, few, False),
+        (300, logs, (), True),
+        (300, logs / "part1.parquet", (), True),
+        (300, logs, ("--in-memory", *few), False),
+    ):
+        monkeypatch.setattr(files, "LARGE", large)
+        command(log, tmp_path / "out", *asked, *more)
+        assert ("read in one pass" in (tmp_path / "out/report.html").read_text()) == passed
 
 
 @pytest.mark.parametrize(
@@ -446,15 +407,55 @@ def test_what_one_pass_cannot_know_is_refused(logs: Path, tmp_path: Path, more: 
     assert not (tmp_path / "out").exists()
 
 
-def test_unknown_propensities_and_absent_files_are_refused(logs: Path, tmp_path: Path) -> None:
-    """One pass estimates no propensities; a pattern without files, and files of another kind, are named."""
-    with pytest.raises(InputError, match="known propensities"):
-        command(logs, tmp_path / "out", *(option for option in ASKED if option not in {"--propensity", "p"}))
-    with pytest.raises(InputError, match="no file is called"):
-        command(logs / "x*.parquet", tmp_path / "out", *ASKED)
-    (logs / "more.csv").write_text("x,done,y\n1,a,2\n")
-    with pytest.raises(InputError, match=r"more\.csv is no Parquet file"):
-        command(logs / "*", tmp_path / "out", *ASKED)
+def wrong_row(logs: Path, column: str, value: float | None) -> Path:
+    """Return the folder with a wrong value in the last file."""
+    frame = rows(60, 5)
+    frame[53, column] = value
+    frame.write_parquet(logs / "part5.parquet")
+    return logs
+
+
+def beside(folder: Path, name: str) -> Path:
+    """Return a folder with a CSV file."""
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text("x,done,y,p\n1,a,2,0.5\n")
+    return folder
+
+
+def sampled(folder: Path) -> None:
+    """Read the sample of a log."""
+    sample_of(log_files(folder), COLUMNS, lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda logs, _: sampled(wrong_row(logs, "y", None)), r"part5\.parquet, after 50 rows: row 4: 'y' is missing"),
+        (lambda logs, _: sampled(wrong_row(logs, "x", 1e300)), r"part5\.parquet.*: column 'x' .* infinite or beyond"),
+        (
+            lambda logs, _: counter_of(log_files(logs)).of_file((5, wrong_row(logs, "x", 1e300) / "part5.parquet")),
+            r"part5\.parquet.*: column 'x' .* infinite or beyond",
+        ),
+        (
+            lambda logs, out: command(beside(logs, "a.csv") / "a.csv", out, *ASKED),
+            r"a\.csv is no Parq.*scan_csv",
+        ),
+        (lambda logs, out: command(beside(logs / "none", "a.csv"), out, *ASKED), "none holds no Parquet file"),
+        (lambda logs, out: command(beside(logs, "a.csv") / "*", out, *ASKED), r"a\.csv is no Parquet file"),
+        (lambda logs, out: command(logs / "x*.parquet", out, *ASKED), "no file is called"),
+        (
+            lambda logs, out: command(logs, out, *(each for each in ASKED if each not in {"--propensity", "p"})),
+            "known propensities",
+        ),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_named_with_it(
+    ask: Callable[[Path, Path], object], words: str, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A missing outcome with the rows before it, an absurd number, whether it is sampled or counted; other files."""
+    monkeypatch.setattr(files, "PIECE", 50)
+    with pytest.raises(InputError, match=words):
+        ask(logs, tmp_path / "out")
 
 
 def test_what_is_not_of_a_pass_is_not_replaced(logs: Path, tmp_path: Path) -> None:

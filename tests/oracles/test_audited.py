@@ -91,12 +91,6 @@ def test_a_lie_is_an_error_with_both_values(lie, question):
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_policy_for_the_right_value_is_caught():
-    """The policy returned must cost what the search found."""
-    with pytest.raises(OracleDisagreement, match="that policy costs"):
-        opened(Searched(wrong=True)).minimise(costs_of(3))
-
-
 @pytest.mark.parametrize(("share", "every"), [(1.0, 1), (0.5, 2), (0.3, 3), (0.01, 100)])
 def test_the_share_that_is_audited_is_fixed(share, every):
     """Questions 0, every, 2 * every ... are audited, whatever is asked, and no others."""
@@ -127,16 +121,19 @@ def test_real_values_may_differ_by_rounding_only():
             opened(Searched(lie=1e-7 * unit)).value(costs * unit)
 
 
-def test_another_solver_audits():
-    """The solver of the audit is the one configured, and the message names it."""
-    with pytest.raises(OracleDisagreement, match="scipy"):
-        opened(Searched(lie=1.0), solver="scipy").value(costs_of(3))
-
-
-def test_an_audit_without_time_proves_nothing_and_says_so():
-    """An audit that the time limit cuts short is no audit."""
-    with pytest.raises(OracleInexact, match="time"):
-        opened(Searched(), time_limit=0).minimise(costs_of(3))
+@pytest.mark.parametrize(
+    ("search", "options", "error", "words"),
+    [
+        (Searched(wrong=True), {}, OracleDisagreement, "that policy costs"),
+        (Searched(lie=1.0), {"solver": "scipy"}, OracleDisagreement, "scipy"),
+        (Searched(), {"time_limit": 0}, OracleInexact, "time"),
+    ],
+    ids=["a wrong policy for the right value", "the solver that is configured", "no time to prove anything"],
+)
+def test_what_is_not_proved_is_an_error(search, options, error, words):
+    """A policy that costs something else, a lie to another solver, and an audit that was cut short."""
+    with pytest.raises(error, match=words):
+        opened(search, **options).minimise(costs_of(3))
 
 
 def test_the_answer_is_the_searchs_own():

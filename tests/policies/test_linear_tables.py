@@ -311,18 +311,6 @@ def test_opening_builds_no_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(built) == n_built
 
 
-def test_the_search_says_what_it_is() -> None:
-    """Supports and rows are named; where tables are too large, so is the reason."""
-    contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)
-    assert LinearRules(max_features=2).on(contexts).describe_search() == (
-        "support tables: 15 supports of 2 features, 14 rows each, those of low bounds first"
-    )
-    assert LinearRules().on(contexts).describe_search() == (
-        "branch and bound on the weights of 6 columns: no support tables, as the table of 6 columns with 64 patterns "
-        "takes 10^9.9 labels, more than 10^8.3: lower max_features, max_weight or the number of values"
-    )
-
-
 def test_the_program_says_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The encoding names its rows and the size it was chosen for."""
     contexts = np.random.default_rng(0).integers(0, 2, (30, 6)).astype(float)

@@ -39,15 +39,3 @@ def test_a_dark_page_has_every_colour():
     assert LIGHT.keys() == DARK.keys()
     rules = re.sub(r"(?s):root \{.*?\}|figure img \{[^}]*\}", "", PAGE)
     assert not re.findall(r"#[0-9a-fA-F]{3,6}\b", rules)
-
-
-def test_boxes_are_stops_of_the_tab_key_only_where_they_scroll():
-    """No box has a tab stop of its own: the script gives one to those whose content is larger than they are."""
-    assert "tabindex" not in (TEMPLATES / "box.html.jinja").read_text()
-    assert "scrollHeight > scroll.clientHeight" in PAGE
-
-
-def test_print_has_what_is_folded_away():
-    """Before printing, everything that is folded away is opened; afterwards it is as it was."""
-    assert "beforeprint" in PAGE
-    assert "afterprint" in PAGE

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import tomli_w
 
-from milpcb.errors import InputError, SolverMissingError
+from milpcb.errors import InputError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
@@ -65,15 +65,8 @@ def test_n_actions_of_the_class_is_written_only_if_given(tiny):
     assert parse(tiny.replace("depth = 1", "depth = 1\nn_actions = 3")).policies[0].options["n_actions"] == 3
 
 
-def test_a_config_without_text_is_refused_without_line(tiny):
-    """Tables made by a program have no lines."""
-    tables = tomllib.loads(tiny)
-    tables["policies"]["depth"] = -1
-    with pytest.raises(InputError, match=r"^config: depth must be an integer of at least 0, got -1$"):
-        parse_config(tables)
-
-
-LAYOUTS = {
+SECOND = '[[learners]]\nname = "bistro_plus"\n'
+WRONG = {  # what is replaced, and by what; None for more lines at the end
     "key after a comment that names it": ("depth = 1", "# depth = 2\ndepth = -1", "line 14: depth"),
     "key with a comment behind it": ("depth = 1", "depth = -1  # no test", "line 13: depth"),
     "quoted key": ("depth = 1", '"depth" = -1', "line 13: depth"),
@@ -83,6 +76,8 @@ LAYOUTS = {
         "line 18: depth",
     ),
     "key before a longer one": ("n_contexts = 8", "n_contexts_ = 8", "line 8: unknown key 'n_contexts_'"),
+    "key that is nearly right": ("n_features", "n_featurs", "did you mean 'n_features'?"),
+    "name that is near none": ('"planted"', '"zzz"', f"known: {', '.join(registry.names('environment'))}"),
     "same key in an earlier section": (
         'kind = "enumeration"',
         "name = 3",
@@ -93,66 +88,55 @@ LAYOUTS = {
         "",
         "my.toml: [policies] needs a name",
     ),
-}
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_the_line_of_a_wrong_key_is_found(layout, tiny):
-    """However the config is laid out, the line named is that of the key, or none."""
-    old, new, message = LAYOUTS[layout]
-    assert tiny.count(old) == 1
-    assert message in refusal(tiny.replace(old, new))
-
-
-SECOND = '[[learners]]\nname = "bistro_plus"\n'
-LEARNERS = {
-    "second learner": (SECOND + 'label = "b"\nqueries = "most"\n', "line 25: queries in [[learners]]"),
-    "inline oracle": (SECOND + 'label = "b"\noracle = { kind = "mlp" }\n', "line 25: unknown oracle 'mlp'"),
+    "learners in a section": ("[[learners]]", "[learners]", "add at least one [[learners]] section"),
+    "option of another kind": (
+        'kind = "enumeration"',
+        'kind = "enumeration"\nsolver = "highs"',
+        "line 17: oracle kind 'enumeration' has no option 'solver'; leave it out, or take kind 'audited' or 'milp'",
+    ),
+    "option that is nearly right": ('"enumeration"', '"audited"\naudi = 0.5', "did you mean 'audit'?"),
+    "second learner": (None, SECOND + 'label = "b"\nqueries = "most"\n', "line 25: queries in [[learners]]"),
+    "inline oracle": (None, SECOND + 'label = "b"\noracle = { kind = "mlp" }\n', "line 25: unknown oracle 'mlp'"),
     "oracle in a section of its own": (
+        None,
         SECOND + 'label = "b"\n[learners.oracle]\nkind = "milp"\nsolver = "hihgs"\n',
         "line 27: unknown solver 'hihgs'; did you mean 'highs'?",
     ),
-    "label taken": (SECOND, "line 22: two learners are called 'bistro_plus'"),
-    "label that is a number": (SECOND + "label = 3\n", "line 24: a learner's label is a string on one line, got 3"),
-    "oracle that is a name": (SECOND + 'label = "b"\noracle = "milp"\n', "line 25: a learner's oracle is a table"),
-    "no name": ("[[learners]]\n", "line 22: [[learners]] needs a name"),
+    "label taken": (None, SECOND, "line 22: two learners are called 'bistro_plus'"),
+    "label that is a number": (
+        None,
+        SECOND + "label = 3\n",
+        "line 24: a learner's label is a string on one line",
+    ),
+    "oracle that is a name": (
+        None,
+        SECOND + 'label = "b"\noracle = "milp"\n',
+        "line 25: a learner's oracle is a",
+    ),
+    "no name": (None, "[[learners]]\n", "line 22: [[learners]] needs a name"),
 }
 
 
-@pytest.mark.parametrize("case", LEARNERS)
-def test_each_learner_has_its_own_lines(case, tiny):
-    """A mistake in the second [[learners]] section is placed there."""
-    more, message = LEARNERS[case]
-    assert message in refusal(tiny + more)
+@pytest.mark.parametrize("case", WRONG)
+def test_the_line_of_what_is_wrong_is_found(case, tiny):
+    """However the config is laid out, the line named is that of the key, or none."""
+    old, new, message = WRONG[case]
+    assert old is None or tiny.count(old) == 1
+    assert message in refusal(tiny + new if old is None else tiny.replace(old, new))
 
 
-def test_learners_must_be_a_list_of_tables(tiny):
-    """A plain [learners] section, or none, is told how learners are written."""
-    assert "add at least one [[learners]] section" in refusal(tiny.replace("[[learners]]", "[learners]"))
-    assert "needs a name" in refusal("learners = [3]\n" + tiny[: tiny.index("[[learners]]")])
-
-
-def test_a_near_name_is_suggested_and_otherwise_all_are_listed(tiny):
-    """A slip of the keyboard gets the nearest name; anything else the list."""
-    assert refusal(tiny.replace("n_features", "n_featurs")).endswith("did you mean 'n_features'?")
-    assert refusal(tiny.replace('"planted"', '"zzz"')).endswith(f"known: {', '.join(registry.names('environment'))}")
-
-
-def test_a_missing_solver_is_placed_and_keeps_its_kind(tiny):
-    """A solver that is not installed is no typing mistake: SolverMissingError, with the line that asks for it."""
-    text = tiny.replace('kind = "enumeration"', 'solver = "pulp:GUROBI_CMD"')
-    assert "my.toml, line 16: PuLP finds no GUROBI_CMD" in refusal(text, SolverMissingError)
-
-
-def test_an_option_that_the_kind_does_not_know_is_refused(tiny):
-    """Enumeration asks no solver; the message says which kinds do."""
-    wrong = refusal(tiny.replace('kind = "enumeration"', 'kind = "enumeration"\nsolver = "highs"'))
-    assert (
-        wrong == "my.toml, line 17: oracle kind 'enumeration' has no option 'solver'; "
-        "leave it out, or take kind 'audited' or 'milp'"
-    )
-    wrong = refusal(tiny.replace('"enumeration"', '"audited"\naudi = 0.5'))
-    assert "has no option 'audi'; did you mean 'audit'?" in wrong
+def test_a_config_without_text_is_refused_without_line(tiny):
+    """Tables made by a program have no lines; learners are a list of tables there too."""
+    for section, wrong, message in (
+        (
+            "policies",
+            {"name": "decision_trees", "depth": -1},
+            r"^config: depth must be an integer of at least 0, got",
+        ),
+        ("learners", [3], "needs a name"),
+    ):
+        with pytest.raises(InputError, match=message):
+            parse_config(tomllib.loads(tiny) | {section: wrong})
 
 
 def test_common_options_that_a_learners_kind_does_not_know_are_left_out(tiny):

@@ -420,16 +420,6 @@ def test_colours_are_the_same_in_all_figures(make_frame):
             assert (look.colour, look.marker) in {(line.get_color(), line.get_marker()) for line in axes.get_lines()}
 
 
-def test_a_study_of_one_learner_and_one_seed_is_told_without_comparison(make_frame):
-    """One learner has a regret; it is not said to be the least."""
-    drawing = one(Results(make_frame(["uniform"], seeds=[3]), "t"), "finals")
-    caption = f"{drawing.alt} {drawing.caption}"
-    assert "uniform has a regret of" in caption
-    assert "lowest" not in caption
-    assert "No learner here has a guarantee." in caption
-    assert "One seed." in caption
-
-
 def test_the_comparator_itself_is_drawn_and_is_no_winner(make_frame):
     """Regret 0 up to rounding and a guarantee of 0 break no figure, stretch no axis, and win no comparison."""
     frame = make_frame(["uniform", "bistro_plus", "best_in_hindsight"], horizons=(100, 1000))

@@ -49,19 +49,6 @@ def test_the_first_screen_asks_and_answers(results, page):
     assert verdict(results).replace("\u202f", " ") not in re.sub(r'alt="[^"]*"', "", page.split("</header>")[1])
 
 
-def test_the_verdict_names_the_worlds(results):
-    """Where they are few, the sentence has each learner's worlds, and from whom its regret hardly differs."""
-    frame = results.frame.with_columns(
-        regret=pl.when((pl.col("environment") == "switching") & (pl.col("learner") == "exp4"))
-        .then(pl.col("regret") * (1 + 9 * pl.col("seed")))
-        .otherwise("regret")
-    )
-    words = verdict(Results(frame, "t"))
-    assert "exp4 has the lowest regret in planted" in words
-    assert "has the lowest regret in switching, not significantly lower than" in words
-    assert words.count(".") == 1
-
-
 def test_words_are_explained_once(results, page):
     """The meaning of a certificate stands in the glossary alone, and only terms that the study has are there."""
     assert page.count("from nothing but what its learner was shown") == 1
@@ -176,13 +163,3 @@ def test_shares_of_random_play_over_a_number(make_frame):
     assert axes.get_ylim()[0] == 0.0
     assert axes.get_yscale() == "linear"
     assert "number of actions K" in {axes.get_xlabel() for axes in drawing.figure.axes}
-
-
-def test_there_is_no_share_of_a_rounding_error(make_frame):
-    """Where uniform play pays as little as the best policy, up to the rounding of sums, regret is shown as it is."""
-    worlds = {"two": 2, "five": 5}
-    tables = [{"name": "planted", "label": label, "n_actions": k} for label, k in worlds.items()]
-    frame = make_frame(["exp4", "uniform"], list(worlds))
-    rounding = pl.when(pl.col("learner") == "uniform").then(1e-12).otherwise("regret")
-    (drawing,) = draw(Results(frame.with_columns(regret=rounding), "t", {"environment": tables}), ["against"])
-    assert "%" not in drawing.caption.partition("Means over")[0]
