@@ -158,9 +158,7 @@ def regret_figure(results: Results, *, loglog: bool) -> Figure:
         _draw_guarantees(axes, panel, results, loglog=loglog)
         name_panel(axes, panel.name, 0.0 if results.width >= WIDE else SHORT_NAME)
     label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
-    marks: list[tuple[Any, str]] = []
-    if any(_near(panel, loglog=loglog) for panel in panels):
-        marks.append((Line2D([], [], color=GREY, **GUARANTEE), "guarantee at T"))
+    marks = _guarantee_entries(results, panels, loglog=loglog)
     texts = _texts(panels[0]) if results.width >= WIDE and len(panels) == 1 else {}
     direct = len(panels) == 1 if results.width >= WIDE else results.width >= NARROW
     if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
@@ -240,6 +238,15 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
         axes.axhline(value, start, color=results.looks[learner].colour, linewidth=1.2, **GUARANTEE)
     if near:
         axes.set_ylim(top=max(axes.get_ylim()[1], max(near.values()) * (1.5 if loglog else 1.04)))
+
+
+def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -> list[tuple[Any, str]]:
+    """Return the legend of the dotted lines: whose the only one is, or that each has the colour of its learner."""
+    drawn = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
+    if not drawn:
+        return []
+    colour, whose = (GREY, ", by colour") if len(drawn) > 1 else (results.looks[drawn[0]].colour, f" of {drawn[0]}")
+    return [(Line2D([], [], color=colour, **GUARANTEE), f"guarantee at T{whose}")]
 
 
 def _finite_guarantees(panel: Panel) -> dict[str, float]:

@@ -85,3 +85,15 @@ def test_the_rounds_are_those_that_the_learner_played() -> None:
     assert "are void and not drawn" in drawing.caption
     (ends,) = finals(results)
     assert "above T" in texts(ends.figure)
+
+
+def test_the_legend_says_whose_guarantees_are_drawn() -> None:
+    """The only dotted line has the colour and the name of its learner; of several each has its learner's colour."""
+    one = curves(91.0)
+    name = one["learner"][0]
+    figure = regret_figure(of_plays(one, {}), loglog=False)
+    (handle,) = [line for each in figure.legends for line in each.get_lines()][-1:]
+    assert f"guarantee at T of {name}" in texts(figure)
+    assert handle.get_color() == figure.axes[0].lines[0].get_color()
+    both = pl.concat([one, one.with_columns(learner=pl.lit("another"))])
+    assert "guarantee at T, by colour" in texts(regret_figure(of_plays(both, {}), loglog=False))
