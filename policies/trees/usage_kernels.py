@@ -156,9 +156,13 @@ def meet(
     """Return the sum (cost, mass) with the pairs of root s that are allowed, and the best head.
 
     Both ends of a window only move up. A sum over it is one from ``middle`` on, which is added to, and one up to there,
-    of which all sums from a place on are kept in ``room``.
+    of which all sums from a place on are kept in ``room``. With further weights pairs are gone through one by one, but
+    for heads that cost too much even with the cheapest tail.
     """
     T, M, room, heads, tails = graph.T, graph.M, graph.room, meeting.heads, meeting.tails
+    cheapest = BIG
+    for j in range(meeting.tail_start[s], meeting.tail_start[s + 1] if soft is None else meeting.tail_start[s]):
+        cheapest = min(cheapest, T[tails[j]])
     first, middle, rest, more = meeting.tail_start[s], meeting.low[meeting.head_start[s]], BIG, 0.0
     filled = middle
     for i in range(meeting.head_start[s], meeting.head_start[s + 1]):
@@ -166,6 +170,8 @@ def meet(
         if low >= high or T[k] >= BIG:
             continue
         if meeting.bounds.shape[1]:
+            if soft is None and T[k] + cheapest >= cost:
+                continue
             for j in range(low, high):
                 way = T[k] + T[tails[j]]
                 if (soft is not None or way < cost) and fits(i, j, meeting):
