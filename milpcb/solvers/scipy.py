@@ -58,9 +58,7 @@ class ScipySession(NativeSession):
             self._objective,
             integrality=self._integrality,
             bounds=Bounds(program.column_lower, program.column_upper),
-            constraints=LinearConstraint(program.matrix, program.row_lower, program.row_upper)
-            if program.n_rows
-            else (),
+            constraints=rows,
             options=self._options,
         )
         return int(self._result.status)
