@@ -70,20 +70,18 @@ class SetLeaves:
 
     def _states_at(self, row: int) -> Bools:
         """Return which states a context is in."""
-        sides, own = self._literals.pattern(row) ^ self._states.source.flipped, list[Bools]()
+        sides, own = self._literals.pattern(row) ^ self._states.source.flipped, [np.zeros(1 + self.depth, bool)]
         for k, members in enumerate(self._sets):
             outcome = (sides[members] << np.arange(k)).sum(axis=1)
             own.append((outcome[:, None] == np.arange(1 << k)).ravel())
-        heights = range(1, self.depth)
-        levels = [own[k] for height in heights for k in range(min(self.depth - height, len(own) - 1), 0, -1)]
-        return np.concatenate([np.zeros(1 + self.depth, bool), *own, *levels])
+        return self.space.here(np.concatenate(own))
 
 
 class PathLeaves:
     """Leaves at the ends of paths, whose totals are terms; a place is that of the terms."""
 
     def __init__(self, p: int, depth: int, n_actions: int) -> None:
-        self._p, self.depth, self._n_actions = p, depth, n_actions
+        self.depth, self._n_actions = depth, n_actions
         self.space, self.empty = usage.paths(p, depth), np.zeros((depth, 1))
         self.allowed = np.ones(self.space.n_leaves, bool)
 
@@ -93,13 +91,9 @@ class PathLeaves:
 
     def here(self, place: Ints) -> Bools:
         """Return which states the context of a place is in."""
-        path, parts = place[:, 0] // self._n_actions, list[Bools]()
-        for length in range(self.depth, 0, -1):
-            own = np.zeros((2 * self._p) ** length, bool)
-            own[path] = True
-            parts.append(own)
-            path = path // (2 * self._p)
-        return np.concatenate([np.zeros(1 + self.depth, bool), *(parts or [np.ones(1, bool)])])
+        own = np.zeros(1 + self.depth + self.space.n_leaves, bool)
+        own[1 + self.depth + place[:, 0] // self._n_actions] = True
+        return self.space.here(own)
 
 
 class ConstrainedTrees(Search):

@@ -56,21 +56,15 @@ FIRST_ENDS = 64
 Look = Callable[[], None]
 
 
-class Root(NamedTuple):
-    """A root: its feature and cut, the most leaves where it fails and where it holds, the features below (d,)."""
-
-    feature: int
-    cut: int
-    leaves: tuple[int, int]
-    below: Bools
-
-
 class RootAnswer(NamedTuple):
-    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None."""
+    """Bounds on the least cost; the second is that of a tree with ``root``, or of one leaf where it is None.
+
+    A root is the number of a line of the query, and the cut.
+    """
 
     lower: float
     upper: float
-    root: Root | None
+    root: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -85,12 +79,14 @@ class RootQuery:
     below: Bools
     least: Floats
 
-    def of_side(self, root: Root, side: int) -> RootQuery:
-        """Return the query about one side of a root."""
-        return replace(self, depth=self.depth - 1, leaves=root.leaves[side], below=root.below[None])
+    def of_side(self, line: int, side: int) -> RootQuery:
+        """Return the query about one side of a root on a line, with as much depth as its leaves can use."""
+        leaves = int(self.lines.leaves[line, side])
+        return RootQuery(min(self.depth, leaves) - 1, leaves, self.lines.below[line : line + 1], self.least)
 
+    @cached_property
     def lines(self) -> Lines:
-        """Return a line for each set of features, feature of it, and way to give its sides as many leaves as may be."""
+        """A line for each set of features, feature of it, and way to give its sides as many leaves as may be."""
         half, most = 2 ** (self.depth - 1), min(self.leaves, 2**self.depth)
         ways = [(most - i, i) for i in range(max(1, most - half), min(half, most - 1) + 1)]
         rows = [(f, way, kept) for kept in self.below for f in np.flatnonzero(kept) for way in ways]
@@ -100,11 +96,10 @@ class RootQuery:
 
 def find(table: RootTable, query: RootQuery, cut_off: float = np.inf, look: Look | None = None) -> RootAnswer:
     """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
-    depth = min(query.depth, query.leaves - 1)
-    if depth > 1:
-        return RootCuts(table, replace(query, depth=depth), cut_off).run(look)
+    if query.depth > 1:
+        return RootCuts(table, query, cut_off).run(look)
     leaf = leaf_cost(table, query.least)
-    return best_stump(table, query) if depth else RootAnswer(leaf, leaf, None)
+    return best_stump(table, query) if query.depth else RootAnswer(leaf, leaf, None)
 
 
 def leaf_cost(table: RootTable, least: Floats) -> float:
@@ -118,7 +113,7 @@ def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
     """Return the least cost of trees of one test."""
     least, base = query.least[:, None], table.first.sum()
     found = RootAnswer(cost := leaf_cost(table, query.least), cost, None)
-    for f in np.flatnonzero(query.below.any(axis=0)):
+    for line, f in enumerate(query.lines.features):
         sums, sizes = table.costs[f].cumsum(axis=1), table.counts[table.orders[f]].T.cumsum(axis=1)
         above = np.minimum(0.0, (sums[:, -1:] - sums).min(axis=0))
         costs = base + np.minimum(0.0, sums.min(axis=0)) + above
@@ -126,8 +121,7 @@ def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
         costs = np.where(table.gaps[f] & large, costs, np.inf)
         at = int(costs.argmin())
         if costs[at] < found.upper:
-            cut, cost = int(table.codes[f, table.orders[f, at]]), float(costs[at])
-            found = RootAnswer(cost, cost, Root(int(f), cut, (1, 1), query.below[0]))
+            found = RootAnswer(float(costs[at]), float(costs[at]), (line, int(table.codes[f, table.orders[f, at]])))
     return found
 
 
@@ -135,7 +129,7 @@ class RootCuts:
     """A query of depth 2 or more on a table, under way: ``answer`` holds at any moment."""
 
     def __init__(self, table: RootTable, query: RootQuery, cut_off: float = np.inf) -> None:
-        self._table, self.query, self._lines = table, query, query.lines()
+        self._table, self.query, self._lines = table, query, query.lines
         room = len(self._lines.features) + 2 * FIRST_ENDS
         n_rows, n_parts = 4 if len(query.least) else 2, len(table.last) if query.depth == 2 else 0
         self._frontier = Frontier(
@@ -156,7 +150,7 @@ class RootCuts:
         """The bounds and the root of the best tree so far."""
         (n, _, line, cut, *_), costs = self._frontier.state.tolist(), self._frontier.costs
         lower = min(costs[cuts.LEAST], costs[cuts.IN_HAND], self._frontier.keys[:n].min(initial=np.inf))
-        return RootAnswer(float(lower), float(costs[cuts.LEAST]), None if line < 0 else self._root(line, cut))
+        return RootAnswer(float(lower), float(costs[cuts.LEAST]), None if line < 0 else (line, cut))
 
     @property
     def n_evaluated(self) -> int:
@@ -183,30 +177,25 @@ class RootCuts:
         end = int(cuts.take(self._table, self._lines, frontier))
         if end < 0:
             return end
-        root, exact = self._root(int(frontier.state[cuts.LINE]), int(frontier.cuts[end])), True
-        here = self._table.codes[root.feature] <= root.cut
+        line, cut, exact = int(frontier.state[cuts.LINE]), int(frontier.cuts[end]), True
+        here = self._table.codes[self._lines.features[line]] <= cut
         for side in (1, 0):
             rows = self._table.kept(here == (side == 1))
-            found = find(rows, self.query.of_side(root, side), self._cut_off(side, root), look)
+            found = find(rows, self.query.of_side(line, side), self._cut_off(side, line, cut), look)
             frontier.best[side, end] = max(frontier.best[side, end], found.lower)
             exact = exact and found.lower == found.upper
         cuts.give_back(self._table, self._lines, frontier, end, exact)
         return end
 
-    def _cut_off(self, side: int, root: Root) -> float:
+    def _cut_off(self, side: int, line: int, cut: int) -> float:
         """Return what the cost of a side rules out half of the interval with."""
-        frontier, table, f = self._frontier, self._table, root.feature
+        frontier, table, f = self._frontier, self._table, int(self._lines.features[line])
         ends, least = (int(frontier.state[cuts.LOW]), int(frontier.state[cuts.HIGH])), float(frontier.costs[cuts.LEAST])
         if not len(self.query.least):
             return least - float(frontier.best[1 - side, ends[side]])
         end = ends[1 - side]
-        between = float(cuts.spread_between(table, f, int(cuts.cut_of(table, frontier, f, end)), root.cut))
+        between = float(cuts.spread_between(table, f, int(cuts.cut_of(table, frontier, f, end)), cut))
         return least - float(frontier.best[1 - side, end]) + between
-
-    def _root(self, line: int, cut: int) -> Root:
-        lines = self._lines
-        fails, holds = lines.leaves[line].tolist()
-        return Root(int(lines.features[line]), cut, (fails, holds), lines.below[line])
 
     def _grow(self) -> None:
         """Make room for twice as many ends."""
@@ -302,26 +291,27 @@ class EveryCutSearch(Search):
 
     def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:
         """Return the best tree that a search has found."""
-        known: dict[tuple[int, ...], tuple[RootQuery, Root | None]] = {(): (search.query, search.answer.root)}
+        known = {(): (search.query, search.answer.root)}
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
             table = rows.kept(here) if path else rows
             if path:
                 above, root = known[path[:-2]]
-                query = above.of_side(cast("Root", root), path[-1])
+                query = above.of_side(cast("tuple[int, int]", root)[0], path[-1])
                 known[path] = query, find(table, query).root
-            root = known[path][1]
-            return cheapest_leaf(costs, here) if root is None else self._literal(table, root)
+            query, root = known[path]
+            if root is None:
+                return cheapest_leaf(costs, here)
+            return self._literal(table, int(query.lines.features[root[0]]), root[1])
 
         with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
             rows = all_rows(self._literals, self._orders, costs, self._sizes)
             root = grow(choose, self._literals, np.ones(len(costs), bool))
         return DecisionTree(root, self._trees.names)
 
-    def _literal(self, table: RootTable, root: Root) -> int:
+    def _literal(self, table: RootTable, f: int, cut: int) -> int:
         """Return the number of a root's test: it is the cut above the last of the rows here that it holds at."""
-        f = root.feature
-        last = table.numbers[np.flatnonzero(table.codes[f] == root.cut)[0]]
+        last = table.numbers[np.flatnonzero(table.codes[f] == cut)[0]]
         return int(self._literals.first[f]) + int(self._literals.codes[f, last])
 
     @cached_property

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from milpcb.types import Ints
 
@@ -38,27 +39,30 @@ class StateLayout(NamedTuple):
 
 def layout(p: int, depth: int, n_actions: int, most_leaves: int | None) -> StateLayout:
     """Return where everything is, for trees of a depth, with at most so many leaves where they count."""
-    start, first = _numbered(p, depth)
-    where = np.zeros((2 * depth + 4, depth + 2), np.int64)
-    where[0] = first
+    where, room = _places(p, depth, n_actions, most_leaves)
+    return StateLayout(_starts(p, depth), where.astype(np.int64), room)
+
+
+def _places(p: int, depth: int, n_actions: int, most_leaves: int | None) -> tuple[npt.NDArray[Any], int]:
+    """Return the places of a layout, as Python's integers of any size, and how many numbers there are."""
+    where = np.zeros((2 * depth + 4, depth + 2), object)
+    where[0] = np.cumsum([0, *(comb(p, k) for k in range(depth + 1))])
     where[1, : depth + 1] = [1 if most_leaves is None else min(2**h, most_leaves) for h in range(depth + 1)]
     place = (2**depth + n_actions + max(2**depth, n_actions)) * (p + 1)
-    for h in range(depth + 1):
-        sizes, leaves = range(depth - h + 1 if h else 0), int(where[1, h])
+    for h in range(1, depth + 1):
+        sizes, leaves = range(depth - h + 1), where[1, h]
         for k in sizes:
             where[2 + h, k] = place
             place += leaves * comb(p, k) << k
         for k in sizes:
             where[3 + depth + h, k] = place
             place += leaves * comb(p, k) * n_actions
-    return StateLayout(start, where, place)
+    return where, place
 
 
 def n_states(p: int, depth: int, n_actions: int, most_leaves: int | None) -> int:
-    """Return about how many numbers the answers of all states are, as ``layout`` counts them."""
-    leaves = [1 if most_leaves is None else min(2**h, most_leaves) for h in range(depth + 1)]
-    sizes = [(h, k) for h in range(1, depth + 1) for k in range(depth - h + 1)]
-    return sum(leaves[h] * comb(p, k) * (2**k + n_actions) for h, k in sizes)
+    """Return how many numbers the answers of all states are."""
+    return _places(p, depth, n_actions, most_leaves)[1]
 
 
 def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | None) -> bool:
@@ -66,17 +70,16 @@ def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | N
     return n_planes * n_sets(p, depth) + n_states(p, depth, n_actions, most_leaves) <= MOST_NUMBERS
 
 
-def _numbered(p: int, depth: int) -> tuple[Ints, Ints]:
-    """Return ``start`` of all sets of less than ``depth`` literals, and the first number (depth + 2,) of each size."""
-    last, starts, first = np.array([-1]), [np.zeros(0, np.int64)], np.zeros(depth + 2, np.int64)
-    for k in range(depth):
-        first[k + 1] = first[k] + len(last)
+def _starts(p: int, depth: int) -> Ints:
+    """Return ``start`` of all sets of less than ``depth`` literals."""
+    last, starts, n_before = np.array([-1]), [np.zeros(0, np.int64)], 1
+    for _ in range(depth):
         n_above = p - 1 - last
-        begins = first[k + 1] + np.cumsum(n_above) - n_above
-        starts.append(begins - (last + 1))
-        last = np.arange(n_above.sum()) - np.repeat(starts[-1] - first[k + 1], n_above)
-    first[depth + 1] = first[depth] + len(last)
-    return np.concatenate(starts), first
+        place = np.cumsum(n_above) - n_above
+        starts.append(n_before + place - (last + 1))
+        n_before += n_above.sum()
+        last = np.arange(n_above.sum()) - np.repeat(place - (last + 1), n_above)
+    return np.concatenate(starts)
 
 
 def n_sets(p: int, depth: int) -> int:

@@ -57,6 +57,15 @@ class Space(NamedTuple):
     n_leaves: int
     levels: list[tuple[int, UsageBlocks]]
 
+    def here(self, leaves: Bools) -> Bools:
+        """Return which states but the root a context is in, given which of those before the levels."""
+        here = leaves
+        for n, level in self.levels[:-1]:
+            of_level = np.zeros(n, bool)
+            of_level[level.state] = here[level.fails] | here[level.holds]  # every test has it on one of its sides
+            here = np.concatenate([here, of_level])
+        return here
+
 
 def paths(p: int, depth: int) -> Space:
     """Return the sequences of tests of p literals with their outcomes, numbered as in policies/trees/terms.py."""
