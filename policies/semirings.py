@@ -38,7 +38,7 @@ def add_up(soft: Soft, alternatives: Floats) -> Floats:
     base = np.where(least < np.inf, least, 0.0)
     weights = base - alternatives
     mass = np.exp(weights, out=weights).sum(axis=0)
-    return base - np.log(mass, out=np.full_like(mass, -np.inf), where=mass > 0.0)
+    return np.asarray(base - np.log(mass, out=np.full_like(mass, -np.inf), where=mass > 0.0))
 
 
 @compiled(NO_NAN)

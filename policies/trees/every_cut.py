@@ -291,7 +291,8 @@ class EveryCutSearch(Search):
 
     def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:
         """Return the best tree that a search has found."""
-        known = {(): (search.query, search.answer.root)}
+        known: dict[tuple[int, ...], tuple[RootQuery, tuple[int, int] | None]] = {}
+        known[()] = search.query, search.answer.root
 
         def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
             table = rows.kept(here) if path else rows

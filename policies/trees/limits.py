@@ -46,12 +46,6 @@ class Limits:
         small = counts[..., 0] < (self.min_leaf_size or 0)
         return np.asarray(small | (counts[..., 1:] < (self.min_action_rows or 0)).any(axis=-1))
 
-    def asked(self, counts: Floats) -> tuple[Floats, Floats]:
-        """Return what a leaf must have at least (C,), and such ``counts`` (C, g): those that anything is asked of."""
-        least = np.full(counts.shape[1], float(self.min_action_rows or 0))
-        least[0] = self.min_leaf_size or 0.0
-        return least[least > 0], np.ascontiguousarray(counts.T[least > 0])
-
     def features_of(self, n_features: int, depth: int) -> int:
         """Return how many of ``n_features`` a tree may test: all of them where that is no limit at this depth."""
         most = self.max_features or n_features
@@ -100,7 +94,9 @@ class TreesOn:
     @cached_property
     def asked(self) -> tuple[Floats, Floats]:
         """The least of each limited count that a leaf must have (C,), and these counts (C, g)."""
-        return self.limits.asked(self.counts)
+        least = np.full(self.counts.shape[1], float(self.limits.min_action_rows or 0))
+        least[0] = self.limits.min_leaf_size or 0.0
+        return least[least > 0], np.ascontiguousarray(self.counts.T[least > 0])
 
     @property
     def counts(self) -> Floats:

@@ -14,7 +14,7 @@ from milpcb.errors import InputError
 from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
-from policies.literals import LARGEST, Literals, Test, every_test
+from policies.literals import LARGEST, Literals, every_test
 from policies.names import Names
 from policies.trees.limits import Limits, TreesOn, context_counts
 from policies.trees.program import TreeEncoding
@@ -123,7 +123,9 @@ class DecisionTrees(CuttingClass):
         reason = self.no_terms(len(tests))
         if reason:
             raise InputError(reason)
-        return _tree_terms(tests, self.n_actions, self.depth, names)
+        from policies.trees.terms import TreeTerms  # the compiler takes its time: only for those who keep totals
+
+        return TreeTerms(tests, self.n_actions, self.depth, names)
 
     def no_terms(self, p: int) -> str:
         """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
@@ -270,7 +272,9 @@ class OpenedTrees(Opened):
 
     def terms(self) -> Terms:
         """Return the leaves (path, action) over the literals that divide these contexts."""
-        return _tree_terms(self._literals.tests, self.n_actions, self._depth, self._names)
+        from policies.trees.terms import TreeTerms
+
+        return TreeTerms(self._literals.tests, self.n_actions, self._depth, self._names)
 
     def steps(self) -> tuple[float, float]:
         """Return the steps of a query from costs, and from leaf totals that are kept; see Opened.steps."""
@@ -316,9 +320,3 @@ def _logged(actions: Sequence[int], n_actions: int) -> tuple[int, ...]:
     if logged.ndim != 1 or logged.min(initial=0) < 0 or logged.max(initial=0) >= n_actions:
         raise InputError(f"logged_actions must be one action 0..{n_actions - 1} for each row of the contexts")
     return tuple(logged.tolist())
-
-
-def _tree_terms(tests: list[Test], n_actions: int, depth: int, names: Names) -> Terms:
-    from policies.trees.terms import TreeTerms  # the compiler takes its time: only for those who keep totals
-
-    return TreeTerms(tests, n_actions, depth, names)

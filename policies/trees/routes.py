@@ -1,16 +1,18 @@
 """Which search runs, by what is asked and by counted work.
 
-| question | search | where |
-| --- | --- | --- |
-| costs of contexts, few cuts a feature | states, totals by products: p^2 / 2 sums over contexts | search.py |
-| many cuts | states, totals by codes: d^2 / 2 passes over contexts, then p^2 / 2 pairs of cuts | search.py |
-| every cut, or a time limit | root cuts with bounds: some tens a feature, each d passes over contexts | every_cut.py |
-| side constraints on any of these | states with labels, totals as above | constrained.py |
-| leaf totals, which may hold noise | paths; under side constraints with labels | terms.py, constrained.py |
-| all trees within a bound | states with lists | near.py |
+| question | depth | limits of size | search | where |
+| --- | --- | --- | --- | --- |
+| few cuts a feature | any | to depth 6 | states, totals by products: p^2 / 2 sums over contexts | search.py |
+| many cuts | any | to depth 6 | the same, totals by codes: d^2 / 2 passes, then p^2 / 2 pairs of cuts | search.py |
+| every cut, a time limit | from 2 | any | root cuts with bounds: some tens a feature, each d passes | every_cut.py |
+| side constraints on these | any | but max_features | states with labels, totals as above | constrained.py |
+| leaf totals, with noise or not | any | none | paths; under side constraints with labels | terms.py, constrained.py |
+| all trees within a bound | any | none | lists on both sides of a test, by states | near.py |
 
-Over d features with p cuts together. States and root cuts go on to any depth, by a factor p or d a level and by some
-tens a feature; both keep structure limits. Root cuts have no action weights: these are sums over states.
+Over d features with p cuts together; a pass is over the contexts. Each further level multiplies the work of states by
+p, by codes by d, and that of root cuts by some tens a feature. Where states do not fit into memory, search.py goes
+through the roots one by one. Root cuts have no action weights: these are sums over states. limits.py has a table of
+where each limit is kept.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ class TreeSearch(Search):
     def _by_roots(self, soft: Soft, given: ContextCosts, pattern: Bools | None, height: int, closed: Bools) -> Floats:
         """Return T (leaves, K) of the trees with tests that are not ``closed`` (p,), by going through their roots."""
         ways = self._ways(soft, given, pattern, height, closed)
-        found = np.full((self._n_leaves(height), ways.shape[-1]), np.inf)
+        found = np.full((self._most(height) or 1, ways.shape[-1]), np.inf)
         for i, j in np.ndindex(ways.shape[1:3]):
             n = i + j + bool(self._limits)
             if n < len(found):
@@ -137,10 +137,10 @@ class TreeSearch(Search):
         """
         if pattern is None and height <= self._fits:
             (fails, holds), everywhere = self._states_of(height).sides(given, closed)
-            found = (holds.T[:, :, None] + fails.T[:, None, :] + everywhere)[..., None]
+            found = np.asarray(holds.T[:, :, None, None] + fails.T[:, None, :, None] + everywhere)
             found[closed] = np.inf
             return found
-        below = self._n_leaves(height - 1)
+        below = self._most(height - 1) or 1
         ways = np.full((len(closed), below, below, 1 if pattern is None else self._n_actions), np.inf)
         for f in np.flatnonzero(~closed).tolist():
             here = self._literals.holds(f) == (pattern is None or pattern[f])
@@ -156,16 +156,16 @@ class TreeSearch(Search):
         totals = given.costs.sum(axis=0)
         return totals if n > 1 else add_up(soft, totals[:, None])
 
-    def _n_leaves(self, height: int) -> int:
-        """Return how many numbers of leaves are distinguished."""
-        return min(2**height, self._trees.most_leaves) if self._limits else 1
+    def _most(self, height: int) -> int | None:
+        """Return how many numbers of leaves are distinguished, None where they do not count."""
+        return min(2**height, self._trees.most_leaves) if self._limits else None
 
     def _states_of(self, height: int) -> TreeStates:
         if height not in self._states:
             n_counts = len(self._least)
             codes = Codes(self._literals, self._n_actions, n_counts, height) if self._by_codes else None
-            most = self._n_leaves(height) if self._limits else None
-            self._states[height] = TreeStates(codes or self._products, self._n_actions, height, self._least, most)
+            source, most = codes or self._products, self._most(height)
+            self._states[height] = TreeStates(source, self._n_actions, height, self._least, most)
         return self._states[height]
 
     @cached_property
@@ -177,8 +177,7 @@ class TreeSearch(Search):
         """The greatest height whose states fit."""
         p, K, planes = len(self._literals), self._n_actions, self._n_actions - 1 + len(self._least)
         heights = range(self._depth, 0, -1)
-        most = {height: self._n_leaves(height) if self._limits else None for height in heights}
-        return next((h for h in heights if fits(p, h, K, planes + self._by_codes, most[h])), 0)
+        return next((h for h in heights if fits(p, h, K, planes + self._by_codes, self._most(h))), 0)
 
     @cached_property
     def _truth(self) -> Bools:
