@@ -232,20 +232,17 @@ class LabelSeparator(Separator):
             self._objective = objective.copy()  # the best labeling for the last objective is the first for this one
             self._try(self._fitted(objective))
         prices = np.concatenate([1.0 - x, x]).clip(0.0, 1.0)
-        whole, labels = bool(np.minimum(x, 1.0 - x).max() < _BROKEN), x > 0.5
-        sets = [*self._cheap(prices), *self._disjoint(labels)]
-        if whole and not sets:
-            self._try(labels)
-            return self._rows([])
-        # A label that x disagrees with counts less: it may well be wrong there.
-        missed = np.where(objective < 0, prices[: self._n], prices[self._n :])
-        self._try(self._fitted(objective * (1.0 - missed) ** 2))
-        return self._rows([members for members in sets if prices[members].sum() < 1.0 - _BROKEN])
+        sets = list(self._cheap(prices))
+        if not sets and np.minimum(x, 1.0 - x).max() < _BROKEN:
+            broken = self.conflict(x > 0.5)  # also where a margin is too small
+            if broken is not None:
+                return self._rows([broken])
+            self._try(x > 0.5)
+        return self._rows(sets)
 
-    def conflict(self, labels: Bools, fixed: Bools | None = None) -> Ints | None:
-        """Return a minimal set of contexts, of those ``fixed`` (g,), that no halfspace labels so, or None."""
-        kept = np.ones(self._n, dtype=bool) if fixed is None else fixed
-        allowed = np.concatenate([kept & labels, kept & ~labels])
+    def conflict(self, labels: Bools) -> Ints | None:
+        """Return a minimal set of contexts that no halfspace labels so, or None."""
+        allowed = np.concatenate([labels, ~labels])
         weights = vertex(self._hulls, np.where(allowed, 0.0, 1.0))
         return None if weights[~allowed].sum() > MARGIN else np.flatnonzero((weights > _ZERO) & allowed)
 
@@ -266,13 +263,6 @@ class LabelSeparator(Separator):
                 return
             yield members
             now[members] += _DEARER
-
-    def _disjoint(self, labels: Bools) -> Iterator[Ints]:
-        """Yield sets without common contexts, until halfspaces label the rest so."""
-        fixed = np.ones(self._n, dtype=bool)
-        while (members := self.conflict(labels, fixed)) is not None:
-            yield members
-            fixed[members % self._n] = False
 
     def _rows(self, sets: Sequence[Ints]) -> Cuts:
         matrix, lower = np.zeros((len(sets), self._n)), np.ones(len(sets))
