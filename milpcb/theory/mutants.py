@@ -8,10 +8,11 @@ with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from milpcb.relaxations.base import KeptRound
+from milpcb.relaxations.base import KeptRound, Relaxation
 from milpcb.relaxations.coordinate import Coordinate, Signed
 from milpcb.relaxations.game import fill, phi_from_psi
 from milpcb.relaxations.paper import Paper
@@ -54,91 +55,27 @@ class OneSign(Coordinate):
         return float(n_actions - self._less)
 
 
-class FreeExploration(Paper):
-    """The paper's relaxation, its Rel without the price of exploring."""
-
-    def exploration(self, n_actions: int) -> float:
-        """Return 0."""
-        del n_actions
-        return 0.0
+def changed(relaxation: type[Relaxation], **methods: Callable[..., Any]) -> Relaxation:
+    """Return a relaxation with other methods."""
+    made: Relaxation = type(relaxation.__name__, (relaxation,), methods)()
+    return made
 
 
-class IgnoresTheOracle(Paper):
-    """The paper's relaxation, played uniformly whatever the oracle answers."""
-
-    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-        """Return the leftover distribution, uniform."""
-        del psi, descending
-        return leftover
+def opposite(self: Paper, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
+    """Fill up to 1 - phi in the place of phi."""
+    return fill(1 - phi_from_psi(psi, self.hit), leftover, descending=descending)
 
 
-class Reversed(Paper):
-    """The paper's relaxation, played with 1 - phi in the place of phi."""
-
-    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-        """Fill up to 1 - phi."""
-        return fill(1 - phi_from_psi(psi, self.hit), leftover, descending=descending)
+def wrong_sign(self: Signed, cost: float, probability: float, scale: float) -> tuple[float, int]:
+    """Return the chance, and the hit with the sign of 1/2 - c."""
+    chance, units = Signed.estimate(self, cost, probability, scale)
+    return chance, -units
 
 
-class ThinSigned(Signed):
-    """Half of the rounds that must carry noise."""
-
-    def rate(self, scale: float, n_actions: int) -> float:
-        """Return (K - 1) / L."""
-        return super().rate(scale, n_actions) / 2
-
-
-class SignedFromK(Signed):
-    """L from K on, where the rate 2 (K - 1) / L may be cut off at 1."""
-
-    def least_scale(self, n_actions: int) -> float:
-        """Return K."""
-        return float(n_actions)
-
-    def rate(self, scale: float, n_actions: int) -> float:
-        """Return min(1, 2 (K - 1) / L)."""
-        return min(super().rate(scale, n_actions), 1)
-
-
-class WrongSign(Signed):
-    """Hits with the sign of 1/2 - c."""
-
-    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
-        """Return the chance, and the hit with the other sign."""
-        chance, units = super().estimate(cost, probability, scale)
-        return chance, -units
-
-
-class Unshifted(Signed):
-    """The paper's estimate in the place of the signed one: of c, with hits of L/2."""
-
-    def estimate(self, cost: float, probability: float, scale: float) -> tuple[float, int]:
-        """Return c / (L q), and one hit."""
-        return cost / (scale * probability), self.hit
-
-
-class OneLeader(Signed):
-    """All mass on one leader, as a single minimiser would have it, where every leader has mu = 1/2."""
-
-    def respond(self, psi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
-        """Return the indicator of the first leader."""
-        del descending
-        q_star = 0 * leftover
-        q_star[psi[1:].argmin()] += 1
-        return q_star
-
-
-class CheapSigned(Signed):
-    """A price of (K - 2) / L a round for exploring."""
-
-    def exploration(self, n_actions: int) -> float:
-        """Return K - 2."""
-        return float(n_actions - 2)
-
-
-def unmixed(q_star: Floats, scale: Any) -> Floats:
-    """Return q = q*: no exploration."""
-    del scale
+def one_leader(_self: Signed, psi: Floats, leftover: Floats, **_: bool) -> Floats:
+    """Return the indicator of the first leader, as a single minimiser would, where every leader has mu = 1/2."""
+    q_star = 0 * leftover
+    q_star[psi[1:].argmin()] += 1
     return q_star
 
 
@@ -155,14 +92,21 @@ MUTANTS = [
     Variant("M2 signs, kappa 1, p 1/L", Signs(Fraction(1), kept=1)),
     Variant("M3 signs, kappa 1/4, p K/L", Signs(Fraction(1, 4))),
     Variant("M4 no noise", Signs(Fraction(0))),
-    Variant("M5 paper, no price", FreeExploration()),
-    Variant("M6 paper, leader, no mix", Paper(), leftover="leader", mix=unmixed),
-    Variant("M7 paper, uniform play", IgnoresTheOracle()),
-    Variant("M8 paper, 1 - phi for phi", Reversed()),
-    Variant("M9 signed, p (K-1)/L", ThinSigned()),
-    Variant("M10 signed, L from K", SignedFromK()),
-    Variant("M11 signed, wrong sign", WrongSign()),
-    Variant("M12 signed, c for c - 1/2", Unshifted()),
-    Variant("M13 signed, one leader", OneLeader()),
-    Variant("M14 signed, price K-2", CheapSigned()),
+    Variant("M5 paper, no price", changed(Paper, exploration=lambda _self, _n_actions: 0.0)),
+    Variant("M6 paper, leader, no mix", Paper(), leftover="leader", mix=lambda q_star, _scale: q_star),
+    Variant("M7 paper, uniform play", changed(Paper, respond=lambda _self, _psi, leftover, **_: leftover)),
+    Variant("M8 paper, 1 - phi for phi", changed(Paper, respond=opposite)),
+    Variant("M9 signed, p (K-1)/L", changed(Signed, rate=lambda _self, scale, n_actions: (n_actions - 1) / scale)),
+    Variant(
+        "M10 signed, L from K",  # where the rate may be cut off at 1
+        changed(
+            Signed,
+            least_scale=lambda _self, n_actions: float(n_actions),
+            rate=lambda self, scale, n_actions: min(Signed.rate(self, scale, n_actions), 1),
+        ),
+    ),
+    Variant("M11 signed, wrong sign", changed(Signed, estimate=wrong_sign)),
+    Variant("M12 signed, c for c - 1/2", changed(Signed, estimate=lambda self, c, q, L: (c / (L * q), self.hit))),
+    Variant("M13 signed, one leader", changed(Signed, respond=one_leader)),
+    Variant("M14 signed, price K-2", changed(Signed, exploration=lambda _self, n_actions: float(n_actions - 2))),
 ]
