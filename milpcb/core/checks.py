@@ -37,7 +37,7 @@ def context_array(contexts: Any, least_columns: int = 1) -> Floats:
 
     Raises InputError on a wrong shape, on text, and on numbers that are NaN, infinite or beyond 1e100.
     """
-    array = contexts
+    array: Floats = contexts
     own = isinstance(contexts, np.ndarray) and contexts.dtype == np.float64 and contexts.flags.owndata
     if not own or contexts.flags.writeable:  # one of ours that nobody can write to is not copied: it may be large
         array = number_array("contexts", contexts)
@@ -92,7 +92,7 @@ def number_array(name: str, data: Any) -> Floats:
     if np.ma.is_masked(data):
         raise InputError(f"{name} has masked entries: fill them in, or leave the rows out")
     try:
-        array = np.asarray(data)
+        array: Any = np.asarray(data)
         lost = [type(entry).__name__ == "NAType" for entry in _objects(array)]
         if any(lost):  # numpy reads None as NaN, and cannot read pandas' NA
             array = np.where(np.reshape(lost, array.shape), None, array)

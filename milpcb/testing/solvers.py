@@ -262,7 +262,7 @@ def _check_optimal(solution: Solution, objective: Floats, least: float, note: st
     """Return the point (n_columns,) of a proved optimum of value ``least``."""
     assert solution.stop is Stop.OPTIMAL, (note, solution)
     assert solution.x is not None, (note, solution)
-    for value in (solution.objective, solution.bound, objective @ solution.x):
+    for value in (solution.objective, solution.bound, float(objective @ solution.x)):
         assert abs(value - least) <= TOLERANCE, (note, solution, value, least)
     return solution.x
 
