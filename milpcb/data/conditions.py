@@ -132,16 +132,15 @@ def _text(written: str) -> str:
 def _value(written: str, name: str, column: Values, test: str) -> Value:
     """Return the value that is written so; see the grammar."""
     written = written.strip()
-    value = unquoted(written) if written.startswith('"') else _bare(written)
+    value: Value = as_number(written)
+    if written.startswith('"'):
+        value = unquoted(written)
+    elif value is None:
+        value = {"missing": None, "true": True, "false": False}.get(written, written)
     if value is not None and column.dtype != object:
         return _number(written, name, column, test)
     _check_present(name, column, value, written, test)
     return value
-
-
-def _bare(written: str) -> Value:
-    number = as_number(written)
-    return {"missing": None, "true": True, "false": False}.get(written, written) if number is None else number
 
 
 def _number(written: str, name: str, column: Values, test: str) -> float:

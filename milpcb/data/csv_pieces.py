@@ -126,14 +126,23 @@ class _Scan:
         self.end = int(self._ends[-1]) + 1 if len(self._ends) else 0  # behind the last whole row
 
     def piece(self, end: int, width: int) -> tuple[Piece, int]:
-        """Return the rows before ``end`` and how many values each has; ``width``, unless that is 0, is what must be."""
+        """Return the rows before ``end``, blank ones left out, and how many values each has.
+
+        Unless ``width`` is 0 it is the number that there must be.
+        """
         self._check_text(end)
         self.check_quotes(end)
         starts, ends, blank = self._rows(end)
         values, lines = self._values(starts, end)[~blank], self._line_of(starts)[~blank]
         width = width or (int(values[0]) if len(values) else 0)
         self._check_width(values, lines, width)
-        return Piece(self._without(blank, starts, ends, end), lines, self._separator), width
+        content = self._content[:end]
+        if blank.any():
+            kept = np.ones(end, dtype=bool)
+            for start, stop in zip(starts[blank], ends[blank], strict=True):
+                kept[start : stop + 1] = False
+            content = self._signs[:end][kept].tobytes()
+        return Piece(content, lines, self._separator), width
 
     def widths(self) -> Ints:
         """Return how many values each row has, blank ones left out; a row that is cut off counts if it is alone."""
@@ -221,12 +230,3 @@ class _Scan:
         """Return whether each place is in quotes: behind an odd number of them."""
         odd: Bools = np.searchsorted(self._quotes, places) % 2 == 1
         return odd
-
-    def _without(self, blank: Bools, starts: Ints, ends: Ints, end: int) -> bytes:
-        """Return the bytes before ``end`` without blank lines."""
-        if not blank.any():
-            return self._content[:end]
-        kept = np.ones(end, dtype=bool)
-        for start, stop in zip(starts[blank], ends[blank], strict=True):
-            kept[start : stop + 1] = False
-        return self._signs[:end][kept].tobytes()

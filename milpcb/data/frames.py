@@ -82,7 +82,7 @@ def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> di
         labels, found = list(table.columns), table_names(table) or _positions(len(table.columns), n_rows(table), names)
         return {name: _of_frame(table, labels[_place(name, found)], name) for name in wanted}
     if found := table_names(table):
-        return {name: _of_records(table[found[_place(name, found)]], name) for name in wanted}
+        return {name: _of_array(table[found[_place(name, found)]], name, own=True) for name in wanted}
     if rows := named_rows(table):
         return {name: GivenColumn([_entry(row, name, i) for i, row in enumerate(rows)]) for name in wanted}
     array = as_array(table)
@@ -226,16 +226,14 @@ def _objects(array: Any) -> Any:
     return found
 
 
-def _of_records(column: Any, name: str) -> GivenColumn:
-    """Return a column of numpy's records, which has a type of its own."""
+def _of_array(column: Any, name: str, *, own: bool = False) -> GivenColumn:
+    """Return a column of an array, or of numpy's records, which has a type of its ``own``."""
     if column.ndim != 1:
         raise InputError(
             f"column '{clipped(name)}' has shape {column.shape}: give a table of rows, with a value in each"
         )
-    return _of_array(_objects(column) if np.ma.is_masked(column) or column.dtype.kind == "b" else column, name)
-
-
-def _of_array(column: Any, name: str) -> GivenColumn:
+    if own and (np.ma.is_masked(column) or column.dtype.kind == "b"):
+        column = _objects(column)
     if column.dtype.kind in "Mm":
         raise _no_dates(name)
     if column.dtype.kind in "biuf":  # an array has one type: its booleans are 0 and 1

@@ -111,18 +111,15 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
             f"column '{clipped(name)}' holds values of several kinds, such as {shown(first)} and {shown(other)}: "
             "convert all to numbers, or all to text"
         )
-    if given.categories is None and kinds == {"number"} and not _are_digits(values):
+    # Integers that are one number as floats are identifiers, whose digits are looked up.
+    integers = [value for value in values if isinstance(value, int) and abs(value) <= LARGEST]
+    distinct = len(set(map(float, integers))) == len(integers)
+    if given.categories is None and kinds == {"number"} and distinct:
         return inferred(name, GivenColumn(number_array(f"column '{clipped(name)}'", entries)), role)
     if given.categories is None:
         return Field(name, "category", tuple(sorted(values)), missing, role)
     there = tuple(value for value in map(plain, given.categories) if value in values)
     return Field(name, "ordered category" if given.ordered else "category", there, missing, role)
-
-
-def _are_digits(values: Iterable[Value]) -> bool:
-    """Return whether integers differ that are one number as floats: identifiers, whose digits are looked up."""
-    integers = [value for value in values if isinstance(value, int) and abs(value) <= LARGEST]
-    return len(set(map(float, integers))) < len(integers)
 
 
 def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:

@@ -87,9 +87,8 @@ def _known(texts: Iterable[str]) -> Iterable[str]:
 
 def _is_odd(number: str) -> bool:
     """Return whether a number is written with other signs than Python reads, or with some between its digits."""
-    return any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number) or (
-        re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number)
-    )
+    foreign = any(sign == "\u2212" or (sign.isdecimal() and not sign.isascii()) for sign in number)
+    return foreign or (re.match(GROUPED, number) is not None and (as_number(number) is None or "_" in number))
 
 
 def _is_unit(before: str, after: str) -> bool:
