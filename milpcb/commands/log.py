@@ -169,7 +169,7 @@ def source_options(command: Command) -> Command:
 
 
 def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, known: Schema | None = None) -> Source:
-    """Return the log; raises InputError where what is named is not there.
+    """Return the log; raises InputError where what is named is not there, and where a run's learner hides its law.
 
     ``columns`` are those of ``columns_of``; ``tick`` gets how far the reading of a file is; columns of a file that are
     ``known`` are read as they were.
@@ -181,7 +181,14 @@ def source_of(log: Path, columns: Columns, given: dict[str, Any], tick: Tick, kn
     if is_files(log):
         return make_source(str(log), log_files(log).frame(), columns)
     if log.is_dir():
-        return make_source(str(log), _rounds(log, given), columns)
+        wanted = {"learner": given["learner"], "seed": given["seed_of_run"]}
+        frame, hides_law = rounds_of_run(log, wanted, trust=given["trust"], named=True)
+        if hides_law:
+            raise InputError(
+                "this learner draws within act, so nobody knows how likely its actions were, and estimates cannot be "
+                "weighed by it; write a file with milpcb log, and leave the column out: --leave-out probability"
+            )
+        return make_source(str(log), frame, columns)
     return read_source(log, columns, tick, known)
 
 
@@ -206,7 +213,11 @@ def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -
     if (given["reward"] is None) == (given["cost"] is None):
         raise InputError("name what came of it once: --reward COLUMN (larger is better) or --cost COLUMN")
     outcome = given["cost"] if given["reward"] is None else given["reward"]
-    named, propensity = _by_action(_listed(given["propensity"]))
+    propensity = _listed(given["propensity"])
+    named: tuple[str, ...] = ()
+    pairs = [[part.strip() for part in text.split("=", 1)] for text in propensity]
+    if len(pairs) > 1 and all(len(pair) > 1 for pair in pairs):  # ACTION=COLUMN
+        named, propensity = (tuple(parts) for parts in zip(*pairs, strict=True))
     return Columns(
         given["action"],
         outcome,
@@ -218,31 +229,11 @@ def columns_of(log: Path, given: dict[str, Any], origin: Origin | None = None) -
     )
 
 
-def _by_action(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the actions and the columns of all ACTION=COLUMN; without actions, only columns."""
-    pairs = [text.partition("=") for text in texts]
-    if len(pairs) < 2 or not all(sign for _, sign, _ in pairs):
-        return (), texts
-    return tuple(action.strip() for action, _, _ in pairs), tuple(column.strip() for _, _, column in pairs)
-
-
 def _common(given: dict[str, Any]) -> dict[str, Any]:
     listed = {name: _listed(given[name]) for name in ("features", "actions", "missing")}
     alone = {name: given[name] or "" for name in ("group", "weight")}
     listed["features"] = tuple(dict.fromkeys(listed["features"]))
     return {**listed, **alone, "leave_out": given["leave_out"]}
-
-
-def _rounds(directory: Path, given: dict[str, Any]) -> Any:
-    """Return the rounds of a play of a run; raises InputError where its learner hides its law."""
-    wanted = {"learner": given["learner"], "seed": given["seed_of_run"]}
-    frame, hides_law = rounds_of_run(directory, wanted, trust=given["trust"], named=True)
-    if hides_law:
-        raise InputError(
-            "this learner draws within act, so nobody knows how likely its actions were, and estimates cannot be "
-            "weighed by it; write a file with milpcb log, and leave the column out: --leave-out probability"
-        )
-    return frame
 
 
 def _listed(texts: tuple[str, ...]) -> tuple[str, ...]:

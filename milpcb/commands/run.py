@@ -79,11 +79,12 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
 
 
 def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
-    from milpcb.core.files import write_file
+    from milpcb.core.files import contents, write_file
     from milpcb.experiments.results.curves import CSV, load
     from milpcb.experiments.results.figures import draw
     from milpcb.experiments.results.figures.drawing import render
     from milpcb.experiments.results.figures.results import read_results
+    from milpcb.experiments.results.records import read_index
     from milpcb.experiments.results.report_table import summary_table
 
     try:
@@ -106,20 +107,13 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
     out.width = max(narrow, Measurement.get(out, out.options.update(max_width=1000), table).maximum)
     out.print(table)
     out.width = narrow
-    _print_policy(path)
-    out.print(f"curves: {path / CSV}")
-    out.print(f"picture: {pictures[0]}")
-
-
-def _print_policy(path: Path) -> None:
-    from milpcb.core.files import contents
-    from milpcb.experiments.results.records import read_index
-
     first = min(read_index(path)["comparators"], key=lambda comparator: comparator["seed"])
     policy = path / f"{first['file']}.txt"
     if policy.exists():
         out.print(f"{first['title'].replace(', seed', ' (seed')}):")
         out.print(contents(policy).decode("utf-8", "replace"))
+    out.print(f"curves: {path / CSV}")
+    out.print(f"picture: {pictures[0]}")
 
 
 def _report_failures(failed: Failed, path: Path) -> None:

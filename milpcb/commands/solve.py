@@ -131,26 +131,17 @@ def answer_json(answer: Answer) -> str:
     Other policies are written as their class, their rules as text, and their fields. A bound that is not known is null:
     JSON has no infinity.
     """
+    policy: Any = answer.policy
+    if hasattr(policy, "document"):
+        written = dict(policy.document())
+    else:
+        fields = asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
+        written = {"class": type(policy).__name__, "rules": str(policy), **fields}
     document = {
         "lower": answer.lower if np.isfinite(answer.lower) else None,
         "upper": answer.upper if np.isfinite(answer.upper) else None,
         "stop": str(answer.stop),
         "seconds": answer.seconds,
-        "policy": None if answer.policy is None else _document(answer.policy),
+        "policy": None if policy is None else written,
     }
-    return json.dumps(document, indent=2, default=_plain) + "\n"
-
-
-def _document(policy: Any) -> dict[str, Any]:
-    if hasattr(policy, "document"):
-        return dict(policy.document())
-    fields = asdict(policy) if is_dataclass(policy) and not isinstance(policy, type) else {}
-    return {"class": type(policy).__name__, "rules": str(policy), **fields}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, np.generic):
-        return value.item()
-    return str(value)
+    return json.dumps(document, indent=2, default=lambda value: getattr(value, "tolist", value.__str__)()) + "\n"
