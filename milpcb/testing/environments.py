@@ -53,25 +53,26 @@ def transcript(stream: Stream, rounds: Ints) -> tuple[Ints, Floats]:
 
 def check_settings(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
     """Require that actions and names are known before opening; names are there for all or for none."""
-    _require(isinstance(environment.n_actions, int) and environment.n_actions >= 2, environment.n_actions)
+    assert isinstance(environment.n_actions, int), environment.n_actions
+    assert environment.n_actions >= 2, environment.n_actions
     d = environment.open(policies, horizon, seed).contexts.shape[1]
     for names, count in ((environment.feature_names, d), (environment.action_names, environment.n_actions)):
-        _require(isinstance(names, tuple) and all(isinstance(name, str) for name in names), names)
-        _require(len(names) in {0, count}, names)
+        assert isinstance(names, tuple), names
+        assert all(isinstance(name, str) for name in names), names
+        assert len(names) in {0, count}, names
 
 
 def check_contexts(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
     """Require a finite, read-only (m, d) table of floats; a known order lists the row of every round."""
     stream = environment.open(policies, horizon, seed)
     contexts = stream.contexts
-    _require(
-        contexts.ndim == 2 and contexts.dtype == np.float64 and contexts.size > 0, (contexts.shape, contexts.dtype)
-    )
-    _require(np.isfinite(contexts).all(), "contexts are not finite")
-    _require(not contexts.flags.writeable, "contexts can be written to")
+    assert (contexts.ndim, contexts.dtype) == (2, np.float64), (contexts.shape, contexts.dtype)
+    assert contexts.size > 0, contexts.shape
+    assert np.isfinite(contexts).all(), "contexts are not finite"
+    assert not contexts.flags.writeable, "contexts can be written to"
     if stream.order is not None:
         rows, _ = transcript(stream, np.arange(horizon))
-        _require(np.array_equal(stream.order, rows), (stream.order, rows))
+        assert np.array_equal(stream.order, rows), (stream.order, rows)
 
 
 def check_rounds(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
@@ -79,16 +80,17 @@ def check_rounds(environment: Environment, policies: PolicyClass, horizon: int, 
     stream = environment.open(policies, horizon, seed)
     for t in range(horizon):
         row, costs = stream.reveal(t), stream.costs(t)
-        _require(type(row) is int and 0 <= row < len(stream.contexts), (t, row))
-        _require(costs.shape == (environment.n_actions,) and costs.dtype == np.float64, (t, costs))
-        _require(costs.min() >= 0.0 and costs.max() <= 1.0, (t, costs))
+        assert type(row) is int, (t, row)
+        assert 0 <= row < len(stream.contexts), (t, row)
+        assert (costs.shape, costs.dtype) == ((environment.n_actions,), np.float64), (t, costs)
+        assert 0.0 <= costs.min() <= costs.max() <= 1.0, (t, costs)
 
 
 def check_same_seed(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
     """Require the same bytes from opening twice with one seed."""
     first, again = (environment.open(policies, horizon, seed) for _ in range(2))
-    _require(first.contexts.tobytes() == again.contexts.tobytes(), "contexts differ")
-    _require_equal(transcript(first, np.arange(horizon)), transcript(again, np.arange(horizon)))
+    assert first.contexts.tobytes() == again.contexts.tobytes(), "contexts differ"
+    _check_alike(transcript(first, np.arange(horizon)), transcript(again, np.arange(horizon)))
 
 
 def check_rereadable(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
@@ -96,12 +98,12 @@ def check_rereadable(environment: Environment, policies: PolicyClass, horizon: i
     stream = environment.open(policies, horizon, seed)
     rounds = np.arange(horizon)
     rows, costs = forwards = transcript(stream, rounds)
-    _require_equal(forwards, transcript(stream, rounds))
+    _check_alike(forwards, transcript(stream, rounds))
     backwards = transcript(stream, rounds[::-1])
-    _require_equal(forwards, (backwards[0][::-1], backwards[1][::-1]))
+    _check_alike(forwards, (backwards[0][::-1], backwards[1][::-1]))
     for t in (horizon - 1, 0, horizon // 2):
-        _require(np.array_equal(stream.costs(t), costs[t]), t)
-        _require(stream.reveal(t) == rows[t], t)
+        assert np.array_equal(stream.costs(t), costs[t]), t
+        assert stream.reveal(t) == rows[t], t
 
 
 def check_guarded(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
@@ -110,17 +112,17 @@ def check_guarded(environment: Environment, policies: PolicyClass, horizon: int,
     before = stream.costs(0).copy()
     with suppress(ValueError):  # numpy's answer to a write on a read-only array
         stream.costs(0)[:] = 0.5
-    _require(np.array_equal(stream.costs(0), before), (before, stream.costs(0)))
+    assert np.array_equal(stream.costs(0), before), (before, stream.costs(0))
 
 
 def check_refusals(environment: Environment, policies: PolicyClass, horizon: int, seed: int) -> None:
     """Require InputError from rounds outside the horizon, an empty horizon and a seed that is none."""
     stream = environment.open(policies, horizon, seed)
     for t in (-1, horizon):
-        _require(_refuses(stream.reveal, t), f"round {t} was revealed")
-        _require(_refuses(stream.costs, t), f"round {t} has costs")
-    _require(_refuses(environment.open, policies, 0, seed), "horizon 0 was opened")
-    _require(_refuses(environment.open, policies, horizon, -1), "seed -1 was opened")
+        assert _refuses(stream.reveal, t), f"round {t} was revealed"
+        assert _refuses(stream.costs, t), f"round {t} has costs"
+    assert _refuses(environment.open, policies, 0, seed), "horizon 0 was opened"
+    assert _refuses(environment.open, policies, horizon, -1), "seed -1 was opened"
 
 
 def _refuses(call: Callable[..., object], *arguments: object) -> bool:
@@ -131,15 +133,9 @@ def _refuses(call: Callable[..., object], *arguments: object) -> bool:
     return False
 
 
-def _require_equal(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> None:
+def _check_alike(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> None:
     for what, one, other in zip(("rows", "costs"), first, second, strict=True):
-        _require(one.tobytes() == other.tobytes(), f"{what} differ between two readings")
-
-
-def _require(holds: object, seen: object) -> None:
-    """Raise AssertionError with what was seen; unlike an assert statement, also under ``python -O``."""
-    if not holds:
-        raise AssertionError(seen)
+        assert one.tobytes() == other.tobytes(), f"{what} differ between two readings"
 
 
 CHECKS = (

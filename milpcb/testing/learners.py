@@ -30,7 +30,8 @@ def battery(entry: str | Make) -> list[Check]:
     A class with required options is given as ``functools.partial(MyLearner, option=...)``.
     """
     make: Make = registry.load("learner", entry) if isinstance(entry, str) else entry
-    missing = [name for name, asked in injection.arguments(make).items() if _unmet(name, asked)]
+    supplied = registry.KINDS["learner"].supplied
+    missing = [name for name, asked in injection.options(make, supplied).items() if asked.default is asked.empty]
     if missing:
         raise InputError(
             f"the learner needs {', '.join(missing)}: hand over functools.partial(TheLearner, {missing[0]}=...)"
@@ -153,15 +154,16 @@ def check_declared(make: Make, instance: Scenario) -> None:
 def check_refusals(make: Make, instance: Scenario) -> None:
     """Impossible calls are refused with InputError and change nothing: play goes on as if none had been made."""
     expected, actions = transcript(instance.learner(make), instance, 0, 6)
-    learner = instance.learner(make)
+    learner, n_rows = instance.learner(make), instance.labelings.shape[1]
+    # Whether the learner knows how many contexts there are.
+    bounded = not {"oracle", "contexts", "best"}.isdisjoint(inspect.signature(make).parameters)
     for t, action in enumerate(actions.tolist()):
         row, costs = int(instance.rows[t]), instance.costs[t]
         right = (row, action, float(costs[action]), float(expected[t, action]))
         for wrong in (right, (row, 0, 0.0, 1.0)):
             assert _refusal(learner.learn, *wrong) is not None, "learn before act was taken"
-        for bad_row in (-1, instance.labelings.shape[1], 0.0, "0", None, True):
-            if _bounded(make) or bad_row != instance.labelings.shape[1]:
-                assert _refusal(learner.act, bad_row) is not None, f"act({bad_row!r}) was taken"
+        for bad_row in (-1, *[n_rows] * bounded, 0.0, "0", None, True):
+            assert _refusal(learner.act, bad_row) is not None, f"act({bad_row!r}) was taken"
         _same(expected[t], learner.act(row), f"after refusals, round {t}")
         for place, bad in _BAD_FEEDBACK:
             wrong = (*right[:place], bad, *right[place + 1 :])
@@ -272,15 +274,6 @@ _BAD_SETTINGS: dict[str, tuple[Any, ...]] = {
     "oracle": (None, "search", 3),
     "pool": (None, "pool", 3),
 }
-
-
-def _bounded(make: Make) -> bool:
-    """Return whether a learner knows how many contexts there are."""
-    return not {"oracle", "contexts", "best"}.isdisjoint(inspect.signature(make).parameters)
-
-
-def _unmet(name: str, asked: inspect.Parameter) -> bool:
-    return asked.default is inspect.Parameter.empty and name not in registry.KINDS["learner"].supplied
 
 
 class _Mute:
