@@ -57,19 +57,15 @@ def plan(ctx: click.Context, /, **given: Any) -> None:
     settings = {name: given[name] for name in ("confidence", "trials", "most", "seed")}
     with step(err, "simulating trials") as tick:
         found = simulated(policies, design, given["eps"], tick=tick, **settings)
-    out.print(_table(found, sorted({*POWERS, power})))
+    table = Table("power", "rows", "95 % interval")
+    for each in sorted({*POWERS, power}):
+        low, high = found.between(each)
+        ends = f"{_rows(low, found)} to {_rows(high, found)}"
+        table.add_row(percent(each, 0), _rows(found.needed(each), found), ends)
+    out.print(table)
     out.print(_needed(found, power, given["eps"], given["confidence"]))
     for target in given["targets"]:
         out.print(f"written: {_draw(found, power, target)}")
-
-
-def _table(found: Plan, powers: list[float]) -> Table:
-    table = Table("power", "rows", "95 % interval")
-    for power in powers:
-        low, high = found.between(power)
-        ends = f"{_rows(low, found)} to {_rows(high, found)}"
-        table.add_row(percent(power, 0), _rows(found.needed(power), found), ends)
-    return table
 
 
 def _rows(number: float, found: Plan) -> str:
