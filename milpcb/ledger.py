@@ -289,14 +289,11 @@ class Ledger:
         self.cost, self.last = float(cost), 0.0
         self.blocks.restore(blocks)
         self.overridden, self.others, self._squares = whole("overridden", overridden, 0), float(others), float(squares)
-        self._cells = {
-            (whole("row", row, 0), whole("action", action, 0)): self._restored(sums) for row, action, *sums in cells
-        }
-
-    def _restored(self, sums: list[Any]) -> list[float]:
-        if len(sums) != OWN + len(self._bets):
-            raise ValueError(f"a cell has {len(sums)} sums, not {OWN + len(self._bets)}")
-        return [float(number) for number in sums]
+        self._cells = {}
+        for row, action, *sums in cells:
+            if len(sums) != OWN + len(self._bets):
+                raise ValueError(f"a cell has {len(sums)} sums, not {OWN + len(self._bets)}")
+            self._cells[whole("row", row, 0), whole("action", action, 0)] = [float(number) for number in sums]
 
 
 def proved_total(answer: Answer) -> float:

@@ -84,12 +84,9 @@ def nests_deeply(data: Any) -> bool:
     layer, depth = [data], 0
     while layer and depth <= DEEPEST:
         depth += 1
-        layer = [item for each in layer if isinstance(each, (dict, list)) for item in _items(each)]
+        inner = (each.values() if isinstance(each, dict) else each for each in layer if isinstance(each, (dict, list)))
+        layer = [item for items in inner for item in items]
     return bool(layer)
-
-
-def _items(data: dict[str, Any] | list[Any]) -> Iterable[Any]:
-    return data.values() if isinstance(data, dict) else data
 
 
 @contextmanager

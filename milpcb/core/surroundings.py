@@ -102,25 +102,19 @@ def settings_here(names: Collection[str]) -> list[str]:
 def is_own(folder: Path) -> bool:
     """Return whether this user, and nobody else, can write a folder of code that will be run; it is made if need be.
 
-    It has an absolute path, belongs to this user or to root, and no other user may write it, nor put another in its
-    place.
+    It has an absolute path, belongs to this user or to root, and no other user may write it, nor, but for the group of
+    the folder above it, put another in its place.
     """
     if not folder.is_absolute():  # it would be another in every folder
         return False
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with TemporaryFile(dir=folder):
-            return _is_closed(folder.stat()) and _keeps(folder.parent.stat())
+            own, above = folder.stat(), folder.parent.stat()
     except OSError:
         return False
-
-
-def _is_closed(state: os.stat_result) -> bool:
-    """Return whether no other user may write a folder; its mode means nothing on Windows."""
-    return os.name == "nt" or (state.st_uid in {0, os.getuid()} and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
-
-
-def _keeps(state: os.stat_result) -> bool:
-    """Return whether no other user, but of its group, may replace what lies in a folder."""
-    free = state.st_mode & stat.S_IWOTH and not state.st_mode & stat.S_ISVTX
-    return os.name == "nt" or (state.st_uid in {0, os.getuid()} and not free)
+    if os.name == "nt":  # modes mean nothing there
+        return True
+    written = own.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    replaced = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
+    return {own.st_uid, above.st_uid} <= {0, os.getuid()} and not written and not replaced
