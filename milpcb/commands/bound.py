@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column, Table
 
-from milpcb.commands.console import check_ending, err, out, step
+from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.decimals import spaced
 from milpcb.plugins import registry
 
@@ -20,7 +20,7 @@ ENDINGS = ("csv", "png", "svg")
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
+@click.argument("config", type=PATH)
 @click.option("--noise", "noises", multiple=True, help="Relaxation, see milpcb list; may be repeated [default: all].")
 @click.option(
     "--draws",
@@ -28,7 +28,7 @@ ENDINGS = ("csv", "png", "svg")
     show_default=True,
     help="Most draws of the future for a grid of L, and as many for the best L.",
 )
-@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .csv, .png or .svg.")
+@click.option("--out", "targets", multiple=True, type=PATH, help="Also write .csv, .png or .svg.")
 def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path, ...]) -> None:
     """Show the guarantees for the policy classes of a TOML CONFIG on its contexts, at each of its horizons.
 

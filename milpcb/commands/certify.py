@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import click
 
 from milpcb.commands.class_options import class_of, oracle_of
-from milpcb.commands.console import err, out
+from milpcb.commands.console import PATH, err, out
 from milpcb.core.checks import check_confidence, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.columns import as_number
@@ -39,7 +39,7 @@ class Actions(NamedTuple):
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("log", type=click.Path(path_type=Path))
+@click.argument("log", type=PATH)
 @click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
 @click.option("--actions", type=int, help="Number of actions [default: as in the log].")
 @click.option("--kind", help="Oracle kind, see milpcb list [default: search, milp where the class has none].")

@@ -10,12 +10,14 @@ from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
+import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
 from milpcb.core.text import encodable, escaped
 from milpcb.errors import InputError
 
+PATH = click.Path(path_type=Path)  # the type of arguments and options that are paths
 LAYOUT = "\n\t"  # the control characters that our own output is made with
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.table import Table
 
-from milpcb.commands.console import err, out, step
+from milpcb.commands.console import PATH, err, out, step
 from milpcb.commands.log import columns_of, source_of, source_options
 from milpcb.core import gate
 from milpcb.core.checks import check_file
@@ -41,7 +41,7 @@ def _rows_of_a_file() -> Iterator[None]:
 
 @click.command()
 @source_options
-@click.argument("policy", type=click.Path(path_type=Path), required=False)
+@click.argument("policy", type=PATH, required=False)
 @click.option("--method", default="dr", show_default=True, help="dr, ips, snips or dm: how scores are estimated.")
 @click.option("--overlap", default="required", show_default=True, help="required, or ignore: also without any rows.")
 @click.option("--interval", default="normal", show_default=True, help="normal, bootstrap, bernstein; adaptive.")

@@ -14,8 +14,8 @@ from click.core import ParameterSource
 from rich.table import Table
 
 from milpcb.commands.class_options import ESTIMATORS, action_of, estimator_of, split
-from milpcb.commands.console import err, out, step
-from milpcb.commands.log import RowsOption, columns_of, needs_rows, source_of, source_options
+from milpcb.commands.console import PATH, err, out, step
+from milpcb.commands.log import RowsOption, columns_of, needs_rows, several, source_of, source_options
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed
 from milpcb.core.files import contents
@@ -37,37 +37,23 @@ NOTED = 1e9  # bytes
 @source_options
 @click.option("--policies", "name", default="decision_trees", show_default=True, help=f"{', '.join(ESTIMATORS)}.")
 @click.option("--depth", type=int, help="Of trees: short for --max-depth.")
-@needs_rows("--at-most", multiple=True, metavar="ACTION=SHARE", help="An action for at most this share of the rows.")
-@needs_rows(
-    "--never",
-    multiple=True,
-    metavar="ACTION:CONDITION",
-    help='An action never where this holds, as in "drug B: pregnant = 1".',
-)
-@needs_rows("--always", multiple=True, metavar="ACTION:CONDITION", help="An action always where this holds.")
-@needs_rows(
-    "--parity", multiple=True, metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group."
-)
-@needs_rows(
+@several("--at-most", metavar="ACTION=SHARE", help="An action for at most this share of the rows.")
+@several("--never", metavar="ACTION:CONDITION", help='An action never where this holds, as in "drug B: pregnant = 1".')
+@several("--always", metavar="ACTION:CONDITION", help="An action always where this holds.")
+@several("--parity", metavar="ACTION:COLUMN=DELTA", help="Largest difference of an action's rates by group.")
+@several(
     "--no-worse",
-    multiple=True,
     metavar="LIMIT",
     help="Limit on another outcome, kept with confidence, as in 'complained at most today'.",
 )
-@needs_rows(
-    "--monotone",
-    multiple=True,
-    metavar="COLUMN=more",
-    help="The action never goes down as the column grows; with =less never up.",
+@several(
+    "--monotone", metavar="COLUMN=more", help="The action never goes down as the column grows; with =less never up."
 )
 @needs_rows(
     "--front", default="", metavar="OUTCOME", help="The best rules for two outcomes at once, as in 'complained less'."
 )
-@needs_rows(
-    "--what-if",
-    multiple=True,
-    metavar="RESTRICTION",
-    help="What a change of the rule would cost, as in 'without age'; repeatable.",
+@several(
+    "--what-if", metavar="RESTRICTION", help="What a change of the rule would cost, as in 'without age'; repeatable."
 )
 @needs_rows(
     "--near",
@@ -96,9 +82,7 @@ NOTED = 1e9  # bytes
     metavar="COLUMN",
     help="State on the first sheet whether the rule reads it; repeatable.",
 )
-@click.option(
-    "--labels", type=click.Path(path_type=Path), help="TOML file: what a score card calls columns and actions."
-)
+@click.option("--labels", type=PATH, help="TOML file: what a score card calls columns and actions.")
 @click.option("--level", default=0.95, show_default=True, help="Confidence of intervals and lower bounds.")
 @needs_rows("--draws", default=1000, show_default=True, help="Searches behind what is claimed; 0 claims nothing.")
 @needs_rows("--resamples", default=100, show_default=True, help="Searches behind the stability; 0 leaves it out.")
@@ -112,7 +96,7 @@ NOTED = 1e9  # bytes
 @click.option("--backend", default="serial", show_default=True, help="Of one pass: serial, processes or dask.")
 @click.option("--workers", type=int, help="Of one pass: how many processes or Dask workers add up files.")
 @click.option("--scheduler", metavar="ADDRESS", help="Of one pass: the Dask scheduler whose workers add up files.")
-@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Folder for policy and report.")
+@click.option("--out", "folder", type=PATH, required=True, help="Folder for policy and report.")
 @click.pass_context
 def learn(ctx: click.Context, /, log: Path, folder: Path, **given: Any) -> None:
     """Find the best policy for LOG, a .csv or .parquet file with a line for each decision, or a run directory.

@@ -12,7 +12,7 @@ import click
 import numpy as np
 
 from milpcb import rng
-from milpcb.commands.console import check_ending, err, out, step
+from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, RunError, UnknownNameError
 
@@ -33,16 +33,14 @@ AXES = ("learner", "environment", "policies", "oracle", "seed", "horizon")
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
 @click.option("--learner", help="Its label.")
 @click.option("--environment", help="Its label.")
 @click.option("--policies", help="Label of the policy class.")
 @click.option("--oracle", help="Label of the oracle.")
 @click.option("--seed", type=int, help="Seed of the play.")
 @click.option("--horizon", type=int, help="Number of rounds of the play.")
-@click.option(
-    "--out", "target", type=click.Path(path_type=Path), required=True, help="File to write: .csv or .parquet."
-)
+@click.option("--out", "target", type=PATH, required=True, help="File to write: .csv or .parquet.")
 @click.option("--trust", is_flag=True, help="Run classes and read files that DIRECTORY's config names.")
 def log(directory: Path, target: Path, *, trust: bool, **wanted: str | int | None) -> None:
     """Write the rounds of one play of the run in DIRECTORY: what was shown, done and paid, and with which probability.
@@ -127,8 +125,9 @@ class RowsOption(click.Option):
 
 
 needs_rows = partial(click.option, cls=RowsOption)
+several = partial(needs_rows, multiple=True)
 OPTIONS = (
-    click.argument("log", type=click.Path(path_type=Path)),
+    click.argument("log", type=PATH),
     click.option("--action", help="Column of what was done."),
     click.option("--reward", help="Column of what came of it, larger is better."),
     click.option("--cost", help="Column of what came of it, smaller is better."),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from milpcb.commands.console import out
+from milpcb.commands.console import PATH, out
 from milpcb.core.files import make_folder
 from milpcb.errors import InputError, RunError
 
@@ -35,7 +35,7 @@ That is the current one by default; no file is ever replaced.
 
 @click.command(help=NEW_HELP)
 @click.argument("kind", type=click.Choice(list(NEXT)))
-@click.argument("folder", type=click.Path(path_type=Path), default=".")
+@click.argument("folder", type=PATH, default=".")
 def new(kind: str, folder: Path) -> None:
     """Write working files to start from."""
     files = {path.stem: path.read_bytes() for path in sorted((STARTERS / kind).glob("*.txt"))}

@@ -10,7 +10,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import class_of
-from milpcb.commands.console import check_ending, err, out, step
+from milpcb.commands.console import PATH, check_ending, err, out, step
 from milpcb.core.checks import real
 from milpcb.core.decimals import fixed, percent, spaced
 from milpcb.errors import InputError
@@ -35,7 +35,7 @@ POWERS = (0.5, 0.8, 0.9, 0.95)
 @click.option("--trials", type=int, default=400, show_default=True, help="Trials that are simulated.")
 @click.option("--most", type=int, default=200_000, show_default=True, help="Rows at which a trial is given up.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
-@click.option("--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .png or .svg.")
+@click.option("--out", "targets", multiple=True, type=PATH, help="Also write .png or .svg.")
 @click.pass_context
 def plan(ctx: click.Context, /, **given: Any) -> None:
     """Print how many rows a trial needs until it may end, with a power of 80 % or another one.

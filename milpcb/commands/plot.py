@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from milpcb.commands.console import out, print_remarks
+from milpcb.commands.console import PATH, out, print_remarks
 from milpcb.core.files import write_file
 from milpcb.errors import InputError
 
@@ -22,7 +22,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 
 
 @click.command()
-@click.argument("directories", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("directories", nargs=-1, required=True, type=PATH)
 @click.option(
     "--loglog", is_flag=True, help="Both axes of the regret curves logarithmic: short for --figure regret_loglog."
 )
@@ -37,7 +37,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 @click.option(
     "--out",
     "target",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder for the pictures, or a file that ends in .png, .svg, .pdf or .html [default: the first directory].",
 )
 def plot(
@@ -122,8 +122,8 @@ def _read(directories: Sequence[Path]) -> Results:
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path))
-@click.option("--out", "target", type=click.Path(path_type=Path), help="The page [default: DIRECTORY/report.html].")
+@click.argument("directory", type=PATH)
+@click.option("--out", "target", type=PATH, help="The page [default: DIRECTORY/report.html].")
 def report(directory: Path, target: Path | None) -> None:
     """Write what was run in DIRECTORY and what came out as one HTML page, which needs no network."""
     from milpcb.experiments.results.report import report as page

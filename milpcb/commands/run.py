@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.measure import Measurement
 
-from milpcb.commands.console import err, out, step
+from milpcb.commands.console import PATH, err, out, step
 from milpcb.errors import MilpcbError, RunError
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ MOST_SHOWN = 10  # failed cells
 
 
 @click.command()
-@click.argument("config", type=click.Path(path_type=Path))
-@click.option("--out", "directory", type=click.Path(path_type=Path), help="Run directory [default: runs/NAME].")
+@click.argument("config", type=PATH)
+@click.option("--out", "directory", type=PATH, help="Run directory [default: runs/NAME].")
 @click.option("--dry-run", is_flag=True, help="Show the cells and an estimate of the time, and play nothing.")
 @click.option(
     "--backend", help="serial, processes or dask [default: processes where there are several cells and cores]."
@@ -130,7 +130,7 @@ def _report_failures(failed: Failed, path: Path) -> None:
 
 
 @click.command()
-@click.argument("directory", type=click.Path(path_type=Path))
+@click.argument("directory", type=PATH)
 @click.option("--backend", help="serial, processes or dask [default: as in the run's config].")
 @click.option("--workers", type=click.IntRange(min=1), help="How many cells at a time [default: one a core].")
 @click.option("--progress", type=click.Choice(MODES), default="live", help="How progress is shown.")

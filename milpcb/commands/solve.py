@@ -13,7 +13,7 @@ import numpy as np
 from rich.table import Table
 
 from milpcb.commands.class_options import class_of, oracle_of
-from milpcb.commands.console import check_ending, err, out
+from milpcb.commands.console import PATH, check_ending, err, out
 from milpcb.core.checks import real
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
@@ -28,15 +28,13 @@ SHOWN = 3  # near-best policies side by side
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_extra_args": True})
-@click.argument("contexts", type=click.Path(path_type=Path))
-@click.argument("costs", type=click.Path(path_type=Path))
+@click.argument("contexts", type=PATH)
+@click.argument("costs", type=PATH)
 @click.option("--policies", "name", default="decision_trees", show_default=True, help="Policy class, see milpcb list.")
 @click.option("--kind", default="milp", show_default=True, help="Oracle kind, see milpcb list.")
 @click.option("--solver", help="Solver, see milpcb solvers [default: highs, for kinds that use one].")
 @click.option("--time-limit", type=float, help="Seconds; the answer then shows its bounds.")
-@click.option(
-    "--out", "targets", multiple=True, type=click.Path(path_type=Path), help="Also write .json, .png or .svg."
-)
+@click.option("--out", "targets", multiple=True, type=PATH, help="Also write .json, .png or .svg.")
 @click.option("--near", type=float, metavar="SLACK", help="Also show all policies that cost at most this much more.")
 @click.option("--explain", is_flag=True, help="Also print which way the answer is found, and why.")
 @click.pass_context
