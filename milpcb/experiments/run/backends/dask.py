@@ -54,7 +54,8 @@ R = TypeVar("R")
 
 AHEAD = 500  # tasks that the scheduler knows at a time: enough for 250 workers, and 10 000 would only slow it
 TOPIC = "milpcb"  # of the events by which workers report positions
-SECONDS = 8  # to wait for a scheduler, and for workers to stop
+SECONDS = 8  # to wait for a scheduler of others, and for workers to stop
+PATIENCE = 600  # seconds to wait for processes of one's own, which a busy machine may keep from answering
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
 ENVIRONMENT = WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
@@ -63,6 +64,8 @@ SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": TRIES - 1,
     "distributed.scheduler.worker-saturation": 1.0,  # no task waits at a worker, to be blamed for another's crash
     "distributed.scheduler.worker-ttl": None,  # a solver call may keep a worker silent for as long as it likes
+    "distributed.comm.timeouts.connect": f"{PATIENCE}s",
+    "distributed.comm.timeouts.tcp": f"{PATIENCE}s",
     "distributed.nanny.pre-spawn-environ": ENVIRONMENT,
     "distributed.scheduler.http.routes": HEALTH,
     "distributed.worker.http.routes": HEALTH,
@@ -123,7 +126,7 @@ class Dask:
             # loop as that one starts, and it then waits for the lock of the thread that waits for it.
             client = self._dask.Client.__new__(self._dask.Client)
             try:
-                client.__init__(address, timeout=SECONDS, set_as_default=False)
+                client.__init__(address, timeout=SECONDS if self._scheduler else PATIENCE, set_as_default=False)
             except TypeError as error:  # no key where one is needed
                 client.close()
                 raise InputError(
@@ -184,11 +187,13 @@ class Dask:
         submit(islice(waiting, AHEAD))
         for future, result in finished:
             one = running.pop(future)
-            if future.status in {"cancelled", "lost"}:
+            # Not the status of the future: it is "lost" where the worker of a result that is here has died since.
+            if isinstance(result, self._dask.CancelledError):
                 raise RunError(
                     f"the connection to the Dask scheduler at {client.scheduler.address} was lost; run again"
                 )
-            error = result[1] if future.status == "error" else None
+            erred = isinstance(result, tuple) and len(result) == 3 and isinstance(result[1], BaseException)
+            error = result[1] if erred else None
             if isinstance(error, self._dask.KilledWorker):
                 one = replace(one, deaths=one.deaths + error.allowed_failures + 1)  # the scheduler has tried again, too
                 if one.deaths < TRIES:
