@@ -112,7 +112,8 @@ class PulpSession(NativeSession):
     def __init__(self, program: Program, name: str, *, relax: bool) -> None:
         self.name, self.reads = f"pulp:{name}", READS.get(name, ())
         super().__init__(program, mip=bool(program.integer.any()) and not relax)
-        self._solver, self._program, self._time_limit = name, program, None
+        self._solver, self._program = name, program
+        self._time_limit: float | None = None
         self._objective = np.zeros(program.n_columns)
         self._problem = pulp.LpProblem("milpcb", pulp.LpMinimize)
         self._x = [_variable(program, j, relax=relax) for j in range(program.n_columns)]
