@@ -44,7 +44,7 @@ _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 
 
 class HighsSession(NativeSession):
-    """One model inside HiGHS; where its simplex method stops, it says whether the point is feasible."""
+    """One model inside HiGHS; its status marks the points that are feasible, also where an LP stops early."""
 
     name, status, unclear, feasible = "highs", STATUS, frozenset({_S.kUnboundedOrInfeasible}), True
 
