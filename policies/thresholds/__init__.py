@@ -1,4 +1,4 @@
-"""Threshold rules: one feature cut into pieces. Read rule, terms, policy_class."""
+"""Threshold rules: one feature cut into pieces. Read rule, policy_class."""
 
 from policies.thresholds.policy_class import ThresholdRules
 from policies.thresholds.rule import ThresholdRule

@@ -1,22 +1,230 @@
-"""The class of threshold rules: its settings, and what it is on given contexts."""
+"""The class of threshold rules: the leaf totals (feature, bin, action), the rules as paths through them, its settings.
+
+Policy class
+    One feature, at most B of its cut points, any action on each of the pieces between them; fewer cuts, and so
+    constants, are included. With q_f cut points on feature f, N = K + sum_f sum_{c=1..B} C(q_f, c) K (K - 1)^c.
+Paths
+    A piece is a run of bins of one feature. A derivation is a feature, at most B of its cuts, and any action for each
+    piece (neighbours may repeat theirs), so a constant is counted once per feature and set of cuts. Free questions go
+    bin by bin: long paths, few edges. Walks and programs go piece by piece, by nodes (feature, cuts used, last cut):
+    the total of a piece is the difference of two running sums over bins. For B = 1 there are 2 q + 1 pieces a feature,
+    else (q + 1) (q + 2) / 2; each further cut adds at most q nodes and q (q + 1) / 2 edges.
+
+The program has a column for each piece, so noise on its columns is not noise on these terms.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import comb, log
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.types import Floats
-from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from milpcb.types import Floats, Ints
+from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, is_binary
+from policies.literals import columns_of
 from policies.names import Names
 from policies.paths.opened import OpenedPaths
+from policies.paths.terms import PathTerms
 from policies.thresholds.rule import ThresholdRule
-from policies.thresholds.terms import Bins, ThresholdTerms
+
+if TYPE_CHECKING:
+    from policies.paths.graph import Graph
+
+
+DENSE = 2**22  # entries (bin, context): up to here the totals of bins are one product of matrices
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Features with the cut points that divide the contexts, and the bin of each context.
+
+    ``cuts`` holds the increasing cut points of each feature that has any; where none has, feature 0 with no cut stands
+    for the constants. ``bins`` (g, features) is the number of those cuts below the context, ``binary`` marks which
+    features only take 0 and 1; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
+    """
+
+    cuts: dict[int, Floats]
+    binary: dict[int, bool]
+    bins: Ints
+    group: Ints
+    contexts: Floats
+
+    @classmethod
+    def of(cls, contexts: Floats, thresholds: Thresholds) -> Bins:
+        """Return the bins of ``contexts`` (m, d)."""
+        every = columns_of(contexts, thresholds)
+        columns = [column for column in every if len(column.cuts)] or every[:1]
+        cuts = {column.feature: column.cuts for column in columns}
+        bins = np.column_stack([column.codes for column in columns])
+        distinct = Distinct.rows(bins)
+        binary = {f: is_binary(contexts[:, f]) for f in cuts}
+        return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
+
+
+def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
+    """Return the function of costs (n, K) that adds up each action in each bin, a feature after the other: (bins, K).
+
+    ``bins`` (n, features) are those of the contexts, ``sizes`` (features,) how many bins each feature has.
+    """
+    bins, n_bins = bins + np.cumsum(sizes) - sizes, int(sizes.sum())
+    if len(bins) * n_bins <= DENSE:
+        member = (bins.T[np.repeat(np.arange(len(sizes)), sizes)] == np.arange(n_bins)[:, None]).astype(float)
+        return lambda costs: np.asarray(member @ costs)
+
+    def add_up(costs: Floats) -> Floats:
+        each = np.repeat(costs, len(sizes), axis=0)
+        return np.column_stack([np.bincount(bins.ravel(), column, n_bins) for column in each.T])
+
+    return add_up
+
+
+class _Bins(PathTerms):
+    """The bins between the cut points, a feature after the other, from low to high, each with every action."""
+
+    def __init__(
+        self, cuts: dict[int, Floats], binary: dict[int, bool], n_actions: int, max_cuts: int, names: Names
+    ) -> None:
+        self.n_actions = n_actions
+        self._cuts, self._binary, self._max_cuts, self._names = cuts, binary, max_cuts, names
+        self._features = list(cuts)
+        self._sizes = np.array([len(points) + 1 for points in cuts.values()])
+        self._first = np.cumsum([0, *self._sizes[:-1]])
+        self.n_features = 1 + max(cuts)
+        self.n_touched = len(cuts)
+        self.n_terms = int(self._sizes.sum()) * n_actions
+
+    def places(self, contexts: Floats) -> list[Ints]:
+        """Return the bin of each feature."""
+        return list(((self._first + self._bins(contexts)) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
+
+    def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
+        """Return a function of costs at these ``contexts``."""
+        add_up = bin_totals(self._bins(contexts), self._sizes)
+        return lambda costs: add_up(costs).ravel()
+
+    def _bins(self, contexts: Floats) -> Ints:
+        return np.column_stack([np.searchsorted(points, contexts[:, f]) for f, points in self._cuts.items()])
+
+    def _rule(self, position: int, cuts: Sequence[int], actions: Sequence[int]) -> ThresholdRule:
+        """Return the rule on the feature at a position that is cut above these of its bins."""
+        f = self._features[position]
+        points = tuple(float(self._cuts[f][bin_]) for bin_ in cuts)
+        return ThresholdRule(f, points, tuple(actions), self._names, self._binary[f])
+
+
+class ThresholdTerms(_Bins):
+    """Paths bin by bin: nodes (cuts used, feature, bin, action), and one between two bins where a cut is made."""
+
+    @cached_property
+    def walked(self) -> _Pieces:
+        """The terms piece by piece."""
+        return _Pieces(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
+
+    def policy(self, terms: list[int]) -> ThresholdRule:
+        """Return the rule whose bins play these actions."""
+        leaves, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
+        position = int(np.searchsorted(self._first, leaves[0], side="right")) - 1
+        return self._rule(position, range(len(leaves) - 1), actions)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The rules of up to B cuts, layer by layer: in layer k, k cuts have been made."""
+        from policies.paths.graph import Graph
+
+        n_leaves, K, actions = int(self._sizes.sum()), self.n_actions, np.arange(self.n_actions)
+        edges: list[tuple[Any, Any, Any]] = []
+        cut: dict[int, Ints] = {}  # of each feature, the nodes of the cuts that lead to the layer
+        node = 1
+        for k in range(self._max_cuts + 1):
+            made: dict[int, Ints] = {}
+            for f, (first, size) in enumerate(zip(self._first.tolist(), self._sizes.tolist(), strict=True)):
+                if size <= k:
+                    continue
+                bins = np.arange(k, size)
+                runs = node + (bins - k)[:, None] * K + actions  # after a bin with an action
+                node += runs.size
+                runs[-1] = -1  # the sink
+                terms = (first + bins)[:, None] * K + actions
+                if k == 0:
+                    edges.append((np.zeros(K, dtype=np.int64), runs[0], terms[0]))
+                else:
+                    edges.append((np.repeat(cut[f], K), runs.ravel(), terms.ravel()))
+                edges.append((runs[:-1].ravel(), runs[1:].ravel(), terms[1:].ravel()))
+                if k < self._max_cuts and size > k + 1:
+                    made[f] = runs[:-1]
+            cut = {}
+            for f, before in made.items():
+                cut[f] = node + np.arange(len(before))
+                node += len(before)
+                edges.append((before.ravel(), np.repeat(cut[f], K), np.full(before.size, -1)))
+        source, to, term = (np.concatenate(part) for part in zip(*edges, strict=True))
+        return Graph(source, np.where(to < 0, node, to), np.where(term < 0, n_leaves * (K + 1), term), n_leaves, K)
+
+
+class _Pieces(_Bins):
+    """Paths piece by piece: nodes (feature, cuts used, last cut). Leaves are pieces, numbered feature by feature."""
+
+    def policy(self, terms: list[int]) -> ThresholdRule:
+        """Return the rule of these pieces."""
+        pieces, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
+        position, _, stop = self._ends
+        return self._rule(int(position[pieces[0]]), [int(stop[piece]) - 1 for piece in pieces[:-1]], actions)
+
+    def leaf_totals(self, totals: Floats) -> Floats:
+        """Return the totals of the pieces; the running sums of each feature begin at 0, so that they stay exact."""
+        table, zeros = totals.reshape(-1, self.n_actions), self._first + np.arange(len(self._first))
+        position, start, stop = self._ends
+        sums = np.insert(table, self._first, 0.0, axis=0)
+        sums[zeros[1:]] = -np.add.reduceat(table, self._first, axis=0)[:-1]
+        np.cumsum(sums, axis=0, out=sums)
+        return np.asarray(sums[zeros[position] + stop] - sums[zeros[position] + start]).ravel()
+
+    def deciding(self, place: Ints) -> tuple[Ints, Ints]:
+        """Return the pieces that hold the bins of ``place``, with all actions."""
+        position, start, stop = self._ends
+        bins = (place[:, 0] // self.n_actions - self._first)[position]
+        leaves = np.flatnonzero((start <= bins) & (bins < stop))
+        actions = np.arange(self.n_actions)
+        return (leaves[:, None] * self.n_actions + actions).ravel(), np.tile(actions, len(leaves))
+
+    @cached_property
+    def _ends(self) -> Ints:
+        """Position of the feature, start and stop (3, pieces) of each piece, of the bins start <= bin < stop."""
+        found = []
+        for f, size in enumerate(self._sizes.tolist()):
+            if self._max_cuts == 1:
+                cuts = np.arange(1, size)
+                start = np.concatenate([np.zeros(size, dtype=np.int64), cuts])
+                stop = np.concatenate([np.arange(1, size + 1), np.full(size - 1, size)])
+            else:
+                start, stop = np.triu_indices(size + 1, 1)
+            found.append(np.array([np.full(len(start), f), start, stop]))
+        return np.concatenate(found, axis=1)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The rules of up to B cuts; each piece with the action that costs least."""
+        from policies.paths.graph import Graph
+
+        edges, node, pieces = [], 1, np.arange(self._ends.shape[1])
+        for f, size in enumerate(self._sizes.tolist()):
+            leaf, most = pieces[self._ends[0] == f], min(self._max_cuts, size - 1)
+            _, start, stop = self._ends[:, leaf]
+            for k in range(most + 1):  # cuts before the piece, the last of them at its start
+                here = ((start >= k) if k else (start == 0)) & ((stop == size) | (k < most))
+                source = node + (k - 1) * (size - 1) + start[here] - 1 if k else 0 * start[here]
+                to = np.where(stop[here] == size, -1, node + k * (size - 1) + stop[here] - 1)
+                edges.append((source, to, leaf[here]))
+            node += most * (size - 1)
+        source, to, leaf = (np.concatenate(part) for part in zip(*edges, strict=True))
+        n_leaves = len(pieces)
+        return Graph(source, np.where(to < 0, node, to), n_leaves * self.n_actions + leaf, n_leaves, self.n_actions)
 
 
 @dataclass(frozen=True)

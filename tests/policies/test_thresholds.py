@@ -10,7 +10,7 @@ from milpcb.testing.instances import instances
 from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
-from policies.thresholds.terms import Bins
+from policies.thresholds.policy_class import Bins
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("threshold_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)

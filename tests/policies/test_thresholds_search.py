@@ -11,7 +11,7 @@ from hypothesis import given
 from milpcb import open_oracle
 from milpcb.types import Floats
 from policies.thresholds import ThresholdRule, ThresholdRules
-from policies.thresholds.terms import Bins
+from policies.thresholds.policy_class import Bins
 
 RNG = np.random.default_rng(0)
 POOLS = {
