@@ -7,19 +7,19 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, compress, permutations, product
 from math import comb, log, perm
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, TermSearch
+from milpcb.protocols import Opened
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
-from policies.paths.opened import OpenedPaths, PathEncoding
+from policies.paths.opened import OpenedPaths
 from policies.paths.terms import PathTerms
 from policies.rule_lists.rule import Clause, RuleList
 
@@ -137,12 +137,21 @@ class RuleListTerms(PathTerms):
         last, and n_l rows: for 30 literals 1 800 columns at D = 2, but 52 260 at D = 3.
 
     Leaves are the cells of levels 1 to D, or the one of level 0 where there are no literals. ``turned`` (p,) marks the
-    literals of which outcome 1 means that they do not hold. The program has a column for each way to a cell, so noise
+    literals of which outcome 1 means that they do not hold. Where ``contexts`` (g, d) are known, lists are written
+    without rules that divide none of them. The program has a column for each way to a cell, so noise
     on its columns is not noise on these terms.
     """
 
-    def __init__(self, cells: Cells, tests: Sequence[Test], turned: Bools, n_actions: int, names: Names) -> None:
-        self.n_actions = n_actions
+    def __init__(
+        self,
+        cells: Cells,
+        tests: Sequence[Test],
+        turned: Bools,
+        n_actions: int,
+        names: Names,
+        contexts: Floats | None = None,
+    ) -> None:
+        self.n_actions, self._contexts = n_actions, contexts
         self._cells, self._tests, self._turned, self._names = cells, list(tests), turned, names
         self._skipped = min(1, cells.depth)  # the empty cell ends no list that has a test
         self._first = np.cumsum([0, *cells.sizes]) - sum(cells.sizes[: self._skipped])  # leaf of a level's first cell
@@ -196,7 +205,8 @@ class RuleListTerms(PathTerms):
             f = int(cells.literal[level][cell, i])
             rules.append(Clause.of(self._tests[f], bool((s == 0) != self._turned[f]), term % self.n_actions))
             cell = int(cells.on[level][s, cell, i])
-        return RuleList(tuple(rules), terms[-1] % self.n_actions, self._names)
+        found = RuleList(tuple(rules), terms[-1] % self.n_actions, self._names)
+        return found if self._contexts is None else shortest(found, self._contexts)
 
 
 def shortest(found: RuleList, contexts: Floats) -> RuleList:
@@ -211,23 +221,6 @@ def shortest(found: RuleList, contexts: Floats) -> RuleList:
         if len(defaults) == 1 and (played == labels)[played >= 0].all():
             return RuleList(tuple(rule for rule, _ in kept), int(defaults[0]), found.names)
     return found
-
-
-class ShortListSearch(TermSearch):
-    """The search whose best list is written as short as it goes on the contexts."""
-
-    def minimise(self, costs: Floats) -> tuple[float, RuleList]:
-        """Return the least total cost and a list that attains it, without rules that divide no contexts."""
-        total, policy = super().minimise(costs)
-        return total, shortest(cast("RuleList", policy), self._contexts)
-
-
-class ShortListEncoding(PathEncoding):
-    """The program whose lists are written as short as they go on the contexts."""
-
-    def decode(self, x: Floats, costs: Floats) -> RuleList:
-        """Return the list of the path, without rules that divide no contexts."""
-        return shortest(cast("RuleList", super().decode(x, costs)), self._contexts)
 
 
 MOST_ENTRIES = 2 * 10**8  # of literals on contexts: beyond them memory runs out
@@ -302,19 +295,11 @@ class OpenedRuleLists(OpenedPaths):
         """The cells over the literals that divide these contexts; the rarer outcome of a literal is 1."""
         turned = self._literals.truth.mean(axis=0) > 0.5
         cells = Cells(len(self._literals), self._max_rules)
-        return RuleListTerms(cells, self._literals.tests, turned, self.n_actions, self._names)
-
-    def program(self, *, constrained: bool = False) -> PathEncoding:
-        """Return the network program; an LP suffices unless side constraints are added."""
-        return ShortListEncoding(self.own_terms, self.contexts, constrained=constrained)
+        return RuleListTerms(cells, self._literals.tests, turned, self.n_actions, self._names, self.contexts)
 
     def describe_search(self) -> str:
         """Name what ``search`` goes through."""
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
-
-    def search(self) -> TermSearch:
-        """Return the exact search: the same shortest paths; its lists have no rules that divide no contexts."""
-        return ShortListSearch(self.own_terms, self.contexts)
 
     def policies(self) -> Iterator[RuleList]:
         """List all rule lists once, short ones first.
