@@ -19,8 +19,9 @@ class OneHotEncoding(Encoding):
 
     def decode(self, x: Floats, costs: Floats) -> Policy:
         """Return the policy whose column is 1."""
-        return self.policy(int(x.argmax()), costs)
+        del costs  # the number names it
+        return self.policy(int(x.argmax()))
 
     @abstractmethod
-    def policy(self, number: int, costs: Floats) -> Policy:
-        """Return the policy of a column, at the ``costs`` (g, K) it was optimal for."""
+    def policy(self, number: int) -> Policy:
+        """Return the policy of a column."""

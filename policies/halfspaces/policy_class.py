@@ -34,9 +34,8 @@ class LabelingEncoding(OneHotEncoding):
         """Return what each labeling costs more than label 0, which is the offset."""
         return Objective(self._labels @ (costs[:, 1] - costs[:, 0]), float(costs[:, 0].sum()))
 
-    def policy(self, number: int, costs: Floats) -> HalfspaceRule:
+    def policy(self, number: int) -> HalfspaceRule:
         """Return the rule of the widest margin that labels so."""
-        del costs  # the number names it
         return rule_of(self._contexts, self._labels[number], self._names)
 
 

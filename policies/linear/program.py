@@ -297,7 +297,7 @@ class TableEncoding(OneHotEncoding):
             for batch in self._supports.batches
         ]
 
-    def policy(self, number: int, costs: Floats) -> ScoringRule:  # noqa: ARG002 - the column alone determines the rule
+    def policy(self, number: int) -> ScoringRule:
         """Return the rule of the column at 1."""
         column = number
         for batch in self._supports.batches:

@@ -125,9 +125,8 @@ class ListedEncoding(OneHotEncoding):
         """Return the total cost of each labeling."""
         return Objective(self._listed.totals(costs))
 
-    def policy(self, number: int, costs: Floats) -> Policy:
+    def policy(self, number: int) -> Policy:
         """Return the policy of the list."""
-        del costs  # the number names it
         return self._listed.policies[number]
 
 
