@@ -71,7 +71,7 @@ def rounds_of_run(
     from milpcb.experiments.results.records import WorldCosts
     from milpcb.experiments.run.player import Rounds, Tally, play
     from milpcb.experiments.run.runner import read_run
-    from milpcb.experiments.run.task import CellPlayer
+    from milpcb.experiments.run.task import cell_player
     from milpcb.experiments.study.worlds import open_world
 
     cell = _cell(directory, read_run(directory, trust=trust), wanted)
@@ -81,7 +81,7 @@ def rounds_of_run(
             f"the contexts of {directory} have a feature called '{name}', the name of a column of the rounds; "
             "rename the feature in the environment"
         )
-    learner, tally, actions = CellPlayer(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
+    learner, tally, actions = cell_player(cell, world).learner, Tally(), rng.child(cell.seed, "actions")
     rounds: Rounds = []
     with step(err, cell.title) as tick:
         while tally.round < cell.horizon:

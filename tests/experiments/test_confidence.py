@@ -81,13 +81,13 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
     from pathlib import Path
 
     from milpcb.experiments.results.records import WorldCosts
-    from milpcb.experiments.run.task import CellPlayer
+    from milpcb.experiments.run.task import cell_player
     from milpcb.experiments.study.worlds import open_world
 
     (cell,) = build_study(parse_config(tomllib.loads(tiny.replace("horizon = 40", ASKED)))).cells
 
     def player():
-        return CellPlayer(cell, open_world(cell, WorldCosts(Path("nowhere"), cell.world_key)))
+        return cell_player(cell, open_world(cell, WorldCosts(Path("nowhere"), cell.world_key)))
 
     whole, first, second = player(), player(), player()
     first.advance(40)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Self
 
@@ -14,39 +13,25 @@ from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.core.decimals import spaced
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
+from milpcb.experiments.results import confident_column
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.play_results import Played, Plays
 from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
-from milpcb.experiments.study.worlds import World
+from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
-from milpcb.oracles.base import Oracle
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Environment, PolicyClass, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints
 
 
-@dataclass(frozen=True)
-class NamedLearner:
-    """A learner that plays: its name in the table, its class, its options, and its oracle's, {} for the default.
-
-    ``name`` is the registered one, by which pictures give it its colour; of a class that is not registered its own.
-    """
-
-    label: str
-    name: str
-    cls: type[Learner]
-    options: dict[str, Any]
-    oracle: dict[str, Any]
-
-
-def named_learners(learners: Any, oracle: Any) -> list[NamedLearner]:
+def entrants(learners: Any, oracle: Any, contexts: str) -> list[Entrant]:
     """Return the learners; raises InputError where one cannot be read, or two are called the same."""
     if isinstance(learners, Mapping) and "name" not in learners:
-        named = [_named(entry, oracle, str(label)) for label, entry in learners.items()]
+        named = [_entrant(entry, oracle, contexts, str(label)) for label, entry in learners.items()]
     else:
         listed = learners if isinstance(learners, (list, tuple)) else [learners]
-        named = [_named(entry, oracle, "") for entry in listed]
+        named = [_entrant(entry, oracle, contexts) for entry in listed]
     if not named:
         raise InputError("there is no learner to play; name at least one, such as 'exp4'")
     labels = [one.label for one in named]
@@ -56,7 +41,7 @@ def named_learners(learners: Any, oracle: Any) -> list[NamedLearner]:
     return named
 
 
-def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
+def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant:
     table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
     if isinstance(name, type) and issubclass(name, Learner):
@@ -72,7 +57,7 @@ def _named(entry: Any, oracle: Any, label: str) -> NamedLearner:
     if asked is not None and not isinstance(asked, str | Mapping):
         raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
     options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})
-    return NamedLearner(label or str(own) or called, registered, cls, table, options)
+    return Entrant(label or str(own) or called, registered, cls, table, options, contexts)
 
 
 def _registered(cls: type[Learner]) -> str:
@@ -136,7 +121,8 @@ def play(
     if len(set(chosen)) < len(chosen):
         raise InputError(f"a seed is listed twice; each one is one play, got {shown(seeds)}")
     sure = None if confidence is None else check_confidence(confidence)
-    named, made = named_learners(learners, oracle), _environment(environment)
+    made = _environment(environment)
+    named = entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
     with ProgressLine() as line:
@@ -190,35 +176,33 @@ def _best(world: World, seed: int, at: Ints, line: ProgressLine) -> Hindsight | 
 
 
 def _player(
-    each: NamedLearner, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
+    each: Entrant, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
 ) -> LearnerPlayer:
     """Return a learner that is about to play; raises InputError that begins with its label."""
-
-    def oracle() -> Oracle:
-        return world.oracle(each.oracle) if each.oracle else world.comparator_oracle()
 
     def labels() -> Ints | None:
         return None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
 
-    asked = injection.arguments(each.cls)
-    if best is None and (each.cls.full_information or "best" in asked):
+    if best is None and (each.cls.full_information or injection.asks(each.cls, "best")):
         raise InputError(
             f"learner '{each.label}': it learns from the costs of all actions, "
             "and a live environment shows that of the action played"
         )
-    try:
-        own = oracle() if "oracle" in asked else None
-        learner = world.learner(each.cls, each.options, own, "empirical" if best is None else "pool", seed, labels)
-    except InputError as error:
-        raise InputError(f"learner '{each.label}': {error}") from error
-    search = world.search()
-    return LearnerPlayer(learner, own, world.stream, lambda: search or oracle(), at.tolist(), seed, confidence)
+    return LearnerPlayer(world, each, seed, at, confidence, labels)
 
 
-def _played(each: NamedLearner, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Played:
-    costs = tuple(None if best is None else best.best_cost[t] for t in player.at)
-    policy, points = player.certify().policy, tuple(player.points)
-    return Played(each.label, seed, player.guarantee, points, costs, policy, player.confidence, each.name)
+def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Played:
+    rows = []
+    for point in player.points:
+        row: dict[str, Any] = {name: np.nan if value is None else value for name, value in point.items()}
+        least = None if best is None else best.best_cost[row["rounds"]]
+        regret = None if least is None else row["cumulative_cost"] - least
+        row |= {"learner": each.label, "seed": seed, "round": row["rounds"], "guarantee": player.guarantee}
+        row |= {"best_cost": least, "regret": regret}
+        if player.confidence is not None:
+            row[confident_column(player.confidence)] = row["confident"]
+        rows.append(row)
+    return Played(each.label, seed, tuple(rows), player.certify().policy, each.name)
 
 
 class ProgressLine:

@@ -15,7 +15,7 @@ import numpy as np
 from milpcb.core.decimals import spaced
 from milpcb.core.extras import needs
 from milpcb.errors import InputError
-from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
+from milpcb.experiments.results import confident_in, confident_meaning, percent_of
 from milpcb.protocols import FoundPolicy
 
 if TYPE_CHECKING:
@@ -23,46 +23,26 @@ if TYPE_CHECKING:
 
 UNKNOWN = "-"
 COLUMNS = ("learner", "mean cost", "regret", "certificate", "bound", "guarantee")
+# Numbers of the frame; certificates with a confidence stand between.
+NUMBERS = ("cumulative_cost", "best_cost", "regret", "certificate", "certificate_error")
+LATER = ("bound", "guarantee", "seconds")
 CERTIFICATE = "The mean of certificates bounds mean regret; the regret of one play may lie above its own certificate."
 LIVE = "Live: only costs of actions played are known, so regret cannot be known; the certificate still bounds it."
 
 
 @dataclass(frozen=True)
 class Played:
-    """One learner with one seed: a point at each checkpoint, as LearnerPlayer has them, and the best policy at the end.
+    """One learner with one seed: a row for each checkpoint, and the best policy at the end.
 
-    ``best_costs`` are the least costs of any policy, None in live play. Pictures give a learner its colour by its
-    registered ``name``, "" for the label.
+    Rows have the columns of ``Plays.frame``, and all others of a play's points. Pictures give a learner its colour by
+    its registered ``name``, "" for the label.
     """
 
     label: str
     seed: int
-    guarantee: float
-    points: tuple[dict[str, float | None], ...]
-    best_costs: tuple[float | None, ...]
+    rows: tuple[dict[str, Any], ...]
     policy: FoundPolicy
-    confidence: float | None = None
     name: str = ""
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each checkpoint."""
-        return [
-            {
-                "learner": self.label,
-                "seed": self.seed,
-                "round": point["rounds"],
-                "cumulative_cost": point["cumulative_cost"],
-                "best_cost": best,
-                "regret": None if best is None else _number(point["cumulative_cost"]) - best,
-                "certificate": _number(point["certificate"]),
-                "certificate_error": _number(point["certificate_error"]),
-                **({confident_column(self.confidence): _number(point["confident"])} if self.confidence else {}),
-                "bound": _number(point["bound"]),
-                "guarantee": self.guarantee,
-                "seconds": point["seconds"],
-            }
-            for point, best in zip(self.points, self.best_costs, strict=True)
-        ]
 
 
 @dataclass(frozen=True)
@@ -75,7 +55,7 @@ class Plays:
     @property
     def live(self) -> bool:
         """Whether only the costs of actions played are known, so that there is no regret."""
-        return self.plays[0].best_costs[-1] is None
+        return self.plays[0].rows[-1]["best_cost"] is None
 
     @property
     def learners(self) -> list[str]:
@@ -105,13 +85,15 @@ class Plays:
         """
         with needs("studies", "frame()"):
             import polars as pl
-        rows = [row for play in self.plays for row in play.rows()]
-        types = {"learner": pl.String, "seed": pl.Int64, "round": pl.Int64}
-        return pl.DataFrame(rows, schema={name: types.get(name, pl.Float64) for name in rows[0]})
+        rows = [row for play in self.plays for row in play.rows]
+        confident = confident_in(rows[0])
+        numbers = [*NUMBERS, *([confident] if confident else []), *LATER]
+        schema: dict[str, Any] = {"learner": pl.String, "seed": pl.Int64, "round": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
 
     def table(self) -> str:
         """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
-        confident = confident_in(self.plays[0].rows()[-1])
+        confident = confident_in(self.plays[0].rows[-1])
         titles = list(COLUMNS)
         if confident is not None:
             titles.insert(titles.index("certificate") + 1, f"{percent_of(confident)}% certificate")
@@ -174,7 +156,7 @@ class Plays:
         return target
 
     def _summary(self, label: str, confident: str | None) -> tuple[str, ...]:
-        last = [play.rows()[-1] for play in self.plays if play.label == label]
+        last = [play.rows[-1] for play in self.plays if play.label == label]
         certificate, error = _mean(last, "certificate"), [row["certificate_error"] for row in last]
         doubt = float(np.sqrt(np.square(error).sum()) / len(error))
         return (
@@ -190,10 +172,6 @@ class Plays:
 
 def _mean(rows: Sequence[dict[str, Any]], column: str) -> float:
     return float(np.mean([row[column] for row in rows]))
-
-
-def _number(value: float | None) -> float:
-    return np.nan if value is None else float(value)
 
 
 def _shown(value: float) -> str:

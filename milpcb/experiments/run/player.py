@@ -6,7 +6,7 @@ policy on the true costs, or to the best in turn, found by the oracle at checkpo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any, Protocol
@@ -17,9 +17,9 @@ from milpcb import rng
 from milpcb.core.checks import context_array
 from milpcb.data.actions import matched, own_names
 from milpcb.errors import InputError, OracleInexact, shown
+from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
 from milpcb.ledger import Certificate, Minimiser
-from milpcb.oracles.base import Oracle
 from milpcb.protocols import Opened, Stream
 from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
@@ -168,28 +168,32 @@ def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, ac
 class LearnerPlayer:
     """A learner in its environment: what must be saved together so that a play can go on bit by bit as it would have.
 
-    ``certifier`` returns an oracle for a query of a certificate, which shares no state with the learner's own. ``at``
-    are increasing rounds at which the curve has a point, the last of them the horizon. ``confidence`` is that of
-    certificates about this very run, at every point; None for none.
+    ``at`` are increasing rounds at which the curve has a point, the last of them the horizon. ``confidence`` is that of
+    certificates about this very run, at every point; None for none. ``best`` is as of ``World.learner``.
+
+    Certificates compare with the policies of the world, for learners that ask no oracle too: the class's own search is
+    asked where it has one, and else an oracle like the learner's that is opened for each query, as a solver's answer
+    may depend on what it was asked before. Neither shares a state with the learner's own.
     """
 
     def __init__(
         self,
-        learner: Learner,
-        oracle: Oracle | None,
-        stream: Stream | LiveStream,
-        certifier: Callable[[], Minimiser],
-        at: Collection[int],
+        world: World,
+        entrant: Entrant,
         seed: int,
+        at: Ints,
         confidence: float | None = None,
+        best: Callable[[], Ints | None] | None = None,
     ) -> None:
-        self.learner, self.oracle, self.stream = learner, oracle, stream
+        self.learner, self.oracle = world.learner(entrant, seed, best)
+        self.stream: Stream | LiveStream = world.stream
         self.tally = Tally()
-        self.at = list(at)
-        self.guarantee = float(learner.guarantee())
+        self.at: list[int] = at.tolist()
+        self.guarantee = float(self.learner.guarantee())
         self.points: list[dict[str, float | None]] = []
         self.confidence = confidence
-        self._certifier = certifier
+        search = world.search()
+        self._certifier: Callable[[], Minimiser] = lambda: search or world.oracle(entrant.oracle or {"kind": "milp"})
         self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
         self._rng = rng.child(seed, "actions")
 
@@ -226,6 +230,12 @@ class LearnerPlayer:
         if self.oracle:
             self.oracle.calls, self.oracle.seconds = state["oracle"]
         self.points = state["points"]
+
+    def record(self) -> dict[str, Any]:
+        """Return the finished curve by columns, with the guarantee, None where there is none."""
+        columns = {name: [point[name] for point in self.points] for name in self.points[0]}
+        sure = {} if self.confidence is None else {"confidence": self.confidence}
+        return {"guarantee": _known(self.guarantee), **sure, **columns}
 
     def certify(self) -> Certificate:
         """Return the certificate of the play so far, computed once a round; NaN, no policy where no oracle answers."""

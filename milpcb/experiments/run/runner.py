@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from functools import partial
 from math import ceil
@@ -32,14 +32,15 @@ from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG, WorldCosts
 from milpcb.experiments.results.store import RunDirectory, check_config
 from milpcb.experiments.run.backends import Backend, cores, listening
+from milpcb.experiments.run.player import LearnerPlayer
 from milpcb.experiments.run.progress import Progress, span
-from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, compute
+from milpcb.experiments.run.task import Failure, Outcome, cell_player, compute
 from milpcb.experiments.study.cells import Cell, Study, Task, build_study
 from milpcb.experiments.study.config import folder_of, read_config, read_tables
 from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
 from milpcb.experiments.study.options import check_options
 from milpcb.experiments.study.sections import Config, RunSection
-from milpcb.experiments.study.worlds import World, build_learner, open_world
+from milpcb.experiments.study.worlds import World, entrant_of, open_world
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import local_classes, registry
 
@@ -109,7 +110,7 @@ def try_out(tasks: list[Task], directory: Path) -> None:
         tried.add(kind)
         world = worlds.setdefault(surroundings, _OpenOnce(open_world(task, WorldCosts(directory, task.world_key))))
         if isinstance(task, Cell):
-            build_learner(task, world)
+            world.learner(entrant_of(task), task.seed)
         else:
             world.comparator_oracle()
 
@@ -121,7 +122,7 @@ class _OpenOnce(World):
         super().__init__(world.environment, world.policies, world.stream, world.horizon, world.sections)
         object.__setattr__(self, "_opened", {})
 
-    def oracle(self, options: dict[str, Any]) -> Oracle:
+    def oracle(self, options: Mapping[str, Any]) -> Oracle:
         opened: dict[str, Oracle] = self.__dict__["_opened"]
         key = repr(options)
         if key not in opened:
@@ -232,14 +233,14 @@ def _pace(cell: Cell, known: dict[str, float]) -> float:
     kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
     if kind not in known:
         world = open_world(cell)
-        known[kind] = _measure(CellPlayer(cell, world, lambda: np.zeros(len(world.stream.contexts), dtype=np.int64)))
+        known[kind] = _measure(cell_player(cell, world, lambda: np.zeros(len(world.stream.contexts), dtype=np.int64)))
     return known[kind]
 
 
-def _measure(player: CellPlayer) -> float:
+def _measure(player: LearnerPlayer) -> float:
     """Play for a moment; return the rounds a second, without the slowest tenth: those that compile what they call."""
     seconds: list[float] = []
-    while not seconds or (len(seconds) < min(player.cell.horizon, ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
+    while not seconds or (len(seconds) < min(player.at[-1], ROUNDS) and sum(seconds) - max(seconds) < SECONDS):
         start = perf_counter()
         player.advance(1)
         seconds.append(perf_counter() - start)

@@ -22,7 +22,7 @@ from milpcb.experiments.run.backends import report
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.study.cells import Cell, Comparator, Task
-from milpcb.experiments.study.worlds import World, build_learner, open_world
+from milpcb.experiments.study.worlds import World, entrant_of, open_world
 from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
@@ -209,34 +209,34 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
     if not isinstance(cell, Cell):
         raise TypeError(cell)
     saved = files.saved()
-    player = CellPlayer(cell, _world(cell, files))
+    player = cell_player(cell, _world(cell, files))
     if saved is None:
-        return _play_on(player, files)
+        return _play_on(cell, player, files)
     problem = "cannot be restored"
     try:
         player.restore(saved)
         problem = "led to an error"  # a state that does not fit shows itself anywhere
-        return _play_on(player, files)
+        return _play_on(cell, player, files)
     except RunError:
         raise
     except Exception as error:  # noqa: BLE001 - it may hold anything
         files.reject(f"{problem} ({type(error).__name__})")
-    return _play_on(CellPlayer(cell, _world(cell, files)), files)
+    return _play_on(cell, cell_player(cell, _world(cell, files)), files)
 
 
-def _play_on(player: CellPlayer, files: TaskFiles) -> Outcome:
-    cell, pace = player.cell, Pace()
+def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> Outcome:
+    pace, contexts = Pace(), player.stream.contexts
     while player.tally.round < cell.horizon:
         pace.measure(player.advance(pace.rounds))
         files.report(player.tally.round, player.tally.cost)
         if files.save_due:
             files.save(player.state())
-    record = player.record()
+    record = {"key": cell.key, **player.record()}
     stays_with = None if cell.oracle is None else player.certify().policy
     if stays_with is None:
         return Outcome(record)
-    record |= {"leader": str(stays_with), "actions": actions(stays_with, player.world.stream.contexts)}
-    return Outcome(record, _pictures(cell, stays_with, player.world.stream.contexts))
+    record |= {"leader": str(stays_with), "actions": actions(stays_with, contexts)}
+    return Outcome(record, _pictures(cell, stays_with, contexts))
 
 
 def measure(task: Comparator, files: TaskFiles) -> Outcome:
@@ -268,33 +268,15 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
     return hindsight(world.stream, world.comparator_oracle(), task.horizon, frozenset(at.tolist()), tick, changes)
 
 
-class CellPlayer(LearnerPlayer):
-    """The player of a cell.
+def cell_player(cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> LearnerPlayer:
+    """Return the player of a cell, about to play; ``best`` may replace the search for the best policy in hindsight."""
 
-    Certificates compare with the policies of the cell, for learners that ask no oracle too: the class's own search is
-    asked where it has one, and else an oracle like the learner's that is opened for each query, as a solver's answer
-    may depend on what it was asked before.
-    """
+    def labels() -> Ints:
+        policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
+        return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
 
-    def __init__(self, cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> None:
-        self.cell, self.world = cell, world
-        learner, oracle = build_learner(cell, world, best or self._best_labels)
-        options = {"kind": "milp"} if cell.oracle is None else cell.oracle.options
-        search = world.search()
-        at = checkpoints(cell.horizon, cell.checkpoints).tolist()
-        certifier = lambda: search or world.oracle(options)  # noqa: E731
-        super().__init__(learner, oracle, world.stream, certifier, at, cell.seed, cell.confidence)
-
-    def record(self) -> dict[str, Any]:
-        """Return the finished curve by columns."""
-        columns = {name: [point[name] for point in self.points] for name in self.points[0]}
-        known = {"guarantee": self.guarantee if np.isfinite(self.guarantee) else None}
-        known |= {} if self.confidence is None else {"confidence": self.confidence}
-        return {"key": self.cell.key, **known, **columns}
-
-    def _best_labels(self) -> Ints:
-        policy = hindsight_of_task(self.cell, self.world, np.array([self.cell.horizon])).policy
-        return np.asarray(policy.predict(self.world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
+    at = checkpoints(cell.horizon, cell.checkpoints)
+    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence, best or labels)
 
 
 def _world(task: Task, files: TaskFiles) -> World:

@@ -35,6 +35,23 @@ if TYPE_CHECKING:  # milpcb.play does without pydantic
     from milpcb.experiments.study.cells import Cell, Task
     from milpcb.experiments.study.sections import Component
 
+
+@dataclass(frozen=True)
+class Entrant:
+    """A learner that plays: its label, class and options, those of its oracle, and its knowledge of contexts to come.
+
+    ``name`` is the registered one, by which pictures give it its colour. Without options of an oracle, {}, it is asked
+    that which finds comparators.
+    """
+
+    label: str
+    name: str
+    cls: type[Learner]
+    options: Mapping[str, Any]
+    oracle: Mapping[str, Any]
+    contexts: str = "pool"
+
+
 KEPT = 4  # worlds a worker keeps open: tiny cells of one world follow each other
 _open: OrderedDict[str, World] = OrderedDict()
 
@@ -76,7 +93,7 @@ class World:
         actions = list(named or range(self.policies.n_actions))
         return tuple(bind_to(made, self.stream.contexts, self.environment.feature_names, actions))
 
-    def oracle(self, options: dict[str, Any]) -> Oracle:
+    def oracle(self, options: Mapping[str, Any]) -> Oracle:
         """Open a learner's oracle."""
         return open_oracle(self.opened, self.stream.contexts, constraints=self.constraints, **options)
 
@@ -108,28 +125,31 @@ class World:
         return FinitePool(known) if order is None else Transductive(known, order)
 
     def learner(
-        self,
-        cls: type[Learner],
-        options: Mapping[str, Any],
-        oracle: Oracle | None,
-        contexts: str,
-        seed: int,
-        best: Callable[[], Ints | None],
-    ) -> Learner:
-        """Make a learner with the arguments that it names.
+        self, entrant: Entrant, seed: int, best: Callable[[], Ints | None] | None = None
+    ) -> tuple[Learner, Oracle | None]:
+        """Make a learner with the arguments that its constructor names, and the oracle that it asks, if it asks one.
 
-        ``contexts`` is as of ``knowledge``; ``best`` computes the labels (m,) of the best policy in hindsight.
+        ``best`` computes the labels (m,) of the best policy in hindsight; a learner that never plays needs none. Raises
+        InputError that begins with the learner's label.
         """
-        supplied = {
-            "oracle": oracle,
-            "pool": self.knowledge(contexts) if injection.asks(cls, "pool") else None,
-            "contexts": self.stream.contexts,
-            "horizon": self.horizon,
-            "seed": seed,
-            "n_actions": self.policies.n_actions,
-            "best": best() if injection.asks(cls, "best") else None,
-        }
-        return cast("Learner", injection.make(cls, supplied, options))
+        contexts, asked = self.stream.contexts, injection.arguments(entrant.cls)
+        try:
+            oracle = self._oracle_of(entrant) if "oracle" in asked else None
+            supplied: dict[str, Any] = {
+                "oracle": oracle,
+                "pool": self.knowledge(entrant.contexts) if "pool" in asked else None,
+                "contexts": contexts,
+                "horizon": self.horizon,
+                "seed": seed,
+                "n_actions": self.policies.n_actions,
+                "best": (best() if best else np.zeros(len(contexts), dtype=np.int64)) if "best" in asked else None,
+            }
+            return cast("Learner", injection.make(entrant.cls, supplied, entrant.options)), oracle
+        except InputError as error:
+            raise InputError(f"learner '{entrant.label}': {error}") from error
+
+    def _oracle_of(self, entrant: Entrant) -> Oracle:
+        return self.oracle(entrant.oracle) if entrant.oracle else self.comparator_oracle()
 
 
 def open_world(task: Task, cache: Cache | None = None) -> World:
@@ -144,7 +164,8 @@ def open_world(task: Task, cache: Cache | None = None) -> World:
     if key in _open:
         _open.move_to_end(key)
         return _open[key]
-    environment = build_environment(task.environment)
+    made = injection.make(registry.load("environment", task.environment.name), {}, task.environment.options)
+    environment = cast("Environment", made)
     policies = build_policies(task.policies, environment)
     stream = _opened(environment, policies, task, cache)
     world = World(environment, policies, stream, task.horizon, task.constraints)
@@ -163,11 +184,6 @@ def _opened(environment: Environment, policies: PolicyClass, task: Task, cache: 
         raise
     except Exception as error:
         raise InputError(f"environment '{task.environment.label}' cannot be opened: {cause(error)}") from error
-
-
-def build_environment(section: Component) -> Environment:
-    """Make the environment's settings object."""
-    return cast("Environment", injection.make(registry.load("environment", section.name), {}, section.options))
 
 
 def build_policies(section: Component, environment: Environment) -> PolicyClass:
@@ -189,16 +205,8 @@ def build_policies(section: Component, environment: Environment) -> PolicyClass:
     return policies
 
 
-def build_learner(cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> tuple[Learner, Oracle | None]:
-    """Make a learner, opening an oracle only if it asks for one.
-
-    ``best`` computes the labels (m,) of the best policy in hindsight; a learner that never plays needs none.
-    """
-    cls = registry.load("learner", cell.learner.component.name)
-    oracle = None if cell.oracle is None else world.oracle(cell.oracle.options)
-    options, contexts = cell.learner.component.options, cell.learner.contexts
-    labels = best or (lambda: np.zeros(len(world.stream.contexts), dtype=np.int64))
-    try:
-        return world.learner(cls, options, oracle, contexts, cell.seed, labels), oracle
-    except InputError as error:
-        raise InputError(f"learner '{cell.learner.label}': {error}") from error
+def entrant_of(cell: Cell) -> Entrant:
+    """Return the learner of a cell."""
+    section, oracle = cell.learner, {} if cell.oracle is None else cell.oracle.options
+    cls = registry.load("learner", section.component.name)
+    return Entrant(section.label, section.component.name, cls, section.component.options, oracle, section.contexts)

@@ -11,7 +11,7 @@ class Clocked:
     """A player whose rounds take a millisecond, but for one that compiles for ten seconds."""
 
     def __init__(self, compiles: int) -> None:
-        self.cell, self.tally = SimpleNamespace(horizon=1000), SimpleNamespace(round=0)
+        self.at, self.tally = [1000], SimpleNamespace(round=0)
         self.compiles, self.now = compiles, 0.0
 
     def advance(self, rounds: int) -> None:

@@ -11,7 +11,7 @@ from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.run import play as module
 from milpcb.experiments.run.play import POINTS
-from milpcb.experiments.run.task import CellPlayer
+from milpcb.experiments.run.task import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -71,7 +71,7 @@ name = "{learner}"
 def test_the_numbers_are_those_of_a_study(learner):
     """Costs and certificates of every checkpoint are those of the cell with the same settings, bit for bit."""
     (cell,) = build_study(parse_config(tomllib.loads(CONFIG.format(points=POINTS, learner=learner)))).cells
-    player = CellPlayer(cell, open_world(cell))
+    player = cell_player(cell, open_world(cell))
     while player.tally.round < 150:
         player.advance(150)
     frame = milpcb.play(SMALL, learner, 150, policies=TREES, seeds=[4]).frame()

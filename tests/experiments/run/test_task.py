@@ -18,7 +18,7 @@ from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task as tasks
 from milpcb.experiments.run.backends import listening
-from milpcb.experiments.run.task import CellPlayer, Failure, Outcome, Pace, TaskFiles, compute
+from milpcb.experiments.run.task import Failure, Outcome, Pace, TaskFiles, cell_player, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -60,7 +60,7 @@ def sent(value):
 
 def played(player, cuts):
     """Play a player to its end, at most so many rounds at a time; return its record."""
-    while player.tally.round < player.cell.horizon:
+    while player.tally.round < player.at[-1]:
         player.advance(int(next(cuts)))
     return player.record()
 
@@ -71,13 +71,13 @@ def test_a_restored_play_ends_as_if_it_had_never_stopped(learner, seed, tiny):
     """Saved after any round as JSON and restored into a new player: record and oracle calls are the same to the bit."""
     cell = cell_of(tiny, learner)
     rng = np.random.default_rng(seed)
-    whole = played(CellPlayer(cell, open_world(cell)), iter(lambda: 7, None))
-    first, stop = CellPlayer(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
+    whole = played(cell_player(cell, open_world(cell)), iter(lambda: 7, None))
+    first, stop = cell_player(cell, open_world(cell)), int(rng.integers(1, cell.horizon))
     while first.tally.round < stop:
         first.advance(min(int(rng.integers(1, 5)), stop - first.tally.round))
     saved = json.loads(json.dumps(first.state()))
     assert saved["round"] == stop
-    second = CellPlayer(cell, open_world(cell))
+    second = cell_player(cell, open_world(cell))
     second.restore(saved)
     assert timeless(played(second, iter(lambda: int(rng.integers(1, 9)), None))) == timeless(whole)
     if second.oracle and learner != "hedge":
@@ -88,7 +88,7 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
     cell = cell_of(tiny)
     whole = compute(cell, tmp_path / "whole", 1e9)
-    player = CellPlayer(cell, open_world(cell))
+    player = cell_player(cell, open_world(cell))
     while player.tally.round < 23:
         player.advance(23 - player.tally.round)
     TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
@@ -142,7 +142,7 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
 def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
     """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and a line says why."""
     cell = cell_of(tiny)
-    player = CellPlayer(cell, open_world(cell))
+    player = cell_player(cell, open_world(cell))
     while player.tally.round < 23:
         player.advance(23 - player.tally.round)
     TaskFiles(tmp_path, cell.key, cell.title, 1.0).save(player.state())
@@ -359,7 +359,7 @@ def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     """It is a policy of least estimated cost; the curve does not count the question; a study's first cell is drawn."""
     cell = cell_of(tiny.replace("enumeration", kind))
     outcome = compute(cell, tmp_path, 1e9)
-    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
+    player, world = cell_player(cell, open_world(cell)), open_world(cell)
     points = timeless(played(player, iter(lambda: 7, None)))
     assert {name: outcome.record[name] for name in points} == points
     contexts = world.stream.contexts
@@ -378,7 +378,7 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
     cell = cell_of(tiny.replace("enumeration", "milp"))
     whole = compute(cell, tmp_path / "whole", 1e9)
     for stop in (1, 13, 39):
-        player = CellPlayer(cell, open_world(cell))
+        player = cell_player(cell, open_world(cell))
         while player.tally.round < stop:
             player.advance(stop - player.tally.round)
         TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
@@ -389,7 +389,7 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
 def test_certificates_leave_the_learner_s_oracle_alone(kind, tiny):
     """They are those of the best policy by enumeration, whoever is asked; the learner's oracle counts no question."""
     cell = cell_of(tiny.replace("enumeration", kind))
-    player, world = CellPlayer(cell, open_world(cell)), open_world(cell)
+    player, world = cell_player(cell, open_world(cell)), open_world(cell)
     every = world.oracle({"kind": "enumeration"})
     while player.tally.round < 10:
         asked, state = player.oracle.calls, json.dumps(player.learner.state())

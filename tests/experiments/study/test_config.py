@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
-from milpcb.experiments.study.worlds import build_environment, build_learner, open_world
+from milpcb.experiments.study.worlds import entrant_of, open_world
 from milpcb.plugins import local_classes, registry
 
 
@@ -232,7 +232,7 @@ def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, m
     assert parse_config(tomllib.loads(tomli_w.dumps(found.table())), folder=tmp_path).run.folder == str(
         tmp_path / "study"
     )
-    assert build_environment(found.environments[0]).n_contexts == found.environments[0].options["n_contexts"]
+    assert open_world(build_study(found).cells[0]).environment.n_contexts == found.environments[0].options["n_contexts"]
     assert not list(tmp_path.rglob("__pycache__"))
     assert str(tmp_path / "study") not in sys.path
     config.write_text(tiny.replace('"planted"', '"mine_there:Mine"'))
@@ -254,7 +254,7 @@ def test_an_option_that_no_config_can_hold_is_refused(default, tmp_path, tiny):
 def first_learner(config):
     """Make the learner of a config's first cell."""
     cell = build_study(config).cells[0]
-    return build_learner(cell, open_world(cell), None)
+    return open_world(cell).learner(entrant_of(cell), cell.seed)
 
 
 def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny):
