@@ -12,18 +12,11 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from milpcb.core.decimals import spaced
 from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import Drawing, render
-from milpcb.experiments.results.figures.results import (
-    NARROW,
-    Results,
-    against_what,
-    entries,
-    longest,
-    read_results,
-    unconstrained,
-)
+from milpcb.experiments.results.figures.results import NARROW, Results, entries, read_results
 from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.figures.words import (
     FEW_PANELS,
@@ -34,7 +27,6 @@ from milpcb.experiments.results.figures.words import (
     legible,
     sentences,
     verdict,
-    with_separators,
 )
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
@@ -69,7 +61,7 @@ def report_page(
     ``config`` is the text of its resolved config, ``n_runs`` how many runs it has, of which some may not be finished.
     """
     name = results.settings.get("experiment", {}).get("name", results.title)
-    panels = len(results.panels(longest(results.finals)))
+    panels = len(results.final_panels)
     small = panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
     pictures = {}
     for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
@@ -155,7 +147,7 @@ def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None)
     differ = sum(one != other for one, other in zip(mine, best, strict=True))
     of = count(len(best), "context")
     if differ:
-        return f"Differs from the best policy in hindsight on {with_separators(differ)} of {of}."
+        return f"Differs from the best policy in hindsight on {spaced(differ)} of {of}."
     return f"Plays like the best policy in hindsight on all {of}, by other rules."
 
 
@@ -170,7 +162,7 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
 def _question(results: Results) -> str:
     frame, rules = results.finals, constraint_words(results.settings)
     counts = [count(frame[axis].n_unique(), axis) for axis in ("learner", "environment", "seed")]
-    rounds = ", ".join(with_separators(horizon) for horizon in results.horizons)
+    rounds = ", ".join(spaced(horizon) for horizon in results.horizons)
     question = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
     return f"{question}{f', with {rules}' if rules else ''}? {', '.join(counts)}, {rounds} rounds."
 
@@ -179,13 +171,13 @@ def _kept(results: Results) -> str:
     rules = constraint_words(results.settings)
     if not rules:
         return ""
-    free = ", ".join(legible(name) for name in unconstrained(results.frame, results.settings))
+    free = ", ".join(legible(name) for name in results.unconstrained)
     without = f"Not bound by that, and marked {FREE}: {free}." if free else ""
-    return sentences(f"Every policy keeps: {rules}. Regret is against {against_what(results.settings)}.", without)
+    return sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", without)
 
 
 def _unfinished(missing: int, n_runs: int) -> str:
-    which = f"{with_separators(missing)} of the {count(n_runs, 'run')} of this study"
+    which = f"{spaced(missing)} of the {count(n_runs, 'run')} of this study"
     return f"{which} had not finished when this page was made."
 
 

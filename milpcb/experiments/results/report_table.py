@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ import polars as pl
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from milpcb.core.decimals import THIN, fixed, number, places
+from milpcb.core.decimals import THIN, fixed, number, places, spaced
 from milpcb.experiments.results import RECOVERY, confident_in, percent_of, turns_heading, turns_in
-from milpcb.experiments.results.figures.results import Final, Results, final_of, unconstrained
-from milpcb.experiments.results.figures.words import FREE, legible, with_separators
+from milpcb.experiments.results.figures.results import Final, Results, final_of
+from milpcb.experiments.results.figures.words import FREE, legible
 from milpcb.experiments.study.cells import NO_ORACLE
 
 RUN = ("environment", "policies", "oracle", "learner", "horizon")  # labels of runs that differ in the seed only
@@ -25,18 +26,6 @@ LEFT_OUT = ("share", "oracle_time")  # of the report's columns; the others fit a
 BESIDE = 3  # letters of air beside a column
 # Columns to leave out of them in turn.
 FOLDED = ("calls", "bound", "best_cost", "time", "rule_changes", "cost", "guarantee", "confident", "certificate")
-
-
-@dataclass(frozen=True)
-class Row:
-    """The labels of runs that differ in their seed only, by the names of RUN, and their last rows."""
-
-    labels: dict[str, Any]
-    final: Final
-
-    def per_round(self, column: str) -> float:
-        """Return the mean of a column per round."""
-        return self.final.mean(column) / float(self.labels["horizon"])
 
 
 @dataclass(frozen=True)
@@ -57,7 +46,7 @@ class ReportColumn:
 
     key: str
     heading: str
-    entry: Callable[[Row], Entry]
+    entry: Callable[[Final], Entry]
     numeric: bool = True
     extra: bool = False
 
@@ -67,16 +56,11 @@ def report_table(results: Results) -> dict[str, Any]:
 
     A fact that is the same in all rows has no column.
     """
-    groups = results.finals.group_by(RUN, maintain_order=True)
-    rows = [Row(dict(zip(RUN, labels, strict=True)), final_of(group)) for labels, group in groups]
-    worlds = list(dict.fromkeys((row.labels["environment"], row.labels["policies"]) for row in rows))
-
-    def place(row: Row) -> tuple[int, int, float]:
-        world = worlds.index((row.labels["environment"], row.labels["policies"]))
-        return world, row.labels["horizon"], row.final.regret
-
+    rows = [final_of(group) for _, group in results.finals.group_by(RUN, maintain_order=True)]
+    worlds = list(dict.fromkeys(map(_world, rows)))
+    rows.sort(key=lambda row: (worlds.index(_world(row)), row.horizon, row.regret))
     columns = [*_columns(results, rows), *_on_demand(rows)]
-    return {"columns": columns, "rows": [[each.entry(row) for each in columns] for row in sorted(rows, key=place)]}
+    return {"columns": columns, "rows": [[each.entry(row) for each in columns] for row in rows]}
 
 
 def summary_table(results: Results, width: int | None = None) -> Table:
@@ -107,73 +91,69 @@ def summary_table(results: Results, width: int | None = None) -> Table:
     return table
 
 
-def _columns(results: Results, rows: Sequence[Row]) -> Iterator[ReportColumn]:
-    frame = results.finals
-    free = set(unconstrained(frame, results.settings))
+def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
+    frame, free = results.finals, set(results.unconstrained)
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    seeds = [len(row.final.columns["seed"]) for row in rows]
-    yield ReportColumn("learner", "learner", lambda row: _learner(row.final.learner, free), numeric=False)
+    seeds = [len(row.columns["seed"]) for row in rows]
+    named = partial(ReportColumn, numeric=False)
+    yield named("learner", "learner", lambda row: _name(row.learner, FREE * (row.learner in free)))
     for key in ("environment", "policies", "oracle"):
         if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
-            yield ReportColumn(key, key, _label_of(key), numeric=False)
+            yield named(key, key, _label_of(key))
     if len(results.horizons) > 1:
-        yield ReportColumn("horizon", "horizon T", lambda row: _count(row.labels["horizon"]))
+        yield ReportColumn("horizon", "horizon T", lambda row: _count(row.horizon))
     if len(set(seeds)) > 1 or seeds[0] < wanted:
-        yield ReportColumn("seeds", "seeds", lambda row: _of(len(row.final.columns["seed"]), wanted))
-    yield ReportColumn("regret", "regret", lambda row: _with_doubt(row.final.regret, row.final.half_width("regret")))
+        yield ReportColumn("seeds", "seeds", lambda row: _of(len(row.columns["seed"]), wanted))
+    yield ReportColumn("regret", "regret", _with_spread("regret"))
     if turns := turns_in(frame.columns):
-        in_turn = lambda row: _with_doubt(row.final.mean(turns), row.final.half_width(turns))  # noqa: E731
-        yield ReportColumn("in_turn", turns_heading(turns), in_turn)
+        yield ReportColumn("in_turn", turns_heading(turns), _with_spread(turns))
     if RECOVERY in frame.columns:
         yield ReportColumn("recovery", "rounds to recover", _mean_of(RECOVERY, without="no change"))
     yield ReportColumn("certificate", "certificate", _certificate)
     if confident := confident_in(frame.columns):
         yield ReportColumn("confident", f"{percent_of(confident)}{THIN}% certificate", _mean_of(confident))
-    yield ReportColumn("guarantee", "guarantee", lambda row: _measure(row.final.guarantee))
+    yield ReportColumn("guarantee", "guarantee", lambda row: _measure(row.guarantee))
 
 
-def _on_demand(rows: Sequence[Row]) -> Iterator[ReportColumn]:
-    def column(key: str, heading: str, entry: Callable[[Row], Entry]) -> ReportColumn:
-        return ReportColumn(key, heading, entry, extra=True)
-
-    yield column("share", "of the guarantee", _share)
+def _on_demand(rows: Sequence[Final]) -> Iterator[ReportColumn]:
+    column = partial(ReportColumn, extra=True)
+    yield column("share", "of the guarantee", lambda row: _measure(100 * row.share, f"{THIN}%", without=""))
     yield column("bound", "own bound", _mean_of("bound"))
     yield column("cost", "mean cost", lambda row: _cost(row.per_round("cumulative_cost")))
     yield column("best_cost", "best cost", lambda row: _cost(row.per_round("best_cost")))
-    errors = [row.final.mean("oracle_error") for row in rows]
+    errors = [row.mean("oracle_error") for row in rows]
     if any(np.isfinite(error) and error != 0 for error in errors):
         yield column("oracle_error", "oracle error", _mean_of("oracle_error"))
-    yield column("calls", "oracle calls", lambda row: _count(row.final.mean("oracle_calls")))
-    if any(np.isfinite(row.final.mean("rule_changes")) for row in rows):
+    yield column("calls", "oracle calls", lambda row: _count(row.mean("oracle_calls")))
+    if any(np.isfinite(row.mean("rule_changes")) for row in rows):
         yield column("rule_changes", "rule changes", _mean_of("rule_changes", without="no rule"))
     yield column("time", "\u00b5s per round", lambda row: _measure(1e6 * row.per_round("seconds")))
     yield column("oracle_time", "in oracle", lambda row: _measure(1e6 * row.per_round("oracle_seconds")))
 
 
-def _mean_of(name: str, without: str = "none") -> Callable[[Row], Entry]:
-    return lambda row: _measure(row.final.mean(name), without=without)
+def _world(row: Final) -> tuple[str, str]:
+    return row.labels["environment"], row.labels["policies"]
 
 
-def _share(row: Row) -> Entry:
-    regret, guarantee = row.final.regret, row.final.guarantee
-    return _measure(100 * regret / guarantee if 0 < guarantee < np.inf else np.nan, f"{THIN}%", without="")
+def _mean_of(name: str, without: str = "none") -> Callable[[Final], Entry]:
+    return lambda row: _measure(row.mean(name), without=without)
 
 
-def _certificate(row: Row) -> Entry:
-    errors = row.final.columns["certificate_error"]
-    return _with_doubt(row.final.mean("certificate"), 2 * float(np.sqrt((errors**2).sum()) / len(errors)))
+def _with_spread(name: str) -> Callable[[Final], Entry]:
+    return lambda row: _with_doubt(row.mean(name), row.half_width(name))
 
 
-def _label_of(key: str) -> Callable[[Row], Entry]:
+def _certificate(row: Final) -> Entry:
+    errors = row.columns["certificate_error"]
+    return _with_doubt(row.mean("certificate"), 2 * float(np.sqrt((errors**2).sum()) / len(errors)))
+
+
+def _label_of(key: str) -> Callable[[Final], Entry]:
     return lambda row: _name(row.labels[key])
 
 
-def _learner(label: str, free: set[str]) -> Entry:
-    return _name(label + FREE * (label in free))
-
-
-def _name(name: str) -> Entry:
-    return Entry(legible(name), legible(name), numeric=False)
+def _name(name: str, mark: str = "") -> Entry:
+    return Entry(legible(name + mark), legible(name + mark), numeric=False)
 
 
 def _cost(value: float) -> Entry:
@@ -181,7 +161,7 @@ def _cost(value: float) -> Entry:
 
 
 def _count(value: float) -> Entry:
-    return Entry(with_separators(round(value)), float(value))
+    return Entry(spaced(round(value)), float(value))
 
 
 def _measure(value: float, unit: str = "", without: str = "none") -> Entry:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
@@ -15,27 +14,9 @@ from matplotlib.patches import Patch, Rectangle
 from milpcb.core.contrast import ink
 from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results.curves import ROUNDING
-from milpcb.experiments.results.figures.drawing import (
-    SMALL,
-    Drawing,
-    finish,
-    fitted,
-    legend,
-    name_room,
-    width,
-    write_title,
-)
-from milpcb.experiments.results.figures.results import (
-    NARROW,
-    WIDE,
-    Panel,
-    Results,
-    comparators,
-    finals_of,
-    longest,
-    randoms,
-    regrets,
-)
+from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, fitted, name_room, width, write_title
+from milpcb.experiments.results.figures.plots import Entry, legend
+from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest
 from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, sentences, verdict
 
 COLUMNS = {WIDE: (4, 8), NARROW: (3, 3)}  # the width is cut into so many columns: at least, at most
@@ -68,11 +49,11 @@ Table = Mapping[str, Square]
 
 def overview(results: Results) -> list[Drawing]:
     """Draw regret at T over that of uniform play: a row per learner, a column per panel; needs two, and "uniform"."""
-    names = randoms(results.frame, results.settings)
+    names = results.randoms
     panels = [panel for panel in results.panels(results.finals) if set(names) & set(panel.learners)]
     if len(panels) < 2:
         return []
-    apart = [*names, *(name for name in results.looks if name in comparators(results.settings, informed=True))]
+    apart = [*names, *(name for name in results.looks if name in results.comparators(informed=True))]
     tables = [squares(panel, apart) for panel in panels]
     apart += [name for name in results.looks if name not in apart and _random_like(name, tables)]
     tables = [squares(panel, apart) for panel in panels]
@@ -93,13 +74,13 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
     after the most rounds.
     """
     random = next(name for name in apart if name in panel.learners)
-    ends = finals_of(Panel(panel.name, longest(panel.frame)))
+    ends = Panel(panel.name, longest(panel.frame)).finals
     most = max(final.horizon for final in ends.values())
     rivals = [final for label, final in ends.items() if label not in apart and final.horizon == most]
     best = min(rivals, key=lambda final: final.regret, default=None)
     found = {}
     for learner, final in ends.items():
-        beside = regrets(panel.frame.filter(pl.col("horizon") == final.horizon), random)
+        beside = panel.regrets(random).get(final.horizon, np.zeros(0))
         paid = float(beside.mean()) if len(beside) else np.nan
         share = final.regret / paid if paid > ROUNDING else np.nan
         above = final.regret > final.guarantee + ROUNDING
@@ -164,9 +145,9 @@ def share_text(share: float) -> str:
     return f"{MINUS * (share < 0 and float(digits) > 0)}{digits}{THIN}%"
 
 
-def _entries(*, above: bool) -> list[tuple[Any, str]]:
+def _entries(*, above: bool) -> list[Entry]:
     steps = [(-1.0, "as much better"), (0.0, "as the best policy"), (1.0, "as choosing at random")]
-    shades: list[tuple[Any, str]] = [
+    shades: list[Entry] = [
         (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), f"{share_text(share)}: {text}")
         for share, text in steps
     ]

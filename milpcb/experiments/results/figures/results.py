@@ -55,9 +55,46 @@ class Panel:
         return self.frame["learner"].unique(maintain_order=True).to_list()
 
     @cached_property
+    def finals(self) -> dict[str, Final]:
+        """The rows of every learner, by label, where these are the last ones of its runs."""
+        return {learner: final_of(self.of(learner), self.name) for learner in self.learners}
+
+    @cached_property
+    def guarantees(self) -> dict[str, float]:
+        """The finite guarantees, by learner; contexts, and so guarantees, may differ from seed to seed: the largest."""
+        largest = {learner: float(np.max(self.of(learner)["guarantee"].to_numpy())) for learner in self.learners}
+        return {learner: value for learner, value in largest.items() if np.isfinite(value)}
+
+    @cached_property
+    def most_rounds(self) -> dict[str, int]:
+        """The number of rounds of each learner: costs are at most 1, so no regret of it is above that."""
+        return {learner: int(np.max(self.of(learner)["round"].to_numpy())) for learner in self.learners}
+
+    @cached_property
     def highest(self) -> float:
         """The highest point of all learners' mean regret."""
-        return max(float(curve(self.frame, learner)[1].mean(axis=0).max()) for learner in self.learners)
+        return max(float(self.curve(learner)[1].mean(axis=0).max()) for learner in self.learners)
+
+    def of(self, learner: str) -> pl.DataFrame:
+        """Return the rows of one learner."""
+        return self.frame.filter(pl.col("learner") == learner)
+
+    def curve(self, learner: str, column: str = "regret") -> tuple[Floats, Floats]:
+        """Return rounds (n,) and a column (seeds, n) of a learner at one horizon, at rounds that all its seeds have."""
+        own = self.of(learner)
+        shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
+        rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
+        return rounds, shared[column].to_numpy().reshape(len(rounds), -1).T
+
+    def end(self, learner: str, column: str = "regret") -> float:
+        """Return the mean of the ends of a curve."""
+        return float(self.curve(learner, column)[1][:, -1].mean())
+
+    def regrets(self, learner: str) -> dict[int, Floats]:
+        """Return the regret (seeds,) of a learner by horizon, where these are the last rows of its runs."""
+        own = self.of(learner).sort("horizon", "seed")
+        groups = own.group_by("horizon", maintain_order=True)
+        return {horizon: rows["regret"].to_numpy().astype(np.float64) for (horizon,), rows in groups}
 
 
 @dataclass(frozen=True)
@@ -96,6 +133,37 @@ class Results:
     def longest_panels(self) -> list[Panel]:
         """The panels with the curves of each learner at its longest horizon."""
         return self.panels(longest(self.frame))
+
+    @cached_property
+    def final_panels(self) -> list[Panel]:
+        """The panels with the last rows of each learner at its longest horizon."""
+        return self.panels(longest(self.finals))
+
+    @property
+    def against(self) -> str:
+        """The policy that regret is against: the best in hindsight, of those that keep the constraints."""
+        n = len(self.settings.get("constraints", []))
+        keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
+        return f"the best policy {keeping}"
+
+    @property
+    def unconstrained(self) -> list[str]:
+        """The learners that need not keep the side constraints of the study: those that ask no oracle."""
+        if not self.settings.get("constraints"):
+            return []
+        rows = self.frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(self.comparators()))
+        return rows["learner"].unique(maintain_order=True).to_list()
+
+    @property
+    def randoms(self) -> list[str]:
+        """The learners that choose at random, whatever they see."""
+        names = registered(self.settings, "learners")
+        return [label for label in self.looks if names.get(label, label) == "uniform"]
+
+    def comparators(self, *, informed: bool = False) -> list[str]:
+        """Return the learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
+        names = COMPARATORS + INFORMED * informed
+        return [*names, *(label for label, name in registered(self.settings, "learners").items() if name in names)]
 
     def panels(self, frame: pl.DataFrame) -> list[Panel]:
         """Cut rows of the study into panels, in the order of the study."""
@@ -179,20 +247,6 @@ def longest(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def curve(frame: pl.DataFrame, learner: str, column: str = "regret") -> tuple[Floats, Floats]:
-    """Return rounds (n,) and a column (seeds, n) of one learner at one horizon, at rounds that all its seeds have."""
-    own = frame.filter(pl.col("learner") == learner)
-    shared = own.filter(pl.len().over("round") == own["seed"].n_unique()).sort("round", "seed")
-    rounds = shared["round"].unique().sort().to_numpy().astype(np.float64)
-    return rounds, shared[column].to_numpy().reshape(len(rounds), -1).T
-
-
-def regrets(frame: pl.DataFrame, learner: str) -> Floats:
-    """Return the regret (seeds,) of one learner in rows of one panel and one round."""
-    own = frame.filter(pl.col("learner") == learner).sort("seed")
-    return own["regret"].to_numpy().astype(np.float64)
-
-
 def spread(values: Floats) -> tuple[Floats, Floats]:
     """Return the ends (n,) of the bars and bands of values (seeds, n): the range, or the 95 % interval of the mean."""
     if len(values) < MANY_SEEDS:
@@ -201,29 +255,29 @@ def spread(values: Floats) -> tuple[Floats, Floats]:
     return mean - half, mean + half
 
 
-def guarantee(frame: pl.DataFrame, learner: str) -> float:
-    """Return the largest guarantee of a learner's rows: contexts, and so guarantees, may differ from seed to seed."""
-    guarantees = frame.filter(pl.col("learner") == learner)["guarantee"].cast(pl.Float64)
-    return float(guarantees.max())  # type: ignore[arg-type]  # a number: rows are never empty
-
-
-def most_rounds(frame: pl.DataFrame, learner: str) -> int:
-    """Return the number of rounds that a learner played: costs are at most 1, so no regret of it is above that."""
-    rounds = frame.filter(pl.col("learner") == learner)["round"]
-    return int(rounds.max())  # type: ignore[arg-type]  # a number: rows are never empty
-
-
 @dataclass(frozen=True)
 class Final:
-    """The last rows of one learner in a panel, of runs that differ in their seed only: columns (seeds,) of numbers."""
+    """The last rows of one learner in a panel, of runs that differ in their seed only: columns (seeds,) of numbers.
 
-    learner: str
+    ``labels`` are those of the runs, by the name of their column.
+    """
+
+    labels: Mapping[str, str]
     panel: str
     columns: Mapping[str, Floats]
+
+    @property
+    def learner(self) -> str:
+        """The label of the learner."""
+        return self.labels["learner"]
 
     def mean(self, column: str) -> float:
         """Return the mean of a column; NaN where a value of it is unknown, or there is no such column."""
         return float(self.columns[column].mean()) if column in self.columns else np.nan
+
+    def per_round(self, column: str) -> float:
+        """Return the mean of a column per round."""
+        return self.mean(column) / self.horizon
 
     @property
     def horizon(self) -> int:
@@ -264,16 +318,9 @@ class Final:
 def final_of(rows: pl.DataFrame, panel: str = "") -> Final:
     """Return the last rows of runs that differ in their seed only, by seed."""
     rows = rows.sort("seed")
-    numbers = [name for name, kind in rows.schema.items() if kind != pl.String]
-    columns = {name: np.asarray(rows[name].to_numpy(), dtype=np.float64) for name in numbers}
-    return Final(rows["learner"][0], panel, columns)
-
-
-def finals_of(panel: Panel) -> dict[str, Final]:
-    """Return the final rows of every learner of a panel, by label."""
-    return {
-        learner: final_of(panel.frame.filter(pl.col("learner") == learner), panel.name) for learner in panel.learners
-    }
+    labels = {name: rows[name][0] for name, kind in rows.schema.items() if kind == pl.String}
+    columns = {name: np.asarray(rows[name].to_numpy(), dtype=np.float64) for name in rows.columns if name not in labels}
+    return Final(labels, panel, columns)
 
 
 def entries(settings: Mapping[str, Any], section: str) -> list[dict[str, Any]]:
@@ -302,30 +349,3 @@ def void(settings: Mapping[str, Any]) -> pl.Expr:
 def without_void(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
     """Return the rows with an infinite guarantee, which is none, where it does not apply."""
     return frame.with_columns(guarantee=pl.when(void(settings)).then(float("inf")).otherwise("guarantee"))
-
-
-def unconstrained(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
-    """Return the learners that need not keep the side constraints of the study: those that ask no oracle."""
-    if not settings.get("constraints"):
-        return []
-    rows = frame.filter((pl.col("oracle") == NO_ORACLE) & ~pl.col("learner").is_in(comparators(settings)))
-    return rows["learner"].unique(maintain_order=True).to_list()
-
-
-def comparators(settings: Mapping[str, Any], *, informed: bool = False) -> list[str]:
-    """Return the labels of learners that know the costs beforehand; ``informed`` adds those that see all of a round."""
-    names = COMPARATORS + INFORMED * informed
-    return [*names, *(label for label, name in registered(settings, "learners").items() if name in names)]
-
-
-def randoms(frame: pl.DataFrame, settings: Mapping[str, Any]) -> list[str]:
-    """Return the labels of the learners that choose at random, whatever they see."""
-    names = registered(settings, "learners")
-    return [label for label in frame["learner"].unique(maintain_order=True) if names.get(label, label) == "uniform"]
-
-
-def against_what(settings: Mapping[str, Any]) -> str:
-    """Return the policy that regret is against: the best in hindsight, of those that keep the constraints."""
-    n = len(settings.get("constraints", []))
-    keeping = f"that keeps {'it' if n == 1 else 'them'}" if n else "in hindsight"
-    return f"the best policy {keeping}"

@@ -6,11 +6,12 @@ Where costs are 0 or 1, as in classification, the mean cost is the error rate.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import THIN, number
@@ -21,32 +22,13 @@ from milpcb.experiments.results.figures.drawing import (
     LEAST,
     SHORT_NAME,
     Drawing,
-    can_be_named,
-    curve_grid,
-    finish,
-    label_outside,
-    legend,
-    line_handle,
-    name_lines,
-    name_panel,
     render,
     scale_axis,
     scale_linear,
     shade,
-    with_text,
 )
-from milpcb.experiments.results.figures.results import (
-    NARROW,
-    WIDE,
-    Panel,
-    Results,
-    against_what,
-    curve,
-    guarantee,
-    longest,
-    most_rounds,
-    spread,
-)
+from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
+from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest, spread
 from milpcb.experiments.results.figures.words import (
     FEW_PANELS,
     at_their_longest,
@@ -77,7 +59,7 @@ def regret(results: Results) -> list[Drawing]:
     """Draw the regret curves."""
     caption = sentences(band(results), at_their_longest(results), _not_drawn(results))
     alt = f"Curves of regret by rounds. {verdict(results)}"
-    return [Drawing("regret", "Regret", regret_figure(results, loglog=False), alt, caption)]
+    return [drawn(regret_plot(results, loglog=False), "regret", "Regret", alt, caption)]
 
 
 def regret_loglog(results: Results) -> list[Drawing]:
@@ -87,15 +69,37 @@ def regret_loglog(results: Results) -> list[Drawing]:
     words = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
     caption = sentences(words, band(results), at_their_longest(results), f"Regret below {LEAST} is left out.")
     alt = f"Curves of regret by rounds on logarithmic axes. {verdict(results)}"
-    heading = "Regret on logarithmic axes"
-    return [Drawing("regret_loglog", heading, regret_figure(results, loglog=True), alt, caption)]
+    plot = regret_plot(results, loglog=True)
+    return [drawn(plot, "regret_loglog", "Regret on logarithmic axes", alt, caption)]
+
+
+def regret_plot(results: Results, *, loglog: bool) -> Plot:
+    """Return the figure of the regret curves."""
+    panels, narrow = results.longest_panels, results.width < WIDE
+    marks = _guarantee_entries(results, panels, loglog=loglog)
+    lines = _lines_of(results, panels, {} if narrow or len(panels) > 1 else _texts(panels[0]))
+
+    def draw(axes: Any, panel: Panel) -> float:
+        _draw_means(axes, panel, results, Panel.curve, LEAST if loglog else -np.inf)
+        _scale(axes, loglog=loglog)
+        _draw_guarantees(axes, panel, results, loglog=loglog)
+        return SHORT_NAME if narrow else 0.0
+
+    beside = f"regret against {results.against}"
+    return Plot(_titled(results), panels, draw, "round", beside, lines=lines, named_from=NARROW, marks=marks)
 
 
 def costs(results: Results) -> list[Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
     panels = results.longest_panels
-    figure, every = curve_grid(len(panels), _title(results), results.width)
-    for axes, panel in zip(every, panels, strict=True):
+    paid = _paid(panels[0]) if len(panels) == 1 else {}
+    texts = {name: f"mean cost {number(value)}" for name, value in paid.items()}
+    lines = {name: texts.get(name, "") for name in sorted(results.looks, key=lambda name: -paid.get(name, 0.0))}
+    marks = [(Line2D([], [], **BEST), with_text(BEST_NAME, texts.get(BEST_NAME, "")))]
+    if column := turns_in(results.frame.columns):
+        marks.append((Line2D([], [], **TURNS), f"best {turns_number(column)} in turn"))
+
+    def draw(axes: Any, panel: Panel) -> None:
         _draw_means(axes, panel, results, mean_costs)
         rounds, values = best_mean_costs(panel)
         marker = "_" if len(rounds) == 1 else ""
@@ -105,11 +109,10 @@ def costs(results: Results) -> list[Drawing]:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
         scale_linear(axes)
-        name_panel(axes, panel.name)
-    label_outside(figure, every, "round", "mean cost per round so far")
-    legend(figure, _cost_entries(results, panels), below=len(panels) > 1)
+
+    plot = Plot(_titled(results), panels, draw, "round", "mean cost per round so far", lines=lines, marks=marks)
     caption = sentences(MEAN_COST, band(results), at_their_longest(results))
-    return [Drawing("costs", "Mean cost per round", finish(figure), _least_paid(panels), caption)]
+    return [drawn(plot, "costs", "Mean cost per round", _least_paid(panels), caption)]
 
 
 @plain()
@@ -120,12 +123,11 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     """
     results = of_plays(frame, names)
     if not live:
-        return render(regret_figure(results, loglog=False), [suffix])[suffix]
-    figure, (axes,) = curve_grid(1, f"Certificates ({count(results.seeds, 'seed')})")
-    _draw_certificates(axes, results)
-    label_outside(figure, [axes], "round", "certificate: on average, regret is at most this")
-    legend(figure, [(line_handle(each), learner) for learner, each in results.looks.items()], below=False)
-    return render(finish(figure), [suffix])[suffix]
+        return render(drawn(regret_plot(results, loglog=False)).figure, [suffix])[suffix]
+    titled = replace(results, title=f"Certificates ({count(results.seeds, 'seed')})")
+    draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
+    plot = Plot(titled, results.longest_panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
+    return render(drawn(plot).figure, [suffix])[suffix]
 
 
 def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
@@ -133,12 +135,13 @@ def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, l
     results = of_plays(frame, names)
     (panel,) = results.longest_panels
     if live:
-        _draw_certificates(axes, results)
+        _draw_certificates(axes, panel, results)
     else:
-        _draw_means(axes, panel, results, _regret_of)
+        _draw_means(axes, panel, results, Panel.curve)
         _scale(axes, loglog=False)
     axes.set(xlabel="round", ylabel="certificate" if live else "regret")
-    axes.legend([line_handle(results.looks[name]) for name in panel.learners], panel.learners, frameon=False)
+    lines = [Line2D([], [], **results.looks[name].line()) for name in panel.learners]
+    axes.legend(lines, panel.learners, frameon=False)
 
 
 def of_plays(frame: pl.DataFrame, names: Mapping[str, str]) -> Results:
@@ -148,32 +151,9 @@ def of_plays(frame: pl.DataFrame, names: Mapping[str, str]) -> Results:
     return Results(frame.with_columns(horizon=pl.col("round").max(), **alike), "Regret", {"learners": learners})
 
 
-def regret_figure(results: Results, *, loglog: bool) -> Figure:
-    """Return the regret curves, with the names of the lines at their ends where there is room, else in a legend."""
-    panels = results.longest_panels
-    figure, every = curve_grid(len(panels), _title(results), results.width)
-    for axes, panel in zip(every, panels, strict=True):
-        _draw_means(axes, panel, results, _regret_of, LEAST if loglog else -np.inf)
-        _scale(axes, loglog=loglog)
-        _draw_guarantees(axes, panel, results, loglog=loglog)
-        name_panel(axes, panel.name, 0.0 if results.width >= WIDE else SHORT_NAME)
-    label_outside(figure, every, "round", f"regret against {against_what(results.settings)}")
-    marks = _guarantee_entries(results, panels, loglog=loglog)
-    texts = _texts(panels[0]) if results.width >= WIDE and len(panels) == 1 else {}
-    direct = len(panels) == 1 if results.width >= WIDE else results.width >= NARROW
-    if direct and all(can_be_named(axes, panel, texts) for axes, panel in zip(every, panels, strict=True)):
-        for axes, panel in zip(every, panels, strict=True):
-            name_lines(axes, panel, results.looks, texts)
-        if marks:
-            legend(figure, marks, below=True)
-    else:
-        legend(figure, [*_regret_entries(results, panels, texts), *marks], below=len(panels) > 1)
-    return finish(figure)
-
-
 def mean_costs(panel: Panel, learner: str) -> tuple[Floats, Floats]:
     """Return rounds (n,) and mean cost of rounds 1 to t (seeds, n) of a learner; the first rounds are left out."""
-    return _steady(*curve(panel.frame, learner, "cumulative_cost"))
+    return _steady(*panel.curve(learner, "cumulative_cost"))
 
 
 def best_mean_costs(panel: Panel) -> tuple[Floats, Floats]:
@@ -187,12 +167,8 @@ def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
     return None if column is None else _least(panel, pl.col("cumulative_cost") - pl.col(column))
 
 
-def _title(results: Results) -> str:
-    return f"{results.title} ({count(results.seeds, 'seed')})"
-
-
-def _regret_of(panel: Panel, learner: str) -> tuple[Floats, Floats]:
-    return curve(panel.frame, learner)
+def _titled(results: Results) -> Results:
+    return replace(results, title=f"{results.title} ({count(results.seeds, 'seed')})")
 
 
 def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, least: float = -np.inf) -> None:
@@ -209,10 +185,10 @@ def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, le
             shade(axes, rounds[shown], low[shown], high[shown], look.colour)
 
 
-def _draw_certificates(axes: Any, results: Results) -> None:
+def _draw_certificates(axes: Any, panel: Panel, results: Results) -> None:
     for learner, look in results.looks.items():
-        rounds, values = curve(results.frame, learner, "certificate")
-        errors = curve(results.frame, learner, "certificate_error")[1]
+        rounds, values = panel.curve(learner, "certificate")
+        errors = panel.curve(learner, "certificate_error")[1]
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
         axes.plot(rounds, mean, **look.line(), linewidth=1.4, markevery=(0, 0.15))
         axes.fill_between(rounds, mean - doubt, mean + doubt, color=look.colour, alpha=0.15, linewidth=0)
@@ -242,22 +218,17 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 
 def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -> list[tuple[Any, str]]:
     """Return the legend of the dotted lines: whose the only one is, or that each has the colour of its learner."""
-    drawn = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
-    if not drawn:
+    dotted = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
+    if not dotted:
         return []
-    colour, whose = (GREY, ", by colour") if len(drawn) > 1 else (results.looks[drawn[0]].colour, f" of {drawn[0]}")
+    colour, whose = (GREY, ", by colour") if len(dotted) > 1 else (results.looks[dotted[0]].colour, f" of {dotted[0]}")
     return [(Line2D([], [], color=colour, **GUARANTEE), f"guarantee at T{whose}")]
-
-
-def _finite_guarantees(panel: Panel) -> dict[str, float]:
-    known = {learner: guarantee(panel.frame, learner) for learner in panel.learners}
-    return {learner: value for learner, value in known.items() if np.isfinite(value)}
 
 
 def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
     """Return the guarantees to draw: those below T, the largest regret, and near the curves."""
     far = FAR * max(1.0, panel.highest)
-    known = {name: value for name, value in _finite_guarantees(panel).items() if value < most_rounds(panel.frame, name)}
+    known = {name: value for name, value in panel.guarantees.items() if value < panel.most_rounds[name]}
     return {learner: value for learner, value in known.items() if (value > 0 if loglog else value <= far)}
 
 
@@ -265,8 +236,8 @@ def _not_drawn(results: Results) -> str:
     """Return the sentences on guarantees that are not drawn on a linear axis; "" where all are."""
     above: set[bool] = set()
     for panel in results.longest_panels:
-        near, finite = _near(panel, loglog=False), _finite_guarantees(panel)
-        above |= {value >= most_rounds(panel.frame, name) for name, value in finite.items() if name not in near}
+        near, finite = _near(panel, loglog=False), panel.guarantees
+        above |= {value >= panel.most_rounds[name] for name, value in finite.items() if name not in near}
     return sentences(
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if True in above else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if False in above else "",
@@ -278,47 +249,33 @@ def _texts(panel: Panel) -> dict[str, str]:
     texts: dict[str, str] = {}
     sure = confident_in(panel.frame.columns)
     named = [("certificate", CERTIFICATE), *([(sure, f"{percent_of(sure)}\u202f% {CERTIFICATE}")] if sure else [])]
-    finite = _finite_guarantees(panel)
     for learner in panel.learners:
-        means = [(curve(panel.frame, learner, column)[1][:, -1].mean(), name) for column, name in named]
+        means = [(panel.end(learner, column), name) for column, name in named]
         lines = [f"{name} {number(mean)}" for mean, name in means if np.isfinite(mean)]
-        if learner in finite:
-            above = "" if finite[learner] < most_rounds(panel.frame, learner) else ": void, above T"
-            lines.append(f"guarantee {number(finite[learner])}{above}")
+        if learner in panel.guarantees:
+            above = "" if panel.guarantees[learner] < panel.most_rounds[learner] else ": void, above T"
+            lines.append(f"guarantee {number(panel.guarantees[learner])}{above}")
         texts[learner] = "\n".join(lines)
     return texts
 
 
-def _regret_entries(results: Results, panels: list[Panel], texts: Mapping[str, str]) -> list[tuple[Any, str]]:
-    """Return the legend: the learners of one panel from the highest curve to the lowest, or all of them in order."""
+def _lines_of(results: Results, panels: list[Panel], texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the lines of the legend: those of one panel from the highest curve to the lowest, else all in order."""
     learners = list(results.looks)
     if len(panels) == 1:
-        final = {learner: curve(panels[0].frame, learner)[1][:, -1].mean() for learner in learners}
-        learners.sort(key=lambda learner: -final[learner])
-    return [(line_handle(results.looks[name]), with_text(name, texts.get(name, ""))) for name in learners]
+        learners.sort(key=lambda learner: -panels[0].end(learner))
+    return {name: texts.get(name, "") for name in learners}
 
 
 def _least(panel: Panel, total: pl.Expr) -> tuple[Floats, Floats]:
     frame = panel.frame.filter(pl.col("horizon") == pl.col("horizon").max())
     every = frame.group_by("seed", "round").agg(least=total.first()).with_columns(learner=pl.lit(""))
-    return _steady(*curve(every, "", "least"))
+    return _steady(*Panel("", every).curve("", "least"))
 
 
 def _steady(rounds: Floats, totals: Floats) -> tuple[Floats, Floats]:
     kept = rounds >= rounds[-1] / FIRST
     return rounds[kept], totals[:, kept] / rounds[kept]
-
-
-def _cost_entries(results: Results, panels: list[Panel]) -> list[tuple[Any, str]]:
-    """Return the legend: of one panel with the mean costs over all rounds, the largest first."""
-    best, column = Line2D([], [], **BEST), turns_in(results.frame.columns)
-    turns = [(Line2D([], [], **TURNS), f"best {turns_number(column)} in turn")] if column else []
-    if len(panels) > 1:
-        return [*((line_handle(look), name) for name, look in results.looks.items()), (best, BEST_NAME), *turns]
-    final = _paid(panels[0])
-    names = sorted(results.looks, key=lambda name: -final[name])
-    learners = [(line_handle(results.looks[name]), f"{name}\nmean cost {number(final[name])}") for name in names]
-    return [*learners, (best, f"{BEST_NAME}\nmean cost {number(final[BEST_NAME])}"), *turns]
 
 
 def _paid(panel: Panel) -> dict[str, float]:

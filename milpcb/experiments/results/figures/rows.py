@@ -7,35 +7,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results import confident_in, percent_of
-from milpcb.experiments.results.figures.drawing import (
-    GREY,
-    SMALL,
-    Drawing,
-    finish,
-    label_outside,
-    legend,
-    name_panel,
-    row_grid,
-    scale_axis,
-    width,
-)
+from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing, scale_axis, width
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.results import (
-    MANY_SEEDS,
-    Final,
-    Panel,
-    Results,
-    against_what,
-    finals_of,
-    longest,
-    regrets,
-)
+from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
+from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Panel, Results
 from milpcb.experiments.results.figures.words import (
     against_guarantees,
     at_their_longest,
@@ -57,40 +37,39 @@ GAP = 0.12  # inches between the numbers of two columns
 REST = 0.35  # opacity of what the oracle did not take
 BAR = 0.62  # of a row
 SPREAD = "0.2"
-Panels = list[tuple[Panel, pl.DataFrame]]  # each with the means of its learners
 
 
 def finals(results: Results) -> list[Drawing]:
     """Draw the regret at T by learner, the least mean at the top, on one scale for all panels."""
-    panels = results.panels(longest(results.finals))
+    panels = results.final_panels
     order = _by_place(results, panels)
-    figure, every = row_grid(order, len(panels), results.title, results.width)
-    tables = [finals_of(panel) for panel in panels]
-    rows = [row for table in tables for row in table.values()]
+    tables = {panel.name: panel.finals for panel in panels}
+    rows = [row for table in tables.values() for row in table.values()]
     low, high = _range(rows)
-    for axes, panel, table in zip(every, panels, tables, strict=True):
-        _draw_rows(axes, table, results.looks, order, high)
+
+    def draw(axes: Any, panel: Panel) -> float:
+        _draw_rows(axes, tables[panel.name], results.looks, order, high)
         axes.set_xlim(low - 0.03 * (high - low), high + 0.03 * (high - low))
         scale_axis(axes.xaxis, np.array([low, high]), log=False)
-        name_panel(axes, panel.name, _write_numbers(axes, table, order))
-    label_outside(figure, every, f"regret against {against_what(results.settings)}", "")
-    legend(figure, _end_entries(results, rows, high), below=True)
+        return _write_numbers(axes, tables[panel.name], order)
+
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
-    guarantees = sentences(above, against_guarantees(results), void_words(results.frame, results.settings))
-    caption = sentences(numbers, guarantees, band(results), order_words, at_their_longest(results))
+    guarantees = sentences(above, against_guarantees(results), void_words(results))
     few = len(panels) * len(order) <= SPOKEN
-    ends = [_in_words(panel, table, order) for panel, table in zip(panels, tables, strict=True) if few]
-    return [Drawing("finals", "Regret at the end", finish(figure), sentences(verdict(results), *ends), caption)]
+    alt = sentences(verdict(results), *(_in_words(name, table, order) for name, table in tables.items() if few))
+    caption = sentences(numbers, guarantees, band(results), order_words, at_their_longest(results))
+    below, marks = f"regret against {results.against}", _end_entries(results, rows, high)
+    plot = Plot(results, panels, draw, below, rows=order, marks=marks)
+    return [drawn(plot, "finals", "Regret at the end", alt, caption)]
 
 
 def _by_place(results: Results, panels: list[Panel]) -> list[str]:
     """Return the learners by their mean place over the panels, the same order for all panels."""
     found: dict[str, list[int]] = {learner: [] for learner in results.looks}
     for panel in panels:
-        means = {learner: regrets(panel.frame, learner).mean() for learner in panel.learners}
-        for place, learner in enumerate(sorted(means, key=lambda name: means[name])):
+        for place, learner in enumerate(sorted(panel.learners, key=lambda name: panel.finals[name].regret)):
             found[learner].append(place)
     return sorted(found, key=lambda learner: np.mean(found[learner]))
 
@@ -154,51 +133,46 @@ def _end_entries(results: Results, rows: Sequence[Final], high: float) -> list[t
     return entries
 
 
-def _in_words(panel: Panel, table: Mapping[str, Final], order: list[str]) -> str:
+def _in_words(panel: str, table: Mapping[str, Final], order: list[str]) -> str:
     numbers = ", ".join(f"{legible(name)} {number(table[name].regret)}" for name in order if name in table)
-    return f"{legible(panel.name) or 'Regret'}: {numbers}."
+    return f"{legible(panel) or 'Regret'}: {numbers}."
 
 
 def times(results: Results) -> list[Drawing]:
     """Draw the microseconds per round by learner, the fastest at the top, on one linear scale for all panels."""
-    panels = [(panel, per_round(panel.frame)) for panel in results.panels(longest(results.finals))]
-    every = pl.concat([frame for _, frame in panels]).sort("whole")
-    limits = (0, 1.03 * every["high"].to_numpy().max())
-    figure = _rows(results, panels, _draw_time, every["whole"].to_numpy(), limits, "microseconds per round", log=False)
-    entries: list[tuple[Any, str]] = [
-        (Patch(facecolor=GREY), "in the oracle"),
-        (Patch(facecolor=GREY, alpha=REST), "the rest"),
-    ]
+    panels = results.final_panels
+    every = pl.concat([per_round(panel.frame) for panel in panels]).sort("whole")
+    marks: list[Entry] = [(Patch(facecolor=GREY), "in the oracle"), (Patch(facecolor=GREY, alpha=REST), "the rest")]
     if results.seeds > 1:
-        entries.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
-    legend(figure, entries, below=True)
+        marks.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
     slow, fast = every.row(-1, named=True), every.row(0, named=True)
     share = f", {percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
     most = f"The slowest is {legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
     least = f"The fastest is {legible(fast['learner'])}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
     ends = sentences(most, least)
     caption = sentences(ends, "Means over the seeds; the time of the environment is not counted.")
-    return [Drawing("times", "Time per round", finish(figure), ends, caption)]
+    limits = (0, 1.03 * every["high"].to_numpy().max())
+    plot = _row_plot(results, panels, per_round, _draw_time, "microseconds per round", limits, marks)
+    return [drawn(plot, "times", "Time per round", ends, caption)]
 
 
 def queries(results: Results) -> list[Drawing]:
     """Draw the queries and the rule changes of whole runs on a logarithmic scale; only where a rule is in force."""
-    panels = [(panel, _in_all(panel.frame)) for panel in results.panels(longest(results.finals))]
-    every = pl.concat([frame for _, frame in panels])
+    panels = results.final_panels
+    every = pl.concat([_in_all(panel.frame) for panel in panels])
     ruled = every.filter(pl.col("changes").is_finite()).sort("changes")
     if ruled.is_empty():
         return []
     shown = np.concatenate([every["whole"].to_numpy(), ruled["changes"].to_numpy()])
     positive = shown[shown > 0]
     limits = (0.8 * max(1.0, positive.min(initial=np.inf)), 1.25 * max(1.0, shown.max()))
-    figure = _rows(results, panels, _draw_queries, positive, limits, "number in all rounds", log=True)
-    marks: dict[str, Any] = {"linestyle": "", "marker": "o", "color": GREY}
-    entries = [(Line2D([], [], **marks), "queries"), (Line2D([], [], fillstyle="none", **marks), "rule changes")]
-    legend(figure, entries, below=True)
+    dot: dict[str, Any] = {"linestyle": "", "marker": "o", "color": GREY}
     least = ruled.row(0, named=True)
     numbers = f"{number(least['changes'])} times, with {number(least['whole'])} queries"
     ends = f"The rule of {legible(least['learner'])} changes {numbers}."
-    return [Drawing("queries", "Queries and rule changes", finish(figure), ends, sentences(ends, "Means over seeds."))]
+    marks = [(Line2D([], [], **dot), "queries"), (Line2D([], [], fillstyle="none", **dot), "rule changes")]
+    plot = _row_plot(results, panels, _in_all, _draw_queries, "number in all rounds", limits, marks, log_of=positive)
+    return [drawn(plot, "queries", "Queries and rule changes", ends, sentences(ends, "Means over seeds."))]
 
 
 def per_round(frame: pl.DataFrame) -> pl.DataFrame:
@@ -216,28 +190,27 @@ def _in_all(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by("learner", maintain_order=True).agg(**columns)
 
 
-def _rows(
+def _row_plot(
     results: Results,
-    panels: Panels,
-    draw: Callable[[Any, int, dict[str, Any], Look], None],
-    values: Floats,
-    limits: tuple[float, float],
+    panels: list[Panel],
+    means: Callable[[pl.DataFrame], pl.DataFrame],
+    draw_row: Callable[[Any, int, dict[str, Any], Look], None],
     below: str,
-    *,
-    log: bool,
-) -> Figure:
+    limits: tuple[float, float],
+    marks: Sequence[Entry],
+    log_of: Floats | None = None,
+) -> Plot:
     """Return a figure with a row for each learner, by the mean of ``whole``; all panels have one scale."""
-    every = pl.concat([frame for _, frame in panels])
+    every = pl.concat([means(panel.frame) for panel in panels])
     order = every.group_by("learner").agg(pl.col("whole").mean()).sort("whole", "learner")["learner"].to_list()
-    figure, grid = row_grid(order, len(panels), results.title, results.width)
-    for axes, (panel, frame) in zip(grid, panels, strict=True):
-        for row in frame.iter_rows(named=True):
-            draw(axes, order.index(row["learner"]), row, results.looks[row["learner"]])
+
+    def draw(axes: Any, panel: Panel) -> None:
+        for row in means(panel.frame).iter_rows(named=True):
+            draw_row(axes, order.index(row["learner"]), row, results.looks[row["learner"]])
         axes.set_xlim(*limits)
-        scale_axis(axes.xaxis, values, log=log)
-        name_panel(axes, panel.name)
-    label_outside(figure, grid, below, "")
-    return figure
+        scale_axis(axes.xaxis, every["whole"].to_numpy() if log_of is None else log_of, log=log_of is not None)
+
+    return Plot(results, panels, draw, below, rows=order, marks=marks)
 
 
 def _draw_time(axes: Any, place: int, row: dict[str, Any], look: Look) -> None:

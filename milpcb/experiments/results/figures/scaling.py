@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -15,41 +16,14 @@ import numpy as np
 import polars as pl
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import THIN, number
+from milpcb.core.decimals import THIN, number, spaced
 from milpcb.errors import InputError
 from milpcb.experiments.results.curves import ROUNDING, Slope, fit_slope
-from milpcb.experiments.results.figures.drawing import (
-    GREY,
-    LEAST,
-    Drawing,
-    can_be_named,
-    curve_grid,
-    finish,
-    label_outside,
-    legend,
-    line_handle,
-    name_lines,
-    name_panel,
-    scale_axis,
-    tick_at,
-    wants_log,
-    with_text,
-)
+from milpcb.experiments.results.figures.drawing import GREY, LEAST, Drawing, scale_axis, tick_at, wants_log
 from milpcb.experiments.results.figures.looks import looks
-from milpcb.experiments.results.figures.results import (
-    WIDE,
-    Panel,
-    Results,
-    entries,
-    guarantee,
-    longest,
-    randoms,
-    registered,
-    regrets,
-    spread,
-)
-from milpcb.experiments.results.figures.words import band, legible, sentences, with_separators
-from milpcb.types import Floats
+from milpcb.experiments.results.figures.plots import Plot, drawn
+from milpcb.experiments.results.figures.results import WIDE, Panel, Results, entries, longest, registered, spread
+from milpcb.experiments.results.figures.words import band, legible, sentences
 
 GUIDE: dict[str, Any] = {"color": "0.55", "linewidth": 0.9}
 DOTS: dict[str, Any] = {"linewidth": 1.2, "linestyle": (0, (1, 2))}
@@ -71,20 +45,6 @@ def horizons(results: Results) -> list[Drawing]:
     if len(results.horizons) < 2:
         return []
     panels = results.panels(results.finals)
-    figure, every = curve_grid(len(panels), results.title, results.width)
-    for axes, panel in zip(every, panels, strict=True):
-        _draw_horizons(axes, panel, results)
-        name_panel(axes, panel.name)
-    label_outside(figure, every, "horizon T", "regret after T rounds")
-    texts = {name: _slopes_text(panels[0], name) for name in results.looks} if len(panels) == 1 else {}
-    marks: list[tuple[Any, str]] = [(Line2D([], [], **GUIDE), "slope of the guarantee")]
-    marks.append((Line2D([], [], color=GREY, **DOTS), "guarantee"))
-    if len(panels) == 1 and results.width >= WIDE and can_be_named(every[0], panels[0], texts):
-        name_lines(every[0], Panel(panels[0].name, longest(panels[0].frame)), results.looks, texts)
-        legend(figure, marks, below=True)
-    else:
-        named = [(line_handle(look), with_text(name, texts.get(name, ""))) for name, look in results.looks.items()]
-        legend(figure, [*named, *marks], below=len(panels) > 1)
     finding = _slopes_found(panels)
     caption = sentences(
         finding,
@@ -93,24 +53,26 @@ def horizons(results: Results) -> list[Drawing]:
         "Dotted are guarantees below T.",
         band(results),
     )
-    return [Drawing("horizons", "Regret against the horizon", finish(figure), finding, caption)]
+    lines = {name: _slopes_text(panels[0], name) if len(panels) == 1 else "" for name in results.looks}
+    marks = [(Line2D([], [], **GUIDE), "slope of the guarantee"), (Line2D([], [], color=GREY, **DOTS), "guarantee")]
+    draw, beside = partial(_draw_horizons, results=results), "regret after T rounds"
+    plot = Plot(results, panels, draw, "horizon T", beside, lines=lines, named_from=WIDE, marks=marks)
+    return [drawn(plot, "horizons", "Regret against the horizon", finding, caption)]
 
 
 def fits(panel: Panel) -> dict[str, Slope]:
     """Return the fitted slope of every learner of a panel of final rows."""
-    return {learner: fit_slope(_by_horizon(panel.frame, learner)) for learner in panel.learners}
+    return {learner: fit_slope(panel.regrets(learner)) for learner in panel.learners}
 
 
 def local_slopes(panel: Panel, learner: str) -> list[float]:
     """Return the slopes of log mean regret between neighbouring horizons; NaN where a mean is not positive."""
-    return _slopes({horizon: float(values.mean()) for horizon, values in _by_horizon(panel.frame, learner).items()})
+    return _slopes({horizon: float(values.mean()) for horizon, values in panel.regrets(learner).items()})
 
 
 def theorem(panel: Panel, learner: str) -> float:
     """Return the exponent of T in a learner's guarantee, from the longest two horizons; NaN without a guarantee."""
-    own = panel.frame.filter(pl.col("learner") == learner)
-    found = {T: guarantee(own.filter(pl.col("horizon") == T), learner) for T in own["horizon"].unique().sort()}
-    return (_slopes(found) or [np.nan])[-1]
+    return (_slopes(_guarantees(panel, learner)) or [np.nan])[-1]
 
 
 def against(results: Results) -> list[Drawing]:
@@ -125,25 +87,24 @@ def against_key(results: Results, key: str) -> Drawing:
     if not lines:
         known = ", ".join(varied(results.settings)) or "no number"
         raise InputError(f"the config does not vary '{key}' with everything else equal; it varies {known}")
-    frame, random = _shares(_placed(results, section, lines), randoms(results.frame, results.settings))
+    frame, random = _shares(_placed(results, section, lines), results.randoms)
     panels = _by_number(results, frame)
-    figure, every = curve_grid(len(panels), results.title, results.width)
     look = looks(frame["learner"].unique(maintain_order=True).to_list(), registered(results.settings, "learners"))
     log = not random and all(wants_log(panel.frame["regret"].to_numpy(), least=LEAST) for panel in panels)
-    for axes, panel in zip(every, panels, strict=True):
+    values = frame["regret"].to_numpy()
+
+    def draw(axes: Any, panel: Panel) -> None:
         _draw_numbers(axes, panel, look, log=log)
         if random:
-            values = frame["regret"].to_numpy()
             axes.axhline(100.0, **RANDOM)
             axes.set_ylim(min(0.0, values.min()), 1.05 * max(100.0, values.max()))
-        name_panel(axes, panel.name)
-    label_outside(figure, every, KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET)
-    guide: list[tuple[Any, str]] = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
-    legend(figure, [*((line_handle(own), learner) for learner, own in look.items()), *guide], below=len(panels) > 1)
+
     finding = _ends_found(panels, in_percent=random)
     caption = sentences(finding, f"Only {key} differs along a line.", band(results))
-    heading = f"Regret against {KEYS.get(name, key)}"
-    return Drawing(f"against_{key.replace('.', '_')}", heading, finish(figure), finding, caption)
+    marks = [(Line2D([], [], **RANDOM), "choosing at random")] if random else []
+    below, beside = KEYS.get(name, f"{name.replace('_', ' ')} ({section})"), SHARE if random else REGRET
+    plot = Plot(results, panels, draw, below, beside, lines=dict.fromkeys(look, ""), looks=look, marks=marks)
+    return drawn(plot, f"against_{key.replace('.', '_')}", f"Regret against {KEYS.get(name, key)}", finding, caption)
 
 
 def varied(settings: Mapping[str, Any]) -> list[str]:
@@ -155,10 +116,10 @@ def varied(settings: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _by_horizon(frame: pl.DataFrame, learner: str) -> dict[int, Floats]:
-    own = frame.filter(pl.col("learner") == learner)
-    every = own["horizon"].unique().sort()
-    return {horizon: regrets(own.filter(pl.col("horizon") == horizon), learner) for horizon in every}
+def _guarantees(panel: Panel, learner: str) -> dict[int, float]:
+    """Return the largest guarantee of the seeds by horizon."""
+    own = panel.of(learner).group_by("horizon").agg(pl.col("guarantee").max()).sort("horizon")
+    return dict(own.iter_rows())
 
 
 def _slopes(means: Mapping[int, float]) -> list[float]:
@@ -180,7 +141,7 @@ def _slopes_text(panel: Panel, learner: str) -> str:
 
 def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
     for learner in panel.learners:
-        look, runs = results.looks[learner], _by_horizon(panel.frame, learner)
+        look, runs = results.looks[learner], panel.regrets(learner)
         shown = {horizon: values for horizon, values in runs.items() if values.mean() >= LEAST}
         for horizon, values in shown.items():
             low, high = (float(end[0]) for end in spread(values[:, None]))
@@ -195,10 +156,8 @@ def _draw_horizons(axes: Any, panel: Panel, results: Results) -> None:
     scale_axis(axes.yaxis, axes.dataLim.intervaly, log=True)
     highest = HIGH * float(panel.frame["regret"].to_numpy().max())
     for learner in panel.learners:  # guarantees below T and near the regrets
-        own = panel.frame.filter(pl.col("learner") == learner)
-        own = own.group_by("horizon").agg(pl.col("guarantee").max()).sort("horizon")  # as guarantee does
-        kept = own.filter((pl.col("guarantee") < pl.col("horizon")) & (pl.col("guarantee") <= highest))
-        axes.plot(kept["horizon"], kept["guarantee"], color=results.looks[learner].colour, **DOTS)
+        kept = {T: value for T, value in _guarantees(panel, learner).items() if value < T and value <= highest}
+        axes.plot(list(kept), list(kept.values()), color=results.looks[learner].colour, **DOTS)
 
 
 def _slopes_found(panels: list[Panel]) -> str:
@@ -257,20 +216,19 @@ def _by_number(results: Results, frame: pl.DataFrame) -> list[Panel]:
     if len(results.horizons) != 2:
         return results.panels(longest(frame))
     return [
-        Panel(", ".join(filter(None, [panel.name, f"T = {with_separators(horizon)}"])), panel.frame)
+        Panel(", ".join(filter(None, [panel.name, f"T = {spaced(horizon)}"])), panel.frame)
         for horizon in results.horizons
         for panel in results.panels(frame.filter(pl.col("horizon") == horizon))
     ]
 
 
 def _means(panel: Panel, learner: str) -> pl.DataFrame:
-    own = panel.frame.filter(pl.col("learner") == learner)
-    return own.group_by("x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
+    return panel.of(learner).group_by("x", maintain_order=True).agg(pl.col("regret").mean()).sort("x")
 
 
 def _draw_numbers(axes: Any, panel: Panel, look: Mapping[str, Any], *, log: bool) -> None:
     for learner in panel.learners:
-        for (x,), own in panel.frame.filter(pl.col("learner") == learner).group_by("x", maintain_order=True):
+        for (x,), own in panel.of(learner).group_by("x", maintain_order=True):
             low, high = (end[0] for end in spread(own["regret"].to_numpy()[:, None]))
             axes.plot([x, x], [low, high], color=look[learner].colour, linewidth=4, alpha=0.4)
         means = _means(panel, learner)

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import percent, spaced
 from milpcb.core.surroundings import plain
-from milpcb.experiments.results.figures.drawing import (
-    GREY,
-    SMALL,
-    curve_grid,
-    finish,
-    label_outside,
-    legend,
-    name_panel,
-    render,
-    scale_axis,
-    shade,
-)
+from milpcb.experiments.results.figures.drawing import GREY, SMALL, finish, render, scale_axis, shade
 from milpcb.experiments.results.figures.looks import COLOURS, MARKERS
+from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
+from milpcb.experiments.results.figures.results import Results
 from milpcb.types import Floats
 
 if TYPE_CHECKING:
@@ -58,20 +51,25 @@ def bounds_figure(bounds: list[Bound], title: str) -> Figure:
 
     There is a panel for each setting and horizon, and a colour for each relaxation; both axes are logarithmic.
     """
-    panels: dict[str, list[Bound]] = {}
+    groups: dict[str, list[Bound]] = {}
     for found in bounds:
-        panels.setdefault(f"{found.setting.name}, T = {spaced(found.setting.horizon)}", []).append(found)
+        groups.setdefault(f"{found.setting.name}, T = {spaced(found.setting.horizon)}", []).append(found)
     noises = list(dict.fromkeys(found.noise for found in bounds))
-    figure, every = curve_grid(len(panels), title)
-    for axes, (name, shown) in zip(every, panels.items(), strict=True):
-        for found in shown:
+
+    def draw(axes: Any, panel: _Panel) -> None:
+        for found in panel.bounds:
             _draw_bound(axes, found, noises.index(found.noise))
-        scale_axis(axes.xaxis, np.concatenate([found.value.scales for found in shown]), log=True)
-        scale_axis(axes.yaxis, np.concatenate([found.value.mean for found in shown]), log=True)
-        name_panel(axes, name)
-    label_outside(figure, every, "L", "bound on the regret of T rounds")
-    legend(figure, _entries_of(noises), below=len(panels) > 1)
-    return finish(figure)
+        scale_axis(axes.xaxis, np.concatenate([found.value.scales for found in panel.bounds]), log=True)
+        scale_axis(axes.yaxis, np.concatenate([found.value.mean for found in panel.bounds]), log=True)
+
+    panels, marks = list(starmap(_Panel, groups.items())), _entries_of(noises)
+    plot = Plot(Results(pl.DataFrame(), title), panels, draw, "L", "bound on the regret of T rounds", marks=marks)
+    return drawn(plot).figure
+
+
+class _Panel(NamedTuple):
+    name: str
+    bounds: list[Bound]
 
 
 def _draw_bound(axes: Any, found: Bound, place: int) -> None:
@@ -85,7 +83,7 @@ def _draw_bound(axes: Any, found: Bound, place: int) -> None:
     axes.plot(found.closed_scale, found.closed_form, **marker, markerfacecolor="white")
 
 
-def _entries_of(noises: list[str]) -> list[tuple[Any, str]]:
+def _entries_of(noises: list[str]) -> list[Entry]:
     lines = [
         (Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)]), noise)
         for i, noise in enumerate(noises)
@@ -100,20 +98,22 @@ def power_figure(rows: Floats, power: float) -> Figure:
 
     ``rows`` (trials,) are those after which each could end, in order, inf where a trial never ended.
     """
-    figure, (axes,) = curve_grid(1, "Rows of a trial, and how likely it is to have ended")
     ended = rows[np.isfinite(rows)]
     share = np.arange(1, len(ended) + 1) / len(rows)
     reach = 1.96 * np.sqrt(share * (1 - share) / len(rows))
-    shade(axes, ended, np.maximum(share - reach, 0.0), np.minimum(share + reach, 1.0), COLOURS[0])
-    axes.step(ended, share, where="post", color=COLOURS[0])
-    axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
-    if share[-1] >= power:
-        needed = float(ended[int(np.searchsorted(share, power - 1e-9))])
-        axes.axvline(needed, color=COLOURS[1], linewidth=1.2)
-        axes.annotate(f"{spaced(needed, '.0f')} rows", (needed, 0.02), xytext=(4, 0), textcoords="offset points",
-                      color=COLOURS[1], fontsize=SMALL)  # fmt: skip
-    axes.set_ylim(0, 1)
-    axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
-    scale_axis(axes.xaxis, ended, log=False)
-    label_outside(figure, [axes], "rows", "share of trials that could end")
-    return finish(figure)
+
+    def draw(axes: Any, _: _Panel) -> None:
+        shade(axes, ended, np.maximum(share - reach, 0.0), np.minimum(share + reach, 1.0), COLOURS[0])
+        axes.step(ended, share, where="post", color=COLOURS[0])
+        axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
+        if share[-1] >= power:
+            needed = float(ended[int(np.searchsorted(share, power - 1e-9))])
+            axes.axvline(needed, color=COLOURS[1], linewidth=1.2)
+            beside = {"xytext": (4, 0), "textcoords": "offset points", "color": COLOURS[1], "fontsize": SMALL}
+            axes.annotate(f"{spaced(needed, '.0f')} rows", (needed, 0.02), **beside)
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
+        scale_axis(axes.xaxis, ended, log=False)
+
+    without_curves = Results(pl.DataFrame(), "Rows of a trial, and how likely it is to have ended")
+    return drawn(Plot(without_curves, [_Panel("", [])], draw, "rows", "share of trials that could end")).figure

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from milpcb.constraints.by_names import called
 from milpcb.core.decimals import THIN, number, spaced
@@ -21,17 +20,7 @@ from milpcb.experiments.results import (
     turns_meaning,
 )
 from milpcb.experiments.results.curves import mean_interval
-from milpcb.experiments.results.figures.results import (
-    MANY_SEEDS,
-    Final,
-    Results,
-    against_what,
-    comparators,
-    finals_of,
-    longest,
-    unconstrained,
-    void,
-)
+from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Results, void
 
 FEW_PANELS = 4  # so many are named in a sentence
 FREE = "\u2020"  # marks learners that need not keep the side constraints
@@ -56,14 +45,9 @@ def legible(name: str, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[:half]}\u2026{name[-half:]}"
 
 
-def with_separators(n: int) -> str:
-    """Return an integer as text, with narrow spaces between thousands."""
-    return spaced(n)
-
-
 def count(n: int, noun: str) -> str:
     """Return '1 seed' or '5 seeds'."""
-    return f"{with_separators(n)} {noun}{'' if n == 1 else 's'}"
+    return f"{spaced(n)} {noun}{'' if n == 1 else 's'}"
 
 
 def percent(share: float) -> str:
@@ -89,7 +73,7 @@ def verdict(results: Results) -> str:
         if final.horizon == horizon:
             by_panel.setdefault(final.panel, []).append(final)
     ranked = [sorted(panel, key=lambda final: final.regret) for panel in by_panel.values()]
-    rounds = f"After {with_separators(horizon)} rounds"
+    rounds = f"After {spaced(horizon)} rounds"
     if len(ranked) == 1:
         return _of_one_panel(rounds, ranked[0])
     if results.seeds < 2:
@@ -163,15 +147,15 @@ def against_guarantees(results: Results) -> str:
 
 
 def _compared(results: Results) -> list[Final]:
-    out = {*comparators(results.settings), *unconstrained(results.frame, results.settings)}
-    panels = results.panels(longest(results.finals))
-    found = [final for panel in panels for final in finals_of(panel).values()]
+    out = {*results.comparators(), *results.unconstrained}
+    found = [final for panel in results.final_panels for final in panel.finals.values()]
     return [final for final in found if final.learner not in out] or found
 
 
-def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
+def void_words(results: Results) -> str:
     """Return a sentence on the guarantees that are omitted, as they do not apply; "" where there are none."""
-    rows = frame.filter(void(settings))
+    frame = results.frame
+    rows = frame.filter(void(results.settings))
     if rows.is_empty():
         return ""
     learners = rows["learner"].unique(maintain_order=True).to_list()
@@ -182,8 +166,8 @@ def void_words(frame: pl.DataFrame, settings: Mapping[str, Any]) -> str:
 
 def glossary(results: Results) -> Iterator[tuple[str, str]]:
     """Yield terms and their meaning, in the order in which they are read."""
-    finals, settings = results.finals, results.settings
-    yield "regret", f"What a learner paid more than {against_what(settings)}; below 0, it paid less."
+    finals = results.finals
+    yield "regret", f"What a learner paid more than {results.against}; below 0, it paid less."
     if turns := turns_in(finals.columns):
         yield turns_heading(turns), turns_meaning(turns)
         if RECOVERY in finals.columns:
@@ -196,14 +180,14 @@ def glossary(results: Results) -> Iterator[tuple[str, str]]:
     confident = confident_in(finals.columns)
     if confident is not None:
         yield f"{percent_of(confident)}{THIN}% certificate", confident_meaning(confident)
-    omitted = void_words(results.frame, settings)
+    omitted = void_words(results)
     if np.isfinite(finals["guarantee"].to_numpy()).any() or omitted:
         yield "guarantee", sentences("A bound on mean regret that was known before the start.", omitted)
     if np.isfinite(finals["bound"].to_numpy()).any():
         yield "own bound", "What the learner's own analysis proves of the run, from what it saw; a mean over the seeds."
     best = "The best cost is the best policy's in hindsight."
     yield "mean cost", f"Per round: the error rate, where costs are 0 or 1. {best}"
-    if unconstrained(results.frame, settings):
+    if results.unconstrained:
         yield FREE, "Need not keep the side constraints, as it asks no oracle."
 
 

@@ -12,7 +12,7 @@ from milpcb.cli import cli
 from milpcb.errors import ExtraMissingError, InputError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.forms import interactive_page
-from milpcb.experiments.results.figures.results import Results, curve
+from milpcb.experiments.results.figures.results import Results
 
 HOSTILE = '<b onclick="x">$a'
 LEARNERS = ["exp4", HOSTILE, "uniform"]
@@ -44,7 +44,7 @@ def test_a_curve_is_the_mean_that_is_drawn_and_a_name_hides_all_of_it(results):
     named = [trace for trace in traces if trace.get("legendgroup") == "exp4"]
     assert sum(trace["showlegend"] for trace in named) == 1
     assert {trace.get("fill") for trace in named} == {None, "toself"}
-    rounds, values = curve(results.longest_panels[0].frame, "exp4")
+    rounds, values = results.longest_panels[0].curve("exp4")
     line = next(trace for trace in named if "fill" not in trace)
     assert np.allclose(line["x"], rounds)
     assert np.allclose(line["y"], values.mean(axis=0))

@@ -5,8 +5,9 @@ import polars as pl
 import pytest
 from matplotlib.figure import Figure
 
+from milpcb.experiments.results.figures import plots
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.rounds import of_plays, regret, regret_figure
+from milpcb.experiments.results.figures.rounds import of_plays, regret, regret_plot
 from milpcb.experiments.results.figures.rows import finals
 
 ROUNDS = (50, 100)
@@ -47,7 +48,7 @@ def texts(figure: Figure) -> str:
 @pytest.mark.parametrize(("guarantee", "drawn"), [(91.0, True), (99.0, True), (100.0, False), (130.0, False)])
 def test_a_guarantee_of_t_or_more_is_void(guarantee: float, drawn: bool) -> None:
     """After 100 rounds no regret is above 100: from there on a guarantee is named as void in place of a line."""
-    figure = regret_figure(of_plays(curves(guarantee), {}), loglog=False)
+    figure = plots.drawn(regret_plot(of_plays(curves(guarantee), {}), loglog=False)).figure
     assert dotted(figure) == [guarantee] * drawn
     assert ("void, above T" in texts(figure)) != drawn
     assert ("guarantee at T" in texts(figure)) == drawn
@@ -55,7 +56,7 @@ def test_a_guarantee_of_t_or_more_is_void(guarantee: float, drawn: bool) -> None
 
 def test_an_infinite_guarantee_is_not_drawn() -> None:
     """Where there is none, there is neither a line nor a number."""
-    figure = regret_figure(of_plays(curves(np.inf), {}), loglog=False)
+    figure = plots.drawn(regret_plot(of_plays(curves(np.inf), {}), loglog=False)).figure
     assert dotted(figure) == []
     assert "guarantee" not in texts(figure)
 
@@ -91,9 +92,9 @@ def test_the_legend_says_whose_guarantees_are_drawn() -> None:
     """The only dotted line has the colour and the name of its learner; of several each has its learner's colour."""
     one = curves(91.0)
     name = one["learner"][0]
-    figure = regret_figure(of_plays(one, {}), loglog=False)
+    figure = plots.drawn(regret_plot(of_plays(one, {}), loglog=False)).figure
     (handle,) = [line for each in figure.legends for line in each.get_lines()][-1:]
     assert f"guarantee at T of {name}" in texts(figure)
     assert handle.get_color() == figure.axes[0].lines[0].get_color()
     both = pl.concat([one, one.with_columns(learner=pl.lit("another"))])
-    assert "guarantee at T, by colour" in texts(regret_figure(of_plays(both, {}), loglog=False))
+    assert "guarantee at T, by colour" in texts(plots.drawn(regret_plot(of_plays(both, {}), loglog=False)).figure)

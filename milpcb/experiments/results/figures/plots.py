@@ -1,0 +1,195 @@
+"""A figure as a value, and the one function that draws it: panels, axes, lines named at their ends or in a legend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from milpcb.core.decimals import number
+from milpcb.experiments.results.figures.drawing import (
+    LINE,
+    MEDIUM,
+    NAME,
+    SMALL,
+    Drawing,
+    finish,
+    fitted,
+    grid,
+    name_room,
+    width,
+)
+from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.results import WIDE, Panel, Results, longest
+
+COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
+HEIGHTS = {1: 5.0, 2: 3.6, 3: 2.7}  # inches of such a panel, by the number of columns
+BESIDE = 1.9  # inches of a wide figure that a name beside the axes may take
+HANDLE = 0.75  # inches of a legend's handle and the space around it
+MOST_NAMED = 8  # lines that are named at their ends
+
+Entry = tuple[Any, str]  # of a legend: a handle, and words whose first line is a name
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure of panels that have the same axes.
+
+    ``draw`` draws the marks of a panel on axes, and scales these; it returns the inches that it takes beside them, if
+    any. With names of ``rows``, a panel has a row for each. ``lines`` are the curves in the order of the legend, each
+    with what is written below its name; in figures of at least the width ``named_from`` they are named at their ends,
+    where there is one panel in a row and room for the names. ``marks`` are the further entries of the legend.
+    """
+
+    results: Results  # for title, width and, unless others are given, looks
+    panels: Sequence[Any]  # each with a name
+    draw: Callable[[Any, Any], float | None]
+    below: str
+    beside: str = ""
+    rows: Sequence[str] = ()
+    lines: Mapping[str, str] = field(default_factory=dict)
+    looks: Mapping[str, Look] | None = None
+    named_from: float = np.inf
+    marks: Sequence[Entry] = ()
+
+    def look(self, learner: str) -> Look:
+        """Return the look of a line."""
+        return (self.looks or self.results.looks)[learner]
+
+
+def drawn(plot: Plot, name: str = "", heading: str = "", alt: str = "", caption: str = "") -> Drawing:
+    """Draw a figure; the words are those of ``Drawing``."""
+    n, narrow = len(plot.panels), plot.results.width < WIDE
+    figure, every = _grid(plot, n, narrow=narrow)
+    placed = list(zip(every, plot.panels, strict=True))
+    for axes, panel in placed:
+        _name_panel(axes, panel.name, plot.draw(axes, panel) or 0.0)
+    _label_outside(figure, every, plot.below, plot.beside)
+    fits = (n == 1 or narrow) and plot.results.width >= plot.named_from
+    if fits and all(_can_be_named(axes, panel, plot) for axes, panel in placed):
+        for axes, panel in placed:
+            _name_lines(axes, panel, plot)
+        entries, below = list(plot.marks), True
+    else:
+        lines = [(Line2D([], [], **plot.look(each).line()), with_text(each, text)) for each, text in plot.lines.items()]
+        entries, below = [*lines, *plot.marks], n > 1 or bool(plot.rows)
+    if entries:
+        legend(figure, entries, below=below)
+    return Drawing(name, heading, finish(figure), alt, caption)
+
+
+def _grid(plot: Plot, n: int, *, narrow: bool) -> tuple[Figure, list[Any]]:
+    """Return a figure of n panels, and their axes row by row: of curves, the larger the fewer they are, or of rows."""
+    title, width = plot.results.title, plot.results.width
+    if not plot.rows:
+        columns = 1 if narrow else COLUMNS.get(n, 3)
+        return grid(n, columns, 3.1 if narrow else HEIGHTS[columns], title, width)
+    columns = 1 if narrow else min(n, 2)
+    figure, every = grid(n, columns, 0.24 * len(plot.rows) + 0.8, title, width)
+    figure.set_figheight(figure.get_figheight() + 0.5)  # title
+    names = [fitted(row, name_room(figure), SMALL) for row in plot.rows]
+    for i, axes in enumerate(every):
+        axes.set_ylim(len(names) - 0.5, -0.5)  # the first row is at the top
+        axes.set_yticks(range(len(names)), names if i % columns == 0 else [""] * len(names))
+        axes.spines["left"].set_visible(False)
+        axes.tick_params(axis="y", length=0)
+    return figure, every
+
+
+def _name_panel(axes: Any, name: str, beside: float) -> None:
+    """Write what differs between panels above one of them, ``beside`` which so many inches are taken by something."""
+    room = (axes.figure.get_figwidth() - name_room(axes.figure)) / axes.get_gridspec().ncols - 0.3 - beside
+    axes.set_title(fitted(name, room, MEDIUM, lines=2), fontsize=MEDIUM, loc="left")
+
+
+def _label_outside(figure: Figure, every: Sequence[Any], below: str, beside: str) -> None:
+    """Label the lowest panel of every column, and the left side once for all, with the scale where it is no linear one.
+
+    It comes after what is drawn, as that decides the scale.
+    """
+    scales = {"log": " (log scale)"}
+    (short_below, _, _), (short_beside, _, _) = below.partition(" against "), beside.partition(" against ")
+    for axes in every[-every[0].get_gridspec().ncols :]:
+        room, scale = min(5.0, figure.get_figwidth() - 1.5), scales.get(axes.get_xscale(), "")
+        text = below + scale if width(below + scale, MEDIUM) <= room else short_below + scale
+        axes.set_xlabel(fitted(text, room, MEDIUM), fontsize=MEDIUM)
+    scale = scales.get(every[0].get_yscale(), "")
+    if len(every) == 1 and figure.get_figwidth() >= WIDE:
+        every[0].set_ylabel(beside + scale, fontsize=MEDIUM)
+    elif beside:
+        figure.supylabel(short_beside + scale, fontsize=MEDIUM)  # a grid may be low
+
+
+def legend(figure: Figure, entries: Sequence[Entry], *, below: bool) -> None:
+    """Put one legend outside all axes: below them, or to their right, where it is read from top to bottom.
+
+    The figure grows by the room that the legend needs.
+    """
+    handles = [entry[0] for entry in entries]
+    style = {"frameon": False, "fontsize": SMALL}
+    room = figure.get_figwidth()
+    if below or room < WIDE:
+        labels = [fitted(entry[1].split("\n")[0], min(NAME, room - HANDLE), SMALL) for entry in entries]
+        columns = min(len(entries), max(1, int(room // (max(width(label, SMALL) for label in labels) + HANDLE))))
+        figure.set_figheight(figure.get_figheight() + 1.4 * LINE * -(-len(entries) // columns) + 0.1)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, **style)
+    else:
+        labels = [_fitted_beside(entry[1]) for entry in entries]
+        lines = sum(label.count("\n") + 1 for label in labels)
+        figure.set_figheight(max(figure.get_figheight(), LINE * (lines + 0.7 * len(labels)) + 0.4))
+        figure.legend(handles, labels, loc="outside right upper", labelspacing=0.7, **style)
+
+
+def _fitted_beside(text: str) -> str:
+    name, *more = text.split("\n")
+    return "\n".join([fitted(name, BESIDE, SMALL, lines=2), *more])
+
+
+def with_text(name: str, text: str) -> str:
+    """Return a name with the lines of a text below it, where there are any."""
+    return f"{name}\n{text}" if text else name
+
+
+def _can_be_named(axes: Any, panel: Panel, plot: Plot) -> bool:
+    """Return whether there is room to the right of the axes for the names of all lines."""
+    n = len(panel.learners)
+    return n <= MOST_NAMED and n * _tallest(panel, plot) <= _room(axes)
+
+
+def _room(axes: Any) -> float:  # inches that the axes are high, about, without title and labels
+    return float(axes.figure.get_figheight() / axes.get_gridspec().nrows - 1.0)
+
+
+def _tallest(panel: Panel, plot: Plot) -> float:  # inches of height of a name with its text
+    return LINE * (1.4 + max(len(plot.lines[learner].splitlines()) for learner in panel.learners))
+
+
+def _name_lines(axes: Any, panel: Panel, plot: Plot) -> None:
+    """Write name, end and text of each line to the right of the axes, near its end."""
+    at_longest = Panel(panel.name, longest(panel.frame))
+    ends = {learner: at_longest.end(learner) for learner in panel.learners}
+    gap = _tallest(panel, plot) / _room(axes)
+    to_axes = axes.transData + axes.transAxes.inverted()
+    heights = apart([float(np.clip(to_axes.transform((1, end))[1], 0, 1)) for end in ends.values()], gap)
+    if max(heights) > 1:
+        heights = [-height for height in apart([-min(height, 1.0) for height in heights], gap)]
+    room = name_room(axes.figure, BESIDE - 0.5)
+    for (learner, end), height in zip(ends.items(), heights, strict=True):
+        axes.plot(1.025, height, transform=axes.transAxes, clip_on=False, linestyle="", **plot.look(learner).points())
+        name = with_text(f"{fitted(learner, room, SMALL)}: {number(end)}", plot.lines[learner])
+        beside = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "center", "fontsize": SMALL}
+        axes.annotate(name, (1.025, height), (9, 0), linespacing=1.15, **beside)
+
+
+def apart(places: Sequence[float], gap: float) -> list[float]:
+    """Return places near the wanted ones, in order and ``gap`` apart: labels that are too close are moved upwards."""
+    order = sorted(range(len(places)), key=lambda i: places[i])
+    found = list(places)
+    for below, above in pairwise(order):
+        found[above] = max(found[above], found[below] + gap)
+    return found
