@@ -45,23 +45,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Any
 
 import numpy as np
 from numpy.random import Generator
 from scipy.stats import norm
 
-from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import ROUNDING, check_confidence, whole
-from milpcb.data.actions import own_names
-from milpcb.errors import InputError
 from milpcb.offline.intervals import drawn_again
 from milpcb.offline.log import take_rows
 from milpcb.offline.question import Question
 from milpcb.offline.reference import MOST, Reference, against
-from milpcb.offline.scores import Scores, check_scores
+from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
-from milpcb.protocols import Opened, PolicyClass
+from milpcb.protocols import Opened
 from milpcb.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that a draw goes through
@@ -240,6 +237,12 @@ class Process:
         self._penalty = self._slope * squares
         self._recentring = 1 / np.sqrt(np.log(len(gains)))
 
+    @classmethod
+    def of(cls, question: Question, scores: Scores, base: Floats, rng: Generator) -> Process:
+        """Return the process of the gains over ``base`` (n,) by the scores of the rows of a question."""
+        sampled = sampled_rows(question, scores.log.group, rng)
+        return cls(question.oracle, sampled, scores.gains, scores.weight / scores.weight.sum(), base)
+
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
         return self.above(counts), self._ask(self._u @ counts - counts, counts)
@@ -336,25 +339,6 @@ class _Others:
         mine = float((noise * self._reference.lottery).sum())
         most, least = (float((noise * self._ways.best(sign * noise)).sum()) for sign in (1.0, -1.0))
         return mine - least, most - mine
-
-
-def scores_on(question: Question, scores: Scores) -> Scores:
-    """Return the scores of the rows of a question, by name where the class has names; raises InputError on others."""
-    check_scores(scores)
-    n = question.oracle.n_contexts
-    if n != len(scores.table):
-        raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one context for each score")
-    return scores.by(own_names(question.policies))
-
-
-def asked_about(
-    policies: PolicyClass | Opened, contexts: Any, scores: Scores, constraints: Sequence[Constraint], kind: str
-) -> tuple[Question, Scores]:
-    """Return the question about policies that play actions only where a log has rows of them, and its scores."""
-    check_scores(scores)
-    support = scores.by(own_names(policies)).support
-    question = Question(policies, contexts, (*bind_for(constraints, policies, contexts), *support), kind)
-    return question, scores_on(question, scores)
 
 
 def quantile(draws: Floats, level: float) -> float:

@@ -34,10 +34,10 @@ from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError, shown
-from milpcb.offline.band import Process, sampled_rows, scores_on
+from milpcb.offline.band import Process
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import Mean, estimates
-from milpcb.offline.question import Question
+from milpcb.offline.question import Question, scores_on
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.protocols import Opened, PolicyClass
@@ -126,11 +126,8 @@ class NoWorseThan:
         """
         question = Question(policies, contexts, tuple(bind_for(constraints, policies, contexts)), kind)
         self.check_rows(question.oracle.n_contexts)
-        rng, outcome = child(self.seed, "offline", "no worse"), self.outcome
-        sampled = sampled_rows(question, outcome.log.group, rng)
-        gains = outcome.gains[:, outcome.columns(actions or own_names(policies))]
-        shares = outcome.weight / outcome.weight.sum()
-        process = Process(question.oracle, sampled, gains, shares, self.base(contexts))
+        rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
+        process = Process.of(question, outcome, self.base(contexts), rng)
         reach = process.reach(self.draws, self.confidence, rng)
         return LabelConstraint(-process.floor(), self.margin - reach, self.name)
 
@@ -298,8 +295,7 @@ class LowerEnds:
         question = Question(self.policies, self.contexts, rules, self.kind)
         scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
-        sampled, shares = sampled_rows(question, scores.log.group, rng), scores.weight / scores.weight.sum()
-        return Process(question.oracle, sampled, scores.gains, shares, base), rng
+        return Process.of(question, scores, base, rng), rng
 
 
 def _is_number(than: Any) -> bool:

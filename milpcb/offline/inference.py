@@ -13,14 +13,14 @@ import numpy as np
 from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
-from milpcb.offline.band import Bounds, Claim, Progress, affordable, asked_about, band, sampled_rows
+from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, sampled_rows
 from milpcb.offline.cross_fitting import Learning
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
-from milpcb.offline.question import Best, Question, check_policy
+from milpcb.offline.question import Best, Question, asked_about, check_policy
 from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
-from milpcb.constraints import LabelConstraint, bind_for
+from milpcb.constraints import Constraint, LabelConstraint, bind_for
 from milpcb.core.checks import choice, context_array, instance
+from milpcb.data.actions import own_names
 from milpcb.errors import InfeasibleError, InputError, OracleInexact, shown
+from milpcb.offline.scores import Scores, check_scores
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Opened, PolicyClass, open_class
@@ -111,6 +114,25 @@ def explicit(question: Question) -> Question:
 def check_question(question: Any) -> None:
     """Raise InputError on anything but a question."""
     instance("question", question, Question, "a Question of a policy class and contexts")
+
+
+def scores_on(question: Question, scores: Scores) -> Scores:
+    """Return the scores of the rows of a question, by name where the class has names; raises InputError on others."""
+    check_scores(scores)
+    n = question.oracle.n_contexts
+    if n != len(scores.table):
+        raise InputError(f"there are {n} contexts for {len(scores.table)} scores; give one context for each score")
+    return scores.by(own_names(question.policies))
+
+
+def asked_about(
+    policies: PolicyClass | Opened, contexts: Any, scores: Scores, constraints: Sequence[Constraint], kind: str
+) -> tuple[Question, Scores]:
+    """Return the question about policies that play actions only where a log has rows of them, and its scores."""
+    check_scores(scores)
+    support = scores.by(own_names(policies)).support
+    question = Question(policies, contexts, (*bind_for(constraints, policies, contexts), *support), kind)
+    return question, scores_on(question, scores)
 
 
 def best_of(oracle: Oracle, costs: Floats) -> Best:

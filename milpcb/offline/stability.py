@@ -13,10 +13,10 @@ from milpcb.constraints import Constraint
 from milpcb.core.checks import whole
 from milpcb.core.decimals import fixed, percent
 from milpcb.errors import InfeasibleError
-from milpcb.offline.band import Progress, affordable, asked_about
+from milpcb.offline.band import Progress, affordable
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.question import Question, check_policy, with_options
+from milpcb.offline.question import Question, asked_about, check_policy, with_options
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass

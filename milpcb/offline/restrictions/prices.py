@@ -13,8 +13,8 @@ import numpy as np
 from milpcb.constraints import LabelConstraint
 from milpcb.core.checks import instance, whole
 from milpcb.errors import InputError, OracleInexact
-from milpcb.offline.band import UPPER, Process, Progress, sampled_rows, scores_on
-from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question
+from milpcb.offline.band import UPPER, Process, Progress
+from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
 from milpcb.offline.restrictions.restriction import Restriction, Under, listed_restrictions
 from milpcb.offline.scores import Scores
@@ -138,9 +138,7 @@ def gain_band(
     """
     check_question(question)
     scores, rng = scores_on(question, scores), child(seed, "offline", "prices")
-    sampled, shares = sampled_rows(question, scores.log.group, rng), scores.weight / scores.weight.sum()
-    base = matching(reference, scores).played(scores.gains)
-    process = Process(question.oracle, sampled, scores.gains, shares, base)
+    process = Process.of(question, scores, matching(reference, scores).played(scores.gains), rng)
     reach = process.reach(draws, level, rng, both=True, tick=progress)
     floors = -process.floor(1.0), -process.floor(-1.0)
     band = GainBand(reach, floors, 0.0, 0.0)

@@ -21,11 +21,6 @@ from milpcb.types import Bools, Floats, Ints
 MOST_PAIRS = 2_000  # side constraints that a solver is handed
 
 
-def listed_columns(columns: Any) -> tuple[int, ...]:
-    """Return numbers of columns, which may be walked through once only; raises InputError on what are none."""
-    return tuple(several("columns", columns, object, "numbers of columns"))
-
-
 def check_columns(columns: Sequence[int], rows: Floats) -> None:
     """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
     for column in columns:
@@ -48,14 +43,20 @@ class Restriction(Protocol):
 
 
 @dataclass(frozen=True)
-class Without:
-    """No policy reads these columns: the class again on contexts where they are constant."""
+class _OfColumns:
+    """A restriction of columns, by their numbers, which may be walked through once only."""
 
     columns: tuple[int, ...]
-    name: str = "without a feature"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", listed_columns(self.columns))
+        object.__setattr__(self, "columns", tuple(several("columns", self.columns, object, "numbers of columns")))
+
+
+@dataclass(frozen=True)
+class Without(_OfColumns):
+    """No policy reads these columns: the class again on contexts where they are constant."""
+
+    name: str = "without a feature"
 
     def of(self, question: Question) -> Restricted:
         """Return the class without the columns."""
@@ -143,14 +144,10 @@ def listed_restrictions(restrictions: Any) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class First:
+class First(_OfColumns):
     """The first question of a tree is about one of these columns: the two sides, for each of its cuts."""
 
-    columns: tuple[int, ...]
     name: str = "another first question"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "columns", listed_columns(self.columns))
 
     def of(self, question: Question) -> Restricted:
         """Return the trees with such a first question."""
