@@ -66,7 +66,11 @@ def budget_values(
         free = (rule for rule in estimator.constraints if not _limits(rule, action))
         other.constraints = [*free, share_at_most(action, share)]
         with suppress(InfeasibleError):  # by the other limits
-            found.append(_value(other, frame, scores, action, share, each))
+            problem = other.problem(frame, scores.weight)
+            played = held_out(problem.oracle, problem.contexts, scores.costs, scores.fold)
+            value = scores.mean(scores.table[np.arange(len(played)), played], each)
+            used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
+            found.append(BudgetValue(share, used, value, best_reference(scores, problem.constraints).value))
         progress(number + 1, len(SHARES))
     return tuple(found)
 
@@ -78,14 +82,6 @@ def budget_limit(estimator: Any, action: str | None) -> float | None:
 
 def _limits(rule: Any, action: str | None) -> bool:
     return isinstance(rule, share_at_most) and rule.action == action
-
-
-def _value(estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, share: float, level: float) -> BudgetValue:
-    problem = estimator.problem(frame, scores.weight)
-    played = held_out(problem.oracle, problem.contexts, scores.costs, scores.fold)
-    value = scores.mean(scores.table[np.arange(len(played)), played], level)
-    used = float(np.average(played == scores.actions.index(action), weights=scores.weight))
-    return BudgetValue(share, used, value, best_reference(scores, problem.constraints).value)
 
 
 @dataclass(frozen=True)

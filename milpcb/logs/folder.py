@@ -46,20 +46,13 @@ def check_folder(folder: Path) -> None:
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write policy and page into the folder, remove what a pass over files left there, and return the page.
+    """Write policy and page into the folder, and return the page.
 
+    Files that an earlier call wrote there and this one does not are removed, and so is what a pass over files left.
     Raises RunError where a file there is not as an earlier call wrote it.
     """
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
-    path = _write_files(policy_files(found, kept, page(found, command, kept.digest)), folder)
-    if found.files:
-        check_sums(folder / KEPT)
-        remove(folder / KEPT)
-    return path
-
-
-def _write_files(files: Mapping[str, bytes], folder: Path) -> Path:
-    """Write files by name, and remove what an earlier call wrote here and this one does not; return the page."""
+    files = policy_files(found, kept, page(found, command, kept.digest))
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
     either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
@@ -71,6 +64,9 @@ def _write_files(files: Mapping[str, bytes], folder: Path) -> Path:
         _check_own(folder / stale, either)
         remove(folder / stale)
     _write_index(folder, now)
+    if found.files:
+        check_sums(folder / KEPT)
+        remove(folder / KEPT)
     return folder / PAGE
 
 

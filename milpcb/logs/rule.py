@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -137,7 +136,11 @@ def columns_on_sheet(found: Findings) -> PageSection:
     headings = ("column", f"price of leaving it out, {found.unit.words}", interval)
     table = PageTable("Columns", headings, rows[:MOST])
     missing = [] if prices or not rows else [words.no_prices(found)]
-    return PageSection(READS, list(_sensitive(sensitive, read)), tables=[table] if rows else [], notes=missing)
+    others = [name for name in sensitive if name not in read]
+    unread = [f"It does not read {', '.join(others)}."] if others else []
+    if not read:
+        unread.append("It reads no column: everybody is treated alike.")
+    return PageSection(READS, unread, tables=[table] if rows else [], notes=missing)
 
 
 def card_of(found: Findings) -> Any:
@@ -171,11 +174,3 @@ def colophon(found: Findings, command: str, digest: str | None) -> list[str]:
     of = f"log of {fixed(found.n, 0)} rows"
     which = f"digest {digest}" if digest else "no digest, as its rows were read in one pass"
     return [f"{datetime.now(tz=UTC):%Y-%m-%d}. {found.source.name}: {of}, {which}.", command]
-
-
-def _sensitive(named: Sequence[str], read: Sequence[str]) -> Iterator[str]:
-    others = [name for name in named if name not in read]
-    if others:
-        yield f"It does not read {', '.join(others)}."
-    if not read:
-        yield "It reads no column: everybody is treated alike."
