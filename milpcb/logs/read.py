@@ -177,9 +177,10 @@ def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, 
     missing: dict[str, dict[str, int]] = {}
     for column in frame.get_columns():
         own, counts = column, {EMPTY: lost} if (lost := _lost(column)) else {}
-        ends = column.min(), column.max()
-        if column.dtype.is_integer() and any(isinstance(end, int) and abs(end) > MOST for end in ends):
-            own = own.cast(pl.String)
+        if column.dtype.is_integer():
+            ends = column.min(), column.max()
+            if any(isinstance(end, int) and abs(end) > MOST for end in ends):
+                own = own.cast(pl.String)
         marks = {mark: own == mark for mark in named} if own.dtype == pl.String else {}
         if own.dtype.is_numeric():
             marks = {mark: own.cast(pl.Float64) == number for mark, number in numbers.items()}
