@@ -34,6 +34,7 @@ from milpcb.offline.overlap import counted, in_parts, rows_of_actions
 from milpcb.offline.reference import Reference, best_reference, matching
 from milpcb.offline.scores import Scores, check_scores
 from milpcb.offline.scores import scores as make_scores
+from milpcb.offline.settled import means_before
 from milpcb.types import Bools, Floats, Ints
 
 ADAPTIVE = "adaptive"  # the kind of interval for logs of learners
@@ -102,7 +103,10 @@ def evaluate(
         plain = _questions(replace(scores, weight=original.weight), own, {}, ranges, other)
         found |= estimates({name: plain[name] for name in ("logged", "over logged")}, usual, share, seed)
     found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
-    rivals = _rivals(scores, own, ranges, other)
+    sign, width = 1.0 if scores.maximise else -1.0, ranges.difference
+    lotteries = [other.lottery] if other.candidates is None else other.candidates
+    mixed = enumerate(other.ways.mixed(lottery, scores.table) for lottery in lotteries)
+    rivals = {number: Mean(sign * (own - got), scores.weight, width) for number, got in mixed}
     both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
     found["gain"] = over_best(found["gain"], *both) if known.all() else UNKNOWN
     weight = original.weight
@@ -168,13 +172,12 @@ def cross_evaluate(
     table = log.features if contexts is None else contexts
     held_out = make_scores(log, cv=folds, seed=seed, **options)
 
-    def learn(rows: Ints) -> Any:
-        return procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows)
-
-    def play(policy: Any, rows: Any) -> Ints:
-        return _played(policy, rows, held_out.actions, len(rows))
-
-    assigned = held_out_actions(learn, play, held_out.fold, table)
+    assigned = held_out_actions(
+        lambda rows: procedure(make_scores(log.take(rows), cv=folds, seed=seed, **options), rows),
+        lambda policy, rows: _played(policy, rows, held_out.actions, len(rows)),
+        held_out.fold,
+        table,
+    )
     names = [held_out.actions[k] for k in assigned.tolist()]
     return evaluate(held_out, names, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
 
@@ -247,13 +250,6 @@ def _questions(
     return means
 
 
-def _rivals(scores: Scores, own: Floats, ranges: EntryRanges, reference: Reference) -> dict[Any, Mean]:
-    table, sign = scores.table, 1.0 if scores.maximise else -1.0
-    lotteries = [reference.lottery] if reference.candidates is None else reference.candidates
-    played = [reference.ways.mixed(lottery, table) for lottery in lotteries]
-    return {number: Mean(sign * (own - other), scores.weight, ranges.difference) for number, other in enumerate(played)}
-
-
 FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference
 
 
@@ -262,7 +258,8 @@ def adapted(scores: Scores, assigned: Ints) -> Scores:
     log, law = scores.log, _law(scores.log)
     taken = log.action[:, None] == np.arange(len(log.actions))
     inverse = np.divide(taken, law, out=np.zeros(taken.shape), where=taken)
-    mean = _means_before(log)
+    every = (np.cumsum(log.outcome) - log.outcome) / np.maximum(1, np.arange(len(log)))  # in earlier rows
+    mean = means_before(log.action, log.outcome, len(log.actions), every[:, None])
     table = mean + inverse * (log.outcome[:, None] - mean) + scores.charge
     return replace(
         scores,
@@ -304,15 +301,6 @@ def _chances(law: Floats, assigned: Ints) -> Floats:
             "shows nothing of its value; take the log of a learner that explores"
         )
     return np.asarray(q)
-
-
-def _means_before(log: Log) -> Floats:
-    """Return the mean outcome (n, K) of each action in earlier rows, with the mean of all of them counted once."""
-    taken = (log.action[:, None] == np.arange(len(log.actions))).astype(float)
-    paid = taken * log.outcome[:, None]
-    count, total = np.cumsum(taken, axis=0) - taken, np.cumsum(paid, axis=0) - paid
-    every = total.sum(axis=1) / np.maximum(1.0, count.sum(axis=1))
-    return np.asarray((total + every[:, None]) / (count + 1))
 
 
 def _steadying(inverse: Floats) -> Floats:

@@ -75,11 +75,11 @@ class TrialRows:
         return table
 
 
-def means_before(action: Ints, cost: Floats, K: int) -> Floats:
-    """Return the mean cost (n, K) of each action in the rows before each, with half a row of each cost 0 and 1 more."""
+def means_before(action: Ints, cost: Floats, K: int, prior: Any = 0.5) -> Floats:
+    """Return the mean cost (n, K) of each action in the rows before each, with one row of the cost ``prior`` more."""
     taken = action[:, None] == np.arange(K)
     paid = taken * cost[:, None]
-    return np.asarray((np.cumsum(paid, axis=0) - paid + 0.5) / (np.cumsum(taken, axis=0) - taken + 1.0))
+    return np.asarray((np.cumsum(paid, axis=0) - paid + prior) / (np.cumsum(taken, axis=0) - taken + 1.0))
 
 
 class Evidence(NamedTuple):
