@@ -15,16 +15,7 @@ from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
-from milpcb.estimators.totals import (
-    Rows,
-    best_under,
-    check_table_free,
-    guards_of,
-    spread,
-    summed,
-    total_of,
-    without_counts,
-)
+from milpcb.estimators.totals import Rows, best_under, guards_of, spread, summed, total_of, without_counts
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
@@ -240,7 +231,11 @@ class FromLog(FromBatches):
 
     def _guards(self) -> list[NoWorseThan]:
         guards = guards_of(self.constraints)
-        check_table_free(guards)
+        if any(hasattr(guard.than, "predict") for guard in guards):  # it would have to read the table of the fit
+            raise InputError(
+                "a limit among the constraints of an estimator is against a number, an action, what was done, or what "
+                "a policy plays in the rows: give no_worse_than(policy.predict_names(X), ...)"
+            )
         if self.scores_ is None:
             if guards or self.objective != "value":
                 raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")

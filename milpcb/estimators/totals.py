@@ -124,7 +124,8 @@ def best_under(
     policy is shown to keep the limits.
     """
     contexts = rows.contexts[rows.group]
-    shown = [merged(guard.rule(without_counts(policies), contexts, actions=actions), rows) for guard in guards]
+    shown = [guard.rule(without_counts(policies), contexts, actions=actions) for guard in guards]
+    shown = [replace(rule, weights=summed(np.asarray(rule.weights), rows)) for rule in shown]
     asked = [[*rules, *shown]]
     for number, guard in enumerate(guards):
         labels = guard.labels(contexts, actions) if guard.margin >= 0 else None  # it is no worse than itself
@@ -148,11 +149,6 @@ def best_under(
     return replace(min(found, key=lambda answer: answer.upper), lower=min(answer.lower for answer in found))
 
 
-def merged(rule: LabelConstraint, rows: Rows) -> LabelConstraint:
-    """Return a rule on the n rows as one on the distinct contexts."""
-    return replace(rule, weights=summed(np.asarray(rule.weights), rows))
-
-
 def spread(rule: LabelConstraint, rows: Rows) -> LabelConstraint:
     """Return a rule on the distinct contexts as one on the n rows, by what each weighs."""
     share = rows.weight / rows.sizes[rows.group]
@@ -170,13 +166,3 @@ def without_counts(policies: Any) -> Any:
         return policies
     limits: dict[str, Any] = {"min_action_rows": None, "logged_actions": None}
     return replace(policies, **limits)  # type: ignore[type-var]  # a dataclass
-
-
-def check_table_free(guards: Sequence[NoWorseThan]) -> None:
-    """Raise InputError for a limit against a policy that would have to read the table of the fit."""
-    for guard in guards:
-        if hasattr(guard.than, "predict"):
-            raise InputError(
-                "a limit among the constraints of an estimator is against a number, an action, what was done, or what "
-                "a policy plays in the rows: give no_worse_than(policy.predict_names(X), ...)"
-            )
