@@ -66,7 +66,8 @@ def check_contexts(environment: Environment, policies: PolicyClass, horizon: int
     """Require a finite, read-only (m, d) table of floats; a known order lists the row of every round."""
     stream = environment.open(policies, horizon, seed)
     contexts = stream.contexts
-    assert (contexts.ndim, contexts.dtype) == (2, np.float64), (contexts.shape, contexts.dtype)
+    assert contexts.ndim == 2, contexts.shape
+    assert contexts.dtype == np.float64, contexts.dtype
     assert contexts.size > 0, contexts.shape
     assert np.isfinite(contexts).all(), "contexts are not finite"
     assert not contexts.flags.writeable, "contexts can be written to"
@@ -82,7 +83,8 @@ def check_rounds(environment: Environment, policies: PolicyClass, horizon: int, 
         row, costs = stream.reveal(t), stream.costs(t)
         assert type(row) is int, (t, row)
         assert 0 <= row < len(stream.contexts), (t, row)
-        assert (costs.shape, costs.dtype) == ((environment.n_actions,), np.float64), (t, costs)
+        assert costs.shape == (environment.n_actions,), (t, costs)
+        assert costs.dtype == np.float64, (t, costs)
         assert 0.0 <= costs.min() <= costs.max() <= 1.0, (t, costs)
 
 

@@ -13,7 +13,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,10 +22,8 @@ from milpcb.data.conditions import holds
 from milpcb.data.fields import Field
 from milpcb.data.schema import Schema
 from milpcb.testing import Unmet
+from milpcb.testing.instances import Case
 from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.testing.policies import Case
 
 BELOW = -1e6  # what a missing number of an even column counts as
 FEATURES = ('a "b"\n  <= 3', "c", "it's and not", "1", "missing", "play x", "")

@@ -6,97 +6,23 @@ with contexts small enough to list every policy; ``battery`` runs all checks on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Callable
+from functools import partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.enumeration import EnumerationOracle
-from milpcb.protocols import PolicyClass
 from milpcb.testing import Check, Unmet
 from milpcb.testing.exports import check_json, check_printed, check_source
-from milpcb.testing.instances import Instance, instances
-from milpcb.types import Floats, Ints
+from milpcb.testing.instances import SEARCHED, Case, Instance, instances
+from milpcb.types import Ints
 
-SOLVED, SEARCHED = 1e-6, 1e-9  # what values of solvers, and of searches, may be off by
+SOLVED = 1e-6  # what values of solvers may be off by
 SLACK_GAPS, MOST_LISTED = 4, 50  # the slack is the gap of the fifth best total; policies that are looked at
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """Costs (m, K) on the contexts (m, d) of a class, a row that is asked about, and the labelings (N, m) there are.
-
-    ``solver`` solves programs; ``opened`` are the oracles without constraints that have been opened, by kind.
-    """
-
-    policies: PolicyClass
-    contexts: Floats
-    labelings: Ints
-    costs: Floats
-    row: int
-    solver: str = "highs"
-    opened: dict[str, Oracle] = field(default_factory=dict)
-
-    @cached_property
-    def totals(self) -> Floats:
-        """The total cost (N,) of each labeling."""
-        return self.paid(self.costs)
-
-    def paid(self, table: Floats) -> Floats:
-        """Return the total (N,) of a table (m, K) by each labeling."""
-        return np.asarray(table[np.arange(len(table)), self.labelings].sum(axis=1))
-
-    def under(self, constraints: Sequence[LabelConstraint]) -> Case:
-        """Return the case of the labelings that keep all constraints."""
-        kept = np.ones(len(self.labelings), dtype=bool)
-        for constraint in constraints:
-            weights = constraint.matrix(*self.costs.shape)
-            kept &= self.paid(weights) <= constraint.largest(weights)
-        return replace(self, labelings=self.labelings[kept])
-
-    def oracle(self, kind: str = "milp") -> Oracle:
-        """Return an oracle without constraints: one for all tables of costs, as it is used."""
-        if kind not in self.opened:
-            solver = self.solver if kind == "milp" else None
-            self.opened[kind] = open_oracle(self.policies, self.contexts, kind=kind, solver=solver)
-        return self.opened[kind]
-
-    def require(self, capability: str) -> None:
-        """Raise Unmet, with the class's reason, only where the class itself declares that it lacks the capability."""
-        try:
-            self.policies.on(self.contexts).require(capability)
-        except InputError as error:
-            raise Unmet(str(error)) from error
-
-    def check_value(self, value: float, policy: Any, off: float) -> None:
-        """The value is the least total, and a policy is one of the labelings and attains it."""
-        assert np.isclose(value, self.totals.min(), atol=off), (value, self.totals.min())
-        assert policy is not None
-        labels = policy.predict(self.contexts)
-        known = (labels == self.labelings).all(axis=1).any()
-        assert known, (labels, "keeps no constraint, or is no labeling of the class")
-        paid = self.costs[np.arange(len(labels)), labels].sum()
-        assert np.isclose(paid, value, atol=SEARCHED), (labels, paid, value)
-
-    def check_profile(self, profile: Floats, off: float) -> None:
-        """V[a] is the least total of the labelings that play a at the row, inf where none does."""
-        played = self.labelings[:, self.row]
-        expected = [self.totals[played == a].min(initial=np.inf) for a in range(self.costs.shape[1])]
-        assert np.allclose(profile, expected, atol=off), (profile, expected)
-
-    def check_answers(self, oracle: Oracle, off: float) -> None:
-        """Value, policy and profile of an oracle are those of the labelings."""
-        answer = oracle.minimise(self.costs)
-        self.check_value(answer.value, answer.policy, off)
-        assert np.isclose(oracle.value(self.costs), answer.value, atol=SEARCHED)
-        self.check_profile(oracle.profile(self.costs, self.row), off)
 
 
 def battery(entry: str | Instance) -> list[Check]:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 
 from milpcb.plugins import registry
-from milpcb.testing.instances import instances
-from milpcb.testing.policies import Case, check_search
+from milpcb.testing.instances import Case, instances
+from milpcb.testing.policies import check_search
 from policies import from_json
 from policies.rule import Rule
 from tests.lp import lp_text
