@@ -12,7 +12,7 @@ import click
 
 from milpcb.core.surroundings import leave
 from milpcb.core.text import escaped
-from milpcb.errors import MEMORY, InputError, MilpcbError, cause, clipped, did_you_mean, out_of_memory
+from milpcb.errors import MEMORY, InputError, MilpcbError, UnknownNameError, cause, clipped, out_of_memory
 from milpcb.plugins import registry
 
 LONGEST = 2000  # characters of a message
@@ -28,19 +28,16 @@ class _Commands(click.Group):
         del ctx
         return list(registry.entries("command"))
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load the command from its file."""
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command:
+        """Load the command from its file; raises UnknownNameError on any other name, one of a class too."""
         del ctx
-        if cmd_name not in registry.entries("command"):
-            return None
+        if cmd_name not in (known := registry.entries("command")):
+            raise UnknownNameError("command", cmd_name, known)
         return cast("click.Command", registry.load("command", cmd_name))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = registry.entries("command")
-        if args and args[0] not in known and not args[0].startswith("-"):
-            raise InputError(f"unknown command '{clipped(args[0])}'{did_you_mean(args[0], known)}")
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None:
             _check_once(command, rest, click.Context(command, ctx, name, **command.context_settings))

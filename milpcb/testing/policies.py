@@ -224,9 +224,10 @@ CHECKS: dict[str, Callable[[Case], None]] = {
 }
 
 
-def _check_weights(oracle: Oracle, case: Case, rate: float = 0.7) -> None:
+def _check_weights(oracle: Oracle, case: Case) -> None:
     """The Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
-    weights, profile = oracle.action_weights(case.costs, case.row, rate), oracle.profile(case.costs, case.row)
+    rate, profile = 0.7, oracle.profile(case.costs, case.row)
+    weights = oracle.action_weights(case.costs, case.row, rate)
     assert np.isclose(weights.sum(), 1.0), weights
     assert ((weights > 0) == np.isfinite(profile)).all(), (weights, profile)
     played, most = weights > 0, oracle.log_derivations
