@@ -6,6 +6,7 @@ Each check takes a solver (and a problem) and raises AssertionError with what it
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from typing import Any
 
@@ -35,65 +36,60 @@ def battery(entry: str | Solver) -> list[Check]:
 
 def check_known_problem(solver: Solver, problem: KnownProblem) -> None:
     """Twice in a row the solver finds the optimum with a feasible integral point, or reports why there is none."""
-    session = solver.open(problem.program)
-    for _ in range(2):
-        _check(problem, session.solve(problem.objective))
-    session.close()
+    with closing(solver.open(problem.program)) as session:
+        for _ in range(2):
+            _check(problem, session.solve(problem.objective))
 
 
 def check_objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
     """A kept session forgets the last objective: answers do not depend on what was asked before."""
-    session = solver.open(problem.program)
-    other = problem.objective[::-1].copy()
-    expected = solver.open(problem.program).solve(other)
-    session.solve(problem.objective)
-    after = session.solve(other)
-    assert after.stop == expected.stop, (problem.name, after, expected)
-    if expected.stop is Stop.OPTIMAL:
-        assert np.isclose(after.objective, expected.objective, atol=TOLERANCE), (problem.name, after, expected)
-    _check(problem, session.solve(problem.objective))
-    session.close()
+    with closing(solver.open(problem.program)) as session:
+        other = problem.objective[::-1].copy()
+        expected = solver.open(problem.program).solve(other)
+        session.solve(problem.objective)
+        after = session.solve(other)
+        assert after.stop == expected.stop, (problem.name, after, expected)
+        if expected.stop is Stop.OPTIMAL:
+            assert np.isclose(after.objective, expected.objective, atol=TOLERANCE), (problem.name, after, expected)
+        _check(problem, session.solve(problem.objective))
 
 
 def check_many_objectives(solver: Solver) -> None:
     """Thirty objectives in one session, each to the gap asked for: bounds hold, the point has the value reported."""
     program, points = _packing()
-    session = solver.open(program)
-    rng = np.random.default_rng(0)
-    for number in range(30):
-        gap = 0.999 if number % 3 == 0 else 0.0
-        whole = rng.integers(-9, 10, program.n_columns).astype(float)
-        objective = whole if number % 2 else rng.normal(size=program.n_columns)
-        solution, least = session.solve(objective, gap=gap), float((points @ objective).min())
-        assert solution.stop is Stop.OPTIMAL, solution
-        assert solution.x is not None, solution
-        assert violation(program, solution.x) <= TOLERANCE, solution
-        assert abs(objective @ solution.x - solution.objective) <= TOLERANCE, solution
-        assert least - TOLERANCE <= solution.objective <= solution.bound + gap + TOLERANCE, (solution, gap, least)
-        assert solution.bound <= least + TOLERANCE, (solution, least)
-    session.close()
+    with closing(solver.open(program)) as session:
+        rng = np.random.default_rng(0)
+        for number in range(30):
+            gap = 0.999 if number % 3 == 0 else 0.0
+            whole = rng.integers(-9, 10, program.n_columns).astype(float)
+            objective = whole if number % 2 else rng.normal(size=program.n_columns)
+            solution, least = session.solve(objective, gap=gap), float((points @ objective).min())
+            assert solution.stop is Stop.OPTIMAL, solution
+            assert solution.x is not None, solution
+            assert violation(program, solution.x) <= TOLERANCE, solution
+            assert abs(objective @ solution.x - solution.objective) <= TOLERANCE, solution
+            assert least - TOLERANCE <= solution.objective <= solution.bound + gap + TOLERANCE, (solution, gap, least)
+            assert solution.bound <= least + TOLERANCE, (solution, least)
 
 
 def check_relaxation(solver: Solver) -> None:
     """A relaxed session drops integrality: the knapsack's relaxation is below its integer optimum."""
     knapsack = next(problem for problem in known_problems() if problem.name == "knapsack")
-    session = solver.open(knapsack.program, relax=True)
-    _check_optimal(session.solve(knapsack.objective), knapsack.objective, -37 / 3)
-    session.close()
+    with closing(solver.open(knapsack.program, relax=True)) as session:
+        _check_optimal(session.solve(knapsack.objective), knapsack.objective, -37 / 3)
 
 
 def check_vertices(solver: Solver) -> None:
     """A relaxed session ends at a vertex, also where objectives tie: on an integral polytope that is a whole point."""
     program = _assignment(4)
-    session = solver.open(program, relax=True)
-    rng = np.random.default_rng(0)
-    ties = [rng.integers(0, 2, program.n_columns).astype(float) for _ in range(8)]
-    for objective in [np.zeros(program.n_columns), *ties, *rng.normal(size=(8, program.n_columns))]:
-        solution = session.solve(objective)
-        assert solution.stop is Stop.OPTIMAL, solution
-        assert solution.x is not None, solution
-        assert np.abs(solution.x - np.rint(solution.x)).max() <= TOLERANCE, (objective, solution.x)
-    session.close()
+    with closing(solver.open(program, relax=True)) as session:
+        rng = np.random.default_rng(0)
+        ties = [rng.integers(0, 2, program.n_columns).astype(float) for _ in range(8)]
+        for objective in [np.zeros(program.n_columns), *ties, *rng.normal(size=(8, program.n_columns))]:
+            solution = session.solve(objective)
+            assert solution.stop is Stop.OPTIMAL, solution
+            assert solution.x is not None, solution
+            assert np.abs(solution.x - np.rint(solution.x)).max() <= TOLERANCE, (objective, solution.x)
 
 
 def check_no_time(solver: Solver) -> None:
@@ -160,13 +156,12 @@ def check_optimum_cut_off(solver: Solver) -> None:
     """Each optimum is cut off by a row, so the session names points from the cheapest on, then reports infeasible."""
     program, points = _packing()
     objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
-    session = solver.open(program)
-    for least in np.sort(points @ objective):
-        solution = session.solve(objective)
-        x = np.rint(_check_optimal(solution, objective, float(least)))
-        session.add_rows((2.0 * x - 1.0)[None, :], np.array([-np.inf]), np.array([x.sum() - 1.0]))
-    assert session.solve(objective).stop is Stop.INFEASIBLE, "all points are cut off"
-    session.close()
+    with closing(solver.open(program)) as session:
+        for least in np.sort(points @ objective):
+            solution = session.solve(objective)
+            x = np.rint(_check_optimal(solution, objective, float(least)))
+            session.add_rows((2.0 * x - 1.0)[None, :], np.array([-np.inf]), np.array([x.sum() - 1.0]))
+        assert session.solve(objective).stop is Stop.INFEASIBLE, "all points are cut off"
 
 
 def check_infeasible_after_rows(solver: Solver) -> None:
