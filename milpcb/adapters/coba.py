@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from milpcb.bandit import Bandit, Decision
@@ -46,14 +46,10 @@ class CobaLearner:
         oracle: str | Mapping[str, Any] = "search",
         **options: Any,
     ) -> None:
-        self._policies, self._name, self._options = policies, learner, options
-        self._settings: dict[str, Any] = {
-            "seed": seed,
-            "reward_range": reward_range,
-            "horizon": horizon,
-            "oracle": oracle,
-        }
-        self._made()  # mistakes show here, and not in coba's log
+        settings: dict[str, Any] = {"seed": seed, "reward_range": reward_range, "horizon": horizon, "oracle": oracle}
+        self._policies, self._name = policies, learner
+        self._make = partial(Bandit, policies, learner, **settings, **options)
+        self._make()  # mistakes show here, and not in coba's log
         self._offered: list[Any] = []
         self._open: list[tuple[list[float], Any, Decision]] = []  # what was played and is not learnt, oldest first
         self._learns = False  # whether the last call was ``learn``
@@ -61,12 +57,12 @@ class CobaLearner:
     @property
     def params(self) -> dict[str, Any]:
         """Entry of coba's table of learners."""
-        return {"family": f"milpcb {self._name}", "policies": str(self._policies), **self._settings, **self._options}
+        return {"family": f"milpcb {self._name}", "policies": str(self._policies), **self._make.keywords}
 
     @cached_property
     def bandit(self) -> Bandit:
         """Learner at play, made when first asked: coba pickles learners before that, and plays copies."""
-        return self._made()
+        return self._make()
 
     def predict(self, context: Any, actions: Sequence[Any]) -> tuple[Any, float]:
         """Return the action drawn, one of ``actions``, and its probability."""
@@ -96,9 +92,5 @@ class CobaLearner:
             raise InputError(
                 "learn needs the predict of the same round: this learner learns from what it played itself"
             )
-        place = played.index(asked)
-        self.bandit.learn(self._open[place][-1], reward=reward)
-        del self._open[place]
-
-    def _made(self) -> Bandit:
-        return Bandit(self._policies, self._name, **self._settings, **self._options)
+        self.bandit.learn(self._open[played.index(asked)][-1], reward=reward)
+        del self._open[played.index(asked)]
