@@ -117,9 +117,16 @@ class _Lines:
 
     def write(self) -> None:
         """Write a line after some seconds, and then ever fewer, until it is over."""
+        from milpcb.experiments.run.progress import span
+
         wait, later = FIRST, EVERY
         while not self.over.wait(wait):
-            self._console.print(f"{self._what}: {self._so_far()}")
+            (began, before, _), (now, done, total) = self._first, self._last
+            so_far = f"{span(monotonic() - self._began)} so far"
+            if before < done < total:
+                left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
+                so_far = f"{100 * done / total:.0f} %, {span(left)} left"
+            self._console.print(f"{self._what}: {so_far}")
             self._what, wait, later = self._what.partition(",")[0], later, 2 * later
 
     def end(self) -> None:
@@ -129,12 +136,3 @@ class _Lines:
         passed = monotonic() - self._began
         if passed > FIRST:
             self._console.print(f"{self._what}: done in {span(passed)}")
-
-    def _so_far(self) -> str:
-        from milpcb.experiments.run.progress import span
-
-        (began, before, _), (now, done, total) = self._first, self._last
-        if before < done < total:
-            left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
-            return f"{100 * done / total:.0f} %, {span(left)} left"
-        return f"{span(monotonic() - self._began)} so far"
