@@ -105,7 +105,12 @@ def test_a_batch_is_made_whole_or_not_at_all() -> None:
 def test_every_decision_and_cost_is_an_event() -> None:
     """In order, with costs in [0, 1]; the function may ask the bandit itself."""
     events: list[Event] = []
-    bandit = Bandit(NUMBERS, reward_range=(0, 10), on_event=events.append)
+    asked: list[float] = []
+    bandit = Bandit(
+        NUMBERS,
+        reward_range=(0, 10),
+        on_event=lambda event: (events.append(event), asked.append(bandit.certificate())),
+    )
     first, second = bandit.act([20, 1]), bandit.act([40, 1])
     bandit.learn(second, reward=2.5)
     assert [(e.kind, e.decision, e.cost, e.learnt) for e in events] == [
@@ -113,10 +118,7 @@ def test_every_decision_and_cost_is_an_event() -> None:
         ("decision", second, None, 0),
         ("cost", second, 0.75, 1),
     ]
-    asked: list[float] = []
-    bandit._on_event = lambda _event: asked.append(bandit.certificate())
-    bandit.learn(first, reward=10)
-    assert len(asked) == 1
+    assert len(asked) == 3
 
 
 def test_an_event_that_fails_loses_nothing(caplog: pytest.LogCaptureFixture) -> None:

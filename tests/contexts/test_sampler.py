@@ -11,6 +11,7 @@ from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
+from tests.learners.rounds import past
 
 TREES = DecisionTrees(2, depth=1, thresholds=((0.0, 1.0), (0.5,)))
 
@@ -32,7 +33,7 @@ def test_bistro_plus_plays_on_contexts_it_has_never_seen() -> None:
         assert q.min() >= 1 / 8 - 1e-12
         learner.learn(int(row), 0, 1.0, q[0])
     assert oracle.n_contexts <= 6
-    assert learner._past.shape == (oracle.n_contexts, 2)
+    assert past(learner).shape == (oracle.n_contexts, 2)
 
 
 def test_counts_are_those_of_kept_rounds() -> None:

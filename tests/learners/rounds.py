@@ -33,6 +33,14 @@ def past(learner: Any) -> Floats:
     return np.array(learner.state()["past"])
 
 
+def with_past(learner: Any, row: Any, hits: Any) -> Any:
+    """Return a learner of BISTRO+ with other hits as its estimates of a row, or of several."""
+    hits_so_far = past(learner)
+    hits_so_far[row] = hits
+    learner.restore({**learner.state(), "past": hits_so_far.tolist()})
+    return learner
+
+
 def table_of(learner: Any) -> Floats:
     """Return q (m, K) on every row, of a learner that keeps it."""
     return np.array(learner._table)

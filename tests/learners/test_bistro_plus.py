@@ -17,7 +17,7 @@ from milpcb.relaxations.paper import Paper
 from milpcb.types import Floats
 from policies import FiniteClass
 
-from .rounds import CLASSES, CONTEXTS
+from .rounds import CLASSES, CONTEXTS, past, with_past
 
 
 def learner_on(
@@ -327,5 +327,5 @@ def test_regret_stays_below_the_guarantee() -> None:
 def test_a_constant_on_one_example_changes_nothing(constant: int, row: int) -> None:
     """Adding the same number to all K costs of one context leaves q as it is."""
     plain, shifted = learner_on(CLASSES["finite_class"]), learner_on(CLASSES["finite_class"])
-    shifted._past[row] += constant
+    with_past(shifted, row, past(shifted)[row] + constant)
     assert (plain.act(2) == shifted.act(2)).all()

@@ -52,7 +52,7 @@ def test_it_follows_the_best_policy_on_its_uniform_rounds(seed: int) -> None:
             totals[row, action] += 2 * cost
         else:
             assert q.argmax() == LABELINGS[totals[ROWS, LABELINGS].sum(axis=1).argmin()][row]
-    assert learner._log._oracle.calls == sum(explores(300, UNIT)) == learner.state()["epoch"]
+    assert learner.oracle.calls == sum(explores(300, UNIT)) == learner.state()["epoch"]
 
 
 def test_estimates_are_unbiased_exactly() -> None:

@@ -13,7 +13,7 @@ from milpcb.relaxations.game import psi_from_profile
 from milpcb.types import Answer, Floats, Stop
 from policies import FiniteClass
 
-from .rounds import CLASSES, CONTEXTS, drawn, past
+from .rounds import CLASSES, CONTEXTS, drawn, past, with_past
 
 TREES = CLASSES["decision_trees"]
 
@@ -170,15 +170,13 @@ def test_several_futures_are_averaged(estimator: Any) -> None:
 
 def test_estimates_below_zero_lower_what_a_policy_seems_to_cost() -> None:
     """Hits that are taken off are part of the estimates, with their sign."""
-    learner = learner_on(CLASSES["finite_class"])
-    learner._past[:, 2] = -1
+    learner = with_past(learner_on(CLASSES["finite_class"]), (slice(None), 2), -1)
     assert learner.oracle.minimise(learner.estimates()).policy.predict(CONTEXTS).tolist() == [2, 2, 2, 2, 2]
 
 
 def test_the_smallest_scale_plays() -> None:
     """At L = 2 (K - 1) every future round carries noise."""
     learner = learner_on(TREES, scale=4.0)
-    assert learner._rate == 1.0
     transcript(learner, 20)
 
 

@@ -34,13 +34,11 @@ def test_extended_equals_opened_on_all(policies: PolicyClass, kind: str) -> None
         assert (growing.profile(merged, seen[-1]) == fresh.profile(costs, len(seen) - 1)).all()
 
 
-def test_equal_patterns_merge_and_open_nothing() -> None:
-    """A context between the same cuts gets an old row, and the opened oracle is kept."""
+def test_equal_patterns_merge() -> None:
+    """A context between the same cuts gets an old row."""
     growing = GrowingOracle(DecisionTrees(2, depth=2, thresholds=CUTS), [[0.0, 0.1, 0.1], [1.0, 0.1, 0.1]], kind="milp")
     growing.value(np.zeros((2, 2)))
-    opened = growing._opened
     assert growing.extend([[0.2, 0.4, 0.2], [0.9, 7.0, -3.0]]).tolist() == [0, 1]
-    assert growing._opened is opened
     assert growing.extend([[0.2, -4.0, 0.2]]).tolist() == [2]
     assert growing.n_contexts == 3
 

@@ -97,26 +97,6 @@ def cells_of(terms, contexts):
     return [place[:, 0] // terms.n_actions for place in terms.places(contexts)]
 
 
-def test_cells_hold_the_contexts_that_lead_there():
-    """The cell that goes on holds the contexts of the cell with the outcome, the cell that ends the others."""
-    opened = RuleLists(2, 3, thresholds=2).on(np.random.default_rng(0).normal(size=(40, 2)))
-    terms, cells, every = opened.terms(), opened.terms()._cells, set(range(len(opened.contexts)))
-    own, first = cells_of(terms, opened.contexts), np.cumsum([0, *cells.sizes[1:]])
-    truth = opened._literals.truth ^ terms._turned
-    levels = zip(first, cells.sizes[1:], strict=False)
-    held = [
-        [every],
-        *([{j for j, of in enumerate(own) if low + cell in of} for cell in range(size)] for low, size in levels),
-    ]
-    assert cells.sizes == [1, 8, 24, 32]
-    for level in range(3):
-        for s, cell, i in np.ndindex(*cells.on[level].shape):
-            f = cells.literal[level][cell, i]
-            goes_on = {j for j in held[level][cell] if truth[j, f] == s}
-            assert held[level + 1][cells.on[level][s, cell, i]] == goes_on
-            assert held[level + 1][cells.fired[level][s, cell, i]] == held[level][cell] - goes_on
-
-
 def test_cells_add_up_their_contexts():
     """The total of (cell, action) is that of the action over the contexts in the cell, exact for whole costs."""
     opened = RuleLists(2, 3, thresholds=2).on(np.random.default_rng(0).normal(size=(40, 2)))

@@ -90,11 +90,9 @@ def test_what_does_not_fit_memory_is_searched_root_by_root(
 ) -> None:
     """With states of less depth only, answers are the same to the bit, and the tree of lowest numbers is the same."""
     whole, literals, rng = opened(shape)
-    assert whole._fits == shape[3]
     room = n_states(5, fits, 3, None) + 2 * n_sets(5, fits)
     monkeypatch.setattr(trees_sets, "MOST_NUMBERS", room if fits else 0)
     less = TreeSearch(TreesOn(literals, shape[2], shape[3], Names()))
-    assert less._fits == fits
     for _ in range(3):
         costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
         assert less.value(costs) == whole.value(costs)
@@ -112,7 +110,6 @@ def test_limits_are_kept_root_by_root(monkeypatch: pytest.MonkeyPatch, kept: Lim
     whole, literals, rng = opened((40, 4, 3, 3))
     trees = literals, 3, 3, Names(), kept, context_counts(literals.group, 3, None)
     whole = TreeSearch(TreesOn(*trees))
-    assert whole._fits == 3
     less = TreeSearch(TreesOn(*trees))
     monkeypatch.setattr(less, "_fits", 1)
     for kind in ("whole", "ties"):

@@ -13,8 +13,8 @@ from milpcb.commands import console
 from milpcb.commands.verify import DRAW_COLUMNS, RUN_COLUMNS
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError, UnknownNameError
-from milpcb.plugins import registry
 from milpcb.theory import games, one_draw, runs
+from tests.inside import find_plug_ins_again
 
 GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
 DRAW_HEADING = [word for cell in ("one draw", *DRAW_COLUMNS, "verdict") for word in cell.split()]
@@ -70,9 +70,9 @@ def others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         "[milpcb.relaxation]\nthin = others:Thin\npadded = others:Padded\nsilent = others:Silent\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
-    registry._table.cache_clear()
+    find_plug_ins_again()
     yield
-    registry._table.cache_clear()
+    find_plug_ins_again()
 
 
 def test_all_verdicts_are_as_expected(verify: Verify) -> None:
