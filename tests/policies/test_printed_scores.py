@@ -1,4 +1,4 @@
-"""Rules that score or order contexts do what they print: their text read by an interpreter of its own in exact numbers.
+"""Rules that score or order contexts do what they print: their text is read in exact numbers.
 
 Numbers are read as the decimals they are written in, those of a context too, as people read them; nothing is rounded.
 """
@@ -6,6 +6,7 @@ Numbers are read as the decimals they are written in, those of a context too, as
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,78 +39,43 @@ ORDERING = {
     "monotone, cut points": MonotoneRules(3, directions=[-1, 1, -1], thresholds=4),
 }
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
-NUMBER = r"[+-]?\d+(?:\.\d+)?(?:e[+-]\d+)?"
+NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]\d+)?(?![\w.])"
 
 
 class Scoring:
-    """A printed score: ``score(x)`` and ``play(x)`` by nothing but the text."""
+    """A printed score, run as the Python that it nearly is, with all numbers as exact fractions."""
 
     def __init__(self, text: str) -> None:
-        self.terms: list[tuple[Fraction, int, list[Fraction] | None]] = []
-        self.plays: list[tuple[int, Fraction | None, Fraction | None]] = []
-        first, *lines = text.splitlines()
-        if first.startswith("play"):
-            assert not lines
-            self.plays.append((self._action(first), None, None))
-            return
-        points = {}
-        while match := re.fullmatch(r"points\(x(\d+)\) = 1 point for (?:each of )?x(\d+) >= (.+)", lines[0]):
-            assert match[1] == match[2]
-            points[match[1]] = [self._number(step) for step in match[3].split(", ")]
-            del lines[0]
-        head, sum_of_terms = first.split(" = ")
-        assert head == "score"
-        for term in sum_of_terms.split(" "):
-            match = re.fullmatch(rf"({NUMBER})\*(?:x(\d+)|points\(x(\d+)\))", term)
-            assert match, term
-            self.terms.append((Fraction(match[1]), int(match[2] or match[3]), None if match[2] else points[match[3]]))
-        if len(lines) == 1:
-            match = re.fullmatch(r"(play action \d+) if (.+), else (play action \d+)", lines[0])
-            assert match, lines
-            self.plays = [(self._action(match[1]), *self._range(match[2])), (self._action(match[3]), None, None)]
-        else:
-            for line in lines:
-                play, where = line.split(" if ")
-                self.plays.append((self._action(play), *self._range(where)))
+        steps = re.finditer(r"^points\((x\d+)\) = 1 point for (?:each of )?\1 >= (.+)$", text, re.MULTILINE)
+        self.steps = {each[1]: [Fraction(step) for step in each[2].split(", ")] for each in steps}
+        first, *lines = [line for line in text.splitlines() if not line.startswith("points(")]
+        self.terms = first.removeprefix("score = ").split(" ") if first.startswith("score = ") else []
+        cases = [part for line in lines or [first] for part in line.split(", else ")]
+        found = [re.fullmatch(r"play action (\d+)(?: if (.+))?", case) for case in cases]
+        assert all(found), text
+        self.plays = [(int(each[1]), each[2] or "True") for each in found if each]
+
+    def run(self, expression: str, x: Sequence[Fraction], **more: Fraction) -> Any:
+        """Return what an expression is for a context."""
+        names: dict[str, Any] = {f"x{i}": value for i, value in enumerate(x)} | more
+        names |= {f"points_{name}": sum(names[name] >= step for step in steps) for name, steps in self.steps.items()}
+        source = re.sub(r"points\((x\d+)\)", r"points_\1", expression)
+        return eval(re.sub(NUMBER, r"Fraction('\g<0>')", source), {"Fraction": Fraction}, names)  # noqa: S307 - ours
 
     def score(self, x: Sequence[Fraction]) -> Fraction:
         """The score of a context, exactly."""
-        return sum(
-            (w * (x[i] if steps is None else sum(x[i] >= step for step in steps)) for w, i, steps in self.terms),
-            start=Fraction(0),
-        )
+        return Fraction(self.run(" ".join(self.terms) or "0", x))
 
     def play(self, x: Sequence[Fraction]) -> int:
         """The first action whose range holds the score."""
         score = self.score(x)
-        fits = [a for a, low, high in self.plays if (low is None or low <= score) and (high is None or score < high)]
-        return fits[0]
+        return next(action for action, where in self.plays if self.run(where, x, score=score))
 
     def doubtful(self, x: Sequence[Fraction]) -> bool:
         """Whether the score is within 1e-13 of its largest term of a cut: float64 may take the other side."""
-        size = max((abs(w * x[i]) for w, i, steps in self.terms if steps is None), default=Fraction(0))
-        ends = [end for _, *ends in self.plays for end in ends if end is not None]
+        size = max((abs(self.run(term, x)) for term in self.terms if "points" not in term), default=Fraction(0))
+        ends = [Fraction(end) for _, where in self.plays for end in re.findall(rf"-?{NUMBER}", where)]
         return any(abs(self.score(x) - end) < size / 10**13 for end in ends)
-
-    def _range(self, where: str) -> tuple[Fraction | None, Fraction | None]:
-        if match := re.fullmatch(r"score >= (.+)", where):
-            return self._number(match[1]), None
-        if match := re.fullmatch(r"score < (.+)", where):
-            return None, self._number(match[1])
-        match = re.fullmatch(r"(.+) <= score < (.+)", where)
-        assert match, where
-        return self._number(match[1]), self._number(match[2])
-
-    @staticmethod
-    def _number(text: str) -> Fraction:
-        assert re.fullmatch(NUMBER, text), text
-        return Fraction(text)
-
-    @staticmethod
-    def _action(text: str) -> int:
-        match = re.fullmatch(r"play action (\d+)", text)
-        assert match, text
-        return int(match[1])
 
 
 COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
@@ -124,7 +90,7 @@ def play_in_order(text: str, x: Sequence[Fraction]) -> int:
     """What "if ... or ...: play, elif ..., else: play" says for a context."""
 
     def holds(condition: str) -> bool:
-        match = re.fullmatch(rf"x(\d+) (>=|<=|>|=) ({NUMBER})", condition)
+        match = re.fullmatch(rf"x(\d+) (>=|<=|>|=) (-?{NUMBER})", condition)
         assert match, condition
         return COMPARE[match[2]](x[int(match[1])], Fraction(match[3]))
 
