@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SIDES = {"yes", "no", "either"}  # which nobody writes for a missing value
 THIN = 7  # cut points of each number where several limits are kept, of which trees are compared one by one
+MOST_SUBTREES, MOST_PAIRS = 3 * 10**7, 2 * 10**9  # of trees that a search under limits can compare
 TABLES = 10  # of rows times features and actions, which are in memory at once at most
 NOTED = 1e9  # bytes
 
@@ -141,13 +142,10 @@ def _in_memory(ctx: click.Context, log: Path, given: dict[str, Any]) -> Findings
         memory = f"this takes about {needed / 1e9:.1f} GB of memory."
         err.print(f"note: {fixed(rows, 0)} rows of {columns} features: {memory}")
     estimator = estimator_of(source, given, ctx.args, ctx.command)
-    several = limits and given["at_most"] and getattr(estimator, "max_depth", 1) > 1
-    if several and estimator.thresholds == type(estimator)().thresholds > THIN:  # nobody set the cut points
-        err.print(
-            f"note: with --no-worse beside --at-most trees cut each number at {THIN} quantiles, and not at "
-            f"{estimator.thresholds}; --thresholds sets another number"
-        )
-        estimator.thresholds = THIN
+    if limits:
+        bounded = [*given["at_most"], *given["parity"], *limits, *(limit for limit in limits if limit.each)]
+        for note in _thinned(estimator, source, several=len(bounded) > 1, budget=bool(given["at_most"])):
+            err.print(f"note: {note}")
     names = ("level", "draws", "resamples", "holdout", "seed", "unit", "sensitive", "front", "near")
     asked = {name: given[name] for name in names}
     asked |= {"labels": _labels(given["labels"], source), "limits": limits, "restrictions": given["what_if"]}
@@ -171,6 +169,39 @@ def _read(log: Path, given: dict[str, Any], tick: Any) -> tuple[Source, tuple[An
             if name not in source.table.columns:
                 raise UnknownNameError(f"column of {option}", name, source.table.columns)
     return source, limits
+
+
+def _thinned(estimator: Any, source: Source, *, several: bool, budget: bool) -> Iterator[str]:
+    """Let trees under --no-worse cut numbers at fewer quantiles where they are too many to compare; yield notes on it.
+
+    Only where nobody has set their cut points, or named what compares them.
+    """
+    depth, own = getattr(estimator, "max_depth", 1), estimator.thresholds
+    if depth < 2 or own != type(estimator)().thresholds or own <= THIN or estimator.kind != "auto":
+        return
+    as_before = budget and depth == 2
+    fits = (n for n in (own, *range(THIN, 0, -1)) if _can_be_compared(source, depth, n, several=several))
+    cuts = THIN if as_before else next(fits, None)
+    if cuts is None:
+        yield "with --no-worse a solver compares these trees, and may take minutes for each query; --depth 2 is faster"
+    elif cuts != own:
+        which = "beside --at-most trees" if as_before else f"trees of depth {depth}"
+        quantiles = "1 quantile" if cuts == 1 else f"{cuts} quantiles"
+        yield (
+            f"with --no-worse {which} cut each number at {quantiles}, and not at {own}; --thresholds sets another "
+            "number"
+        )
+        estimator.thresholds = cuts
+
+
+def _can_be_compared(source: Source, depth: int, cuts: int, *, several: bool) -> bool:
+    """Return whether the search under limits can list all subtrees below roots, and under several limits all pairs."""
+    columns = [(column.dtype.is_numeric(), column.n_unique()) for column in source.frame.get_columns()]
+    tests = sum(min(cuts, values - 1) if number or values == 2 else values for number, values in columns)
+    below = len(source.log.actions)
+    for _ in range(depth - 1):
+        below = tests * below**2
+    return 2 * tests * below <= MOST_SUBTREES and (not several or tests * below**2 <= MOST_PAIRS)
 
 
 def _labels(path: Path | None, source: Source) -> tuple[tuple[str, str], ...]:

@@ -104,3 +104,28 @@ def test_mistakes_are_one_line(text, fragment, folder, milpcb_):
     assert fragment in last
     assert "unexpected" not in last
     assert not (folder / "found").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "cuts"),
+    [
+        (("--depth", "3"), 7),
+        (("--depth", "3", "--no-worse", "bought at most today + 0.9"), 2),
+        (("--at-most", "call=70%"), None),  # trees of depth 1
+        (("--depth", "2", "--at-most", "call=70%"), 7),
+        (("--depth", "2"), None),
+        (("--depth", "3", "--thresholds", "2"), None),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_trees_that_are_too_many_to_compare_have_fewer_cut_points(options, cuts):
+    """A note names how many; where somebody has set them, or trees are few, nothing changes."""
+    draw = np.random.default_rng(1)
+    frame = pl.read_csv("log.csv").with_columns(visits=draw.normal(size=600), income=draw.normal(size=600))
+    frame.with_columns(bills=draw.normal(size=600)).write_csv("log.csv")
+    command = ["log.csv", *QUICK, "--draws", "0", "--resamples", "0", "--method", "ips"]
+    done = CliRunner().invoke(learn, [*command, "--no-worse", "angry <= today + 0.5", *options], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    notes = re.findall(r"cut each number at (\d) quantiles?, and not at 31; --thresholds", done.stderr)
+    assert notes == [str(cuts)] * (cuts is not None)
+    assert "It is proved that no rule" in done.stdout
