@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import tomllib
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
