@@ -90,7 +90,7 @@ MISTAKES = [
     wrong_config("no seed", "horizon = 30", "horizon = 30\nseeds = []", "line 4", "seeds", "at least 1 item"),
     wrong_config("no horizon", "horizon = 30", "horizon = []", "line 3", "horizon", "at least 1 item"),
     wrong_config("horizon 0 in a list", "horizon = 30", "horizon = [5, 0]", "line 3", "horizon", "greater than 0"),
-    wrong_config("repeated horizons", "horizon = 30", "horizon = [30, 30]", "line 3", "a horizon is listed twice"),
+    wrong_config("repeated horizons", "horizon = 30", "horizon = [30, 30]", "line 3", "30 is listed twice"),
     wrong_config("seed beyond tables", "horizon = 30", f"horizon = 30\nseeds = [{2**63}]", "line 4", "seeds", "less"),
     wrong_config("no solver in a list", '"highs"', "[]", "line 13", "solvers is empty"),
     wrong_config("unknown solver in a list", '"highs"', '["highs", "scpi"]', "line 13", "did you mean 'scip'?"),
@@ -127,7 +127,7 @@ MISTAKES = [
         *("line 13", "'actoin'", "did you mean 'action'?"),
     ),
     wrong_config("a single constraint", "[oracle]", '[constraints]\nname = "parity"\n[oracle]', "line 11", "[[constr"),
-    wrong_config("repeated seeds", "horizon = 30", "horizon = 30\nseeds = [0, 0]", "line 4", "a seed is listed twice"),
+    wrong_config("repeated seeds", "horizon = 30", "horizon = 30\nseeds = [0, 0]", "line 4", "0 is listed twice"),
     wrong_config("TOML syntax", "horizon = 30", "horizon = = 30", "not valid TOML", "line 3"),
     pytest.param(
         {"bad.toml": CONFIG.replace("depth = 1", "depth = 1\nn_actions = 2")},

@@ -202,16 +202,8 @@ class _Reader:
                     raise InputError(f"{self._where}{place}: two {called} are called '{label}'; {advice}")
 
     def check_experiment(self, config: Config) -> None:
-        """Raise InputError for lists that are wrong as a whole, and for an unknown backend."""
+        """Raise InputError for an unknown backend, and for a study that is too large."""
         experiment = config.experiment
-        with self._placing("experiment", key="seeds"):
-            if min(experiment.seeds) < 0:
-                raise InputError("seeds must be non-negative integers")
-            if len(set(experiment.seeds)) < len(experiment.seeds):
-                raise InputError("a seed is listed twice; each one is one run")
-        with self._placing("experiment", key="horizon"):
-            if len(set(experiment.horizon)) < len(experiment.horizon):
-                raise InputError("a horizon is listed twice; each one is one run")
         with self._placing("run", key="backend"):
             if config.run.backend is not None:
                 registry.target("backend", config.run.backend)

@@ -67,8 +67,8 @@ def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
         checked = adapter.validate_json(json.dumps(value, default=str), strict=True)
     except ValidationError as error:
         problem = error.errors()[0]
-        given = clipped(repr(problem["input"]), 200)
-        raise KeyProblemError(key, f"{key} in {where}: {problem['msg'].lower()}, got {given}") from error
+        given, reason = clipped(repr(problem["input"]), 200), problem["msg"].lower().removeprefix("value error, ")
+        raise KeyProblemError(key, f"{key} in {where}: {reason}, got {given}") from error
     if _largest(value) > LARGEST:
         raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
     return checked

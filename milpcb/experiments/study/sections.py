@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any, Literal
@@ -19,12 +20,19 @@ MOST_CELLS = 100_000  # of one study
 
 Contexts = Literal["pool", "order", "empirical"]
 Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
-Seed = Annotated[int, Field(le=2**63 - 1)]  # a column of integers in every table format
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # a column of integers in every table format
 Printed = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]  # without control characters
 
 
 def _several(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else (value,)
+
+
+def _distinct(values: tuple[int, ...]) -> tuple[int, ...]:
+    (value, times), *_ = Counter(values).most_common(1)
+    if times > 1:
+        raise ValueError(f"{value} is listed twice; each one is one run")
+    return values
 
 
 def _folder_name(name: str) -> str:
@@ -51,8 +59,8 @@ class ExperimentSection:
 
     name: Name
     title: Annotated[Printed, Field(max_length=LONGEST)] | None = None
-    horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1)]
-    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (0,)
+    horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)] = (0,)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
     confidence: Annotated[float, Field(ge=0.5, le=0.999999)] | None = None
     changes: Annotated[int, Field(ge=1, lt=PLANNED)] | None = None
