@@ -14,20 +14,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from milpcb.core.decimals import spaced
 from milpcb.core.files import own_contents
-from milpcb.experiments.results.figures import draw
+from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
 from milpcb.experiments.results.figures.results import NARROW, Results, entries, read_results
 from milpcb.experiments.results.figures.scaling import fits, local_slopes
-from milpcb.experiments.results.figures.words import (
-    FEW_PANELS,
-    FREE,
-    constraint_words,
-    count,
-    glossary,
-    legible,
-    sentences,
-    verdict,
-)
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
 
@@ -62,7 +52,7 @@ def report_page(
     """
     name = results.settings.get("experiment", {}).get("name", results.title)
     panels = len(results.final_panels)
-    small = panels <= FEW_PANELS and panels * len(results.looks) <= ROWS
+    small = panels <= words.FEW_PANELS and panels * len(results.looks) <= ROWS
     pictures = {}
     for wide, narrow in zip(draw(results), draw(replace(results, width=NARROW)), strict=True):
         pictures[wide.name] = picture(narrow) if small and wide.name in FIRST else picture(wide, narrow)
@@ -71,13 +61,13 @@ def report_page(
     missing = n_runs - len(results.finals)
     return fill(
         "report.html.jinja",
-        title=legible(results.title, 200),
+        title=words.legible(results.title, 200),
         question=_question(results),
         kept=_kept(results),
-        verdict=verdict(results),
+        verdict=words.verdict(results),
         warnings=[_unfinished(missing, n_runs)] if missing > 0 else [],
         summary=report_table(results),
-        glossary=list(glossary(results)),
+        glossary=list(words.glossary(results)),
         first=first,
         beside=small,
         pictures=list(pictures.values()),
@@ -145,7 +135,7 @@ def remark(cell: Mapping[str, Any] | None, comparator: Mapping[str, Any] | None)
     if not (mine and best and len(mine) == len(best)):
         return "Its rules are not those of the best policy in hindsight."
     differ = sum(one != other for one, other in zip(mine, best, strict=True))
-    of = count(len(best), "context")
+    of = words.count(len(best), "context")
     if differ:
         return f"Differs from the best policy in hindsight on {spaced(differ)} of {of}."
     return f"Plays like the best policy in hindsight on all {of}, by other rules."
@@ -160,24 +150,24 @@ def _read(directory: Path, file: str, heading: str, note: str = "") -> list[Draw
 
 
 def _question(results: Results) -> str:
-    frame, rules = results.finals, constraint_words(results.settings)
-    counts = [count(frame[axis].n_unique(), axis) for axis in ("learner", "environment", "seed")]
+    frame, rules = results.finals, words.constraint_words(results.settings)
+    counts = [words.count(frame[axis].n_unique(), axis) for axis in ("learner", "environment", "seed")]
     rounds = ", ".join(spaced(horizon) for horizon in results.horizons)
     question = "Who pays least" if frame["learner"].n_unique() > 1 else "How much does it cost to learn"
     return f"{question}{f', with {rules}' if rules else ''}? {', '.join(counts)}, {rounds} rounds."
 
 
 def _kept(results: Results) -> str:
-    rules = constraint_words(results.settings)
+    rules = words.constraint_words(results.settings)
     if not rules:
         return ""
-    free = ", ".join(legible(name) for name in results.unconstrained)
-    without = f"Not bound by that, and marked {FREE}: {free}." if free else ""
-    return sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", without)
+    free = ", ".join(words.legible(name) for name in results.unconstrained)
+    without = f"Not bound by that, and marked {words.FREE}: {free}." if free else ""
+    return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", without)
 
 
 def _unfinished(missing: int, n_runs: int) -> str:
-    which = f"{spaced(missing)} of the {count(n_runs, 'run')} of this study"
+    which = f"{spaced(missing)} of the {words.count(n_runs, 'run')} of this study"
     return f"{which} had not finished when this page was made."
 
 
@@ -235,8 +225,8 @@ def _slopes(results: Results) -> Iterator[dict[str, str]]:
             interval = f"{slope.low:.2f} to {slope.high:.2f}" if np.isfinite(slope.low) else ""
             local = [f"{each:.2f}" if np.isfinite(each) else "none" for each in local_slopes(panel, learner)]
             yield {
-                "where": legible(panel.name),
-                "learner": legible(learner),
+                "where": words.legible(panel.name),
+                "learner": words.legible(learner),
                 "slope": f"{slope.slope:.2f}" if slope.fitted else "none",
                 "interval": interval,
                 "local": ", ".join(local),

@@ -28,38 +28,10 @@ from typing import Any
 import tomli_w
 from filelock import FileLock, Timeout
 
+from milpcb.core import files
 from milpcb.core.decimals import spaced
-from milpcb.core.files import (
-    append,
-    check_sole,
-    contents,
-    digest,
-    is_temporary,
-    make_folder,
-    remove,
-    sealed,
-    write_file,
-)
 from milpcb.errors import RunError
-from milpcb.experiments.results.records import (
-    CONFIG,
-    FOLDERS,
-    INDEX,
-    LOCK,
-    DamagedError,
-    Kind,
-    WorldCosts,
-    describe,
-    file_of,
-    has_pictures,
-    index_of,
-    installed,
-    kind_of,
-    read_index,
-    read_record,
-    read_whole,
-    whole_index,
-)
+from milpcb.experiments.results import records
 from milpcb.experiments.study.cells import FORMAT, Study, Task
 from milpcb.experiments.study.sections import Config
 
@@ -88,7 +60,7 @@ class RunDirectory:
         self.path = path
         if (path.exists() or path.is_symlink()) and not path.is_dir():
             raise RunError(f"{path} exists and is no run directory; choose another with --out")
-        for folder in FOLDERS:
+        for folder in records.FOLDERS:
             if (path / folder).is_symlink():
                 raise RunError(
                     f"{path / folder} is a link, and a run writes only inside its own directory; "
@@ -100,15 +72,15 @@ class RunDirectory:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep every other run out of the directory; raises RunError when one is at work there."""
-        make_folder(self.path)
-        file = self.path / LOCK
+        files.make_folder(self.path)
+        file = self.path / records.LOCK
         try:
-            check_sole(file)
+            files.check_sole(file)
         except OSError as error:
             raise RunError(f"{file} is a link, and a run writes only inside its own directory; remove it") from error
         holder = ""
         with suppress(OSError, UnicodeDecodeError):
-            holder = contents(file).decode()
+            holder = files.contents(file).decode()
         try:
             lock = FileLock(file, timeout=0)
             lock.acquire()
@@ -132,16 +104,16 @@ class RunDirectory:
         That are temporaries, saved states of tasks that are ``finished`` (their keys), and policies that an earlier run
         wrote for other tasks.
         """
-        earlier, index = whole_index(self.path), index_of(config, study)
+        earlier, index = records.whole_index(self.path), records.index_of(config, study)
         written = self._clear_policies(earlier, index) if earlier else []
-        self.write(CONFIG, _config_text(config).encode())
-        self.write(INDEX, sealed({**index, "written": written}, indent=1))
+        self.write(records.CONFIG, _config_text(config).encode())
+        self.write(records.INDEX, files.sealed({**index, "written": written}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs"):
-            for file in filter(is_temporary, _files_in(folder)):
-                remove(file)
+            for file in filter(files.is_temporary, _files_in(folder)):
+                files.remove(file)
         for file in _files_in(self.path / "cells"):
             if file.suffix == ".part" and file.stem in finished:
-                remove(file)
+                files.remove(file)
 
     def _clear_policies(self, earlier: Mapping[str, Any], index: Mapping[str, Any]) -> list[str]:
         """Remove the policies written for other tasks than ``index`` has under their names; return those that stay."""
@@ -152,7 +124,7 @@ class RunDirectory:
             if now.get(file) == then.get(file):
                 kept.append(name)
             elif _POLICY_FILE.fullmatch(name):
-                remove(self.path / name)
+                files.remove(self.path / name)
         return kept
 
     def held(self, tasks: Iterable[Task]) -> Held:
@@ -160,93 +132,90 @@ class RunDirectory:
 
         Its remarks name the records that are damaged and what was made with other versions than those installed here.
         """
-        finished, damaged = set(), []
-        made_with: dict[str, dict[str, str]] = {}
+        finished, damaged = dict[str, dict[str, str]](), []
         for task in tasks:
             try:
-                record = read_whole(self.path, kind_of(task), task.key, task.horizon)
-                if record is None or not has_pictures(self.path, task, record):
-                    continue
-            except DamagedError:
+                record = records.read_whole(self.path, records.kind_of(task), task.key, task.horizon)
+                if record is not None and records.has_pictures(self.path, task, record):
+                    finished[task.key] = record["versions"]
+            except records.DamagedError:
                 damaged.append(f"record {task.key} of '{task.title}' is damaged; it is played again")
-                continue
-            finished.add(task.key)
-            made_with[repr(record["versions"])] = record["versions"]
-        return Held(finished, tuple(_on_records(self.path, damaged, made_with.values())))
+        return Held(set(finished), tuple(_on_records(self.path, damaged, finished.values())))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
         for suffix, content in pictures.items():
-            write_file(file_of(self.path, suffix, task.key), content, durable=False)
-        digests = {suffix: digest(content) for suffix, content in pictures.items()}
-        body = {**record, "pictures": digests, "versions": installed()}
-        write_file(file_of(self.path, "record", task.key), sealed(body), durable=False)
-        remove(file_of(self.path, "part", task.key))
+            files.write_file(records.file_of(self.path, suffix, task.key), content, durable=False)
+        digests = {suffix: files.digest(content) for suffix, content in pictures.items()}
+        body = {**record, "pictures": digests, "versions": records.installed()}
+        files.write_file(records.file_of(self.path, "record", task.key), files.sealed(body), durable=False)
+        files.remove(records.file_of(self.path, "part", task.key))
 
     def log(self, task: Task, text: str) -> None:
         """Add a line to the task's log."""
-        file = file_of(self.path, "log", task.key)
-        make_folder(file.parent)
+        file = records.file_of(self.path, "log", task.key)
+        files.make_folder(file.parent)
         with suppress(OSError):
-            append(file, f"{task.title}: {text}\n")
+            files.append(file, f"{task.title}: {text}\n")
 
     def write(self, name: str, content: bytes) -> Path:
         """Write one file of the directory."""
-        return write_file(self.path / name, content)
+        return files.write_file(self.path / name, content)
 
     def write_policies(self) -> None:
         """Write best policies in hindsight and leaders as rules and pictures, under the names that people look for.
 
         Files that an earlier run wrote here, and that the config does not ask for any more, are removed.
         """
-        index, names = read_index(self.path), set()
+        index, names = records.read_index(self.path), set()
         of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
-        drawn: list[tuple[Any, Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
+        drawn: list[tuple[Any, records.Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
         drawn += [(task, "cell", "leader") for task in of_cells]
         for of_task, kind, rules in drawn:
-            record = read_record(self.path, kind, of_task["key"], of_task["horizon"])
+            record = records.read_record(self.path, kind, of_task["key"], of_task["horizon"])
             if record is None or rules not in record:
                 continue
-            files = {"txt": f"{record[rules]}\n".encode()}
+            parts = {"txt": f"{record[rules]}\n".encode()}
             for suffix, wanted in record["pictures"].items() if of_task["draw"] else ():
                 with suppress(OSError):  # it is lost, and the task that was to draw it again has failed
-                    content = contents(file_of(self.path, suffix, of_task["key"]))
-                    files |= {suffix: content} if digest(content) == wanted else {}
-            for suffix, content in files.items():
-                names.add(write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False).name)
+                    content = files.contents(records.file_of(self.path, suffix, of_task["key"]))
+                    parts |= {suffix: content} if files.digest(content) == wanted else {}
+            for suffix, content in parts.items():
+                names.add(files.write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False).name)
         for stale in set(index["written"]) - names:
             if _POLICY_FILE.fullmatch(stale):
-                remove(self.path / stale)
+                files.remove(self.path / stale)
         if set(index["written"]) != names:
-            self.write(INDEX, sealed({**index, "written": sorted(names)}, indent=1))
+            self.write(records.INDEX, files.sealed({**index, "written": sorted(names)}, indent=1))
 
 
 def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
-    index = read_index(path)
-    damaged, made_with = [], {}
-    kinds: list[tuple[Kind, str]] = [("cell", "cells"), ("comparator", "comparators")]
-    for kind, task in ((kind, task) for kind, tasks in kinds for task in index[tasks]):
+    index = records.read_index(path)
+    damaged, made_with = [], []
+    tasks: list[tuple[records.Kind, Any]] = [("cell", cell) for cell in index["cells"]]
+    tasks += [("comparator", comparator) for comparator in index["comparators"]]
+    for kind, task in tasks:
         try:
-            record = read_whole(path, kind, task["key"], task["horizon"])
-        except DamagedError:
+            record = records.read_whole(path, kind, task["key"], task["horizon"])
+            made_with += [] if record is None else [record["versions"]]
+        except records.DamagedError:
             damaged.append(f"record {task['key']} is damaged and left out; milpcb resume {path} plays it again")
-            continue
-        if record is not None:
-            made_with[repr(record["versions"])] = record["versions"]
-    return tuple(_on_records(path, damaged, made_with.values()))
+    return tuple(_on_records(path, damaged, made_with))
 
 
 def check_config(path: Path) -> None:
     """Raise RunError where config.toml is not byte for byte as a run wrote it: damaged, or edited by hand."""
     try:
-        text = contents(path / CONFIG).decode()
+        text = files.contents(path / records.CONFIG).decode()
     except (OSError, UnicodeDecodeError) as error:
-        raise RunError(f"cannot read {path / CONFIG}: {error}; milpcb run CONFIG --out {path} fixes it") from error
-    seal = _CONFIG_SEAL.search(text)
-    if seal is None or digest(text[: seal.start()].encode()) != seal.group(1):
         raise RunError(
-            f"{path / CONFIG} was damaged, or edited, after the run wrote it; read it, and go on with "
+            f"cannot read {path / records.CONFIG}: {error}; milpcb run CONFIG --out {path} fixes it"
+        ) from error
+    seal = _CONFIG_SEAL.search(text)
+    if seal is None or files.digest(text[: seal.start()].encode()) != seal.group(1):
+        raise RunError(
+            f"{path / records.CONFIG} was damaged, or edited, after the run wrote it; read it, and go on with "
             f"milpcb run CONFIG --out {path} (CONFIG may be that file)"
         )
 
@@ -255,7 +224,7 @@ def _on_records(path: Path, damaged: Sequence[str], made_with: Iterable[Mapping[
     yield from damaged[:MOST_REMARKS]
     if len(damaged) > MOST_REMARKS:
         yield f"and {spaced(len(damaged) - MOST_REMARKS)} more records are damaged, too"
-    if others := describe(made_with):
+    if others := records.describe(made_with):
         yield f"{path} holds records made with other versions: {others}; their numbers may differ"
 
 
@@ -271,27 +240,30 @@ def _is_kept_costs(folder: Path) -> bool:
     """Return whether a folder holds costs of environments alone: they are kept before a run writes its first file."""
 
     def holds_costs(file: Path) -> bool:
-        return _OF_TASK.fullmatch(file.name) is not None and WorldCosts(folder.parent, file.stem).load() is not None
+        return (
+            _OF_TASK.fullmatch(file.name) is not None
+            and records.WorldCosts(folder.parent, file.stem).load() is not None
+        )
 
-    return folder.name == "costs" and all(is_temporary(file) or holds_costs(file) for file in _files_in(folder))
+    return folder.name == "costs" and all(files.is_temporary(file) or holds_costs(file) for file in _files_in(folder))
 
 
 def _check_owner(path: Path) -> None:
     """Raise RunError unless the directory is empty, or milpcb made it in this format."""
-    if all(file.name == LOCK or is_temporary(file) or _is_kept_costs(file) for file in path.iterdir()):
+    if all(file.name == records.LOCK or files.is_temporary(file) or _is_kept_costs(file) for file in path.iterdir()):
         return
-    if whole_index(path) is not None:  # whatever became of config.toml, it can be written again
+    if records.whole_index(path) is not None:  # whatever became of config.toml, it can be written again
         return
-    file = path / CONFIG
+    file = path / records.CONFIG
     if not file.exists():
         raise RunError(f"{path} exists and is no run directory; choose another with --out")
     try:
-        versions = tomllib.loads(contents(file).decode()).get("versions")
+        versions = tomllib.loads(files.contents(file).decode()).get("versions")
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise RunError(f"cannot read {file}: {error}; choose another directory with --out") from error
     if not (isinstance(versions, dict) and "milpcb" in versions):
         raise RunError(
-            f"{path} exists and is no run directory: its {CONFIG} is not one that milpcb wrote; "
+            f"{path} exists and is no run directory: its {records.CONFIG} is not one that milpcb wrote; "
             "choose another with --out"
         )
     if versions.get("format") != FORMAT:
@@ -302,5 +274,5 @@ def _check_owner(path: Path) -> None:
 
 
 def _config_text(config: Config) -> str:
-    text = tomli_w.dumps({**config.table(), "versions": {**installed(), "format": FORMAT}})
-    return f'{text}checksum = "{digest(text.encode())}"\n'
+    text = tomli_w.dumps({**config.table(), "versions": {**records.installed(), "format": FORMAT}})
+    return f'{text}checksum = "{files.digest(text.encode())}"\n'

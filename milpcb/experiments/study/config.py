@@ -15,23 +15,9 @@ from milpcb.core.decimals import spaced
 from milpcb.core.gate import named_classes, nests_deeply
 from milpcb.core.text import escaped
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
+from milpcb.experiments.study import sections
 from milpcb.experiments.study.fingerprints import foreign_parts
 from milpcb.experiments.study.options import KeyProblemError, check_options, check_plain, option_names
-from milpcb.experiments.study.sections import (
-    DEFAULT_KIND,
-    KIND_OF,
-    LONGEST,
-    MOST_CELLS,
-    SECTIONS,
-    Component,
-    Config,
-    Contexts,
-    ExperimentSection,
-    LearnerSection,
-    OracleSection,
-    RunSection,
-    oracle_label,
-)
 from milpcb.oracles import unknown_option
 from milpcb.plugins import injection, local_classes, registry
 from milpcb.solvers import load_solver
@@ -43,7 +29,7 @@ KNOWN_LATER = {"policies": ("n_actions",)}  # options that the environment sets 
 T = TypeVar("T")
 
 
-def read_config(path: Path, *, trusted: bool = True) -> Config:
+def read_config(path: Path, *, trusted: bool = True) -> sections.Config:
     """Read, check and resolve a config; raises InputError with the key and its line.
 
     Classes that it names as ``module:Class`` are looked for in its folder. Unless it is ``trusted``, these are refused,
@@ -82,13 +68,13 @@ def parse_config(
     folder: Path | None = None,
     *,
     trusted: bool = True,
-) -> Config:
+) -> sections.Config:
     """Check and resolve the tables of a config; ``text`` is only used to find the line of a wrong key.
 
     Environments and policy classes are made once, and thrown away, so that their settings are checked here too.
     """
     reader = _Reader(tables, text, where)
-    run: RunSection = reader.section("run", RunSection)
+    run: sections.RunSection = reader.section("run", sections.RunSection)
     wanted = folder is not None and any(named_classes(tables))
     run = replace(run, folder=str(folder_of(run.folder, folder)) if folder and wanted else None)
     local_classes.look_in(run.folder, trusted=trusted)
@@ -96,9 +82,9 @@ def parse_config(
         run = replace(run, folder=None)  # no task looks there
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
-    config = Config(
+    config = sections.Config(
         learners=reader.each("learners", reader.learner),
-        experiment=reader.section("experiment", ExperimentSection),
+        experiment=reader.section("experiment", sections.ExperimentSection),
         environments=reader.each("environment", reader.component),
         policies=reader.each("policies", reader.component),
         oracles=reader.common_oracles(),
@@ -125,11 +111,13 @@ def folder_of(named: str | None, place: Path) -> Path:
 class _Reader:
     """Takes the sections of a config apart, and adds file and line to whatever is wrong with them."""
 
-    def __init__(self, sections: dict[str, Any], text: str, where: str) -> None:
-        self._sections, self._text, self._where = sections, text, where
-        for section in sections:
-            if section not in SECTIONS:
-                raise InputError(f"{where}{self._place(section)}: {UnknownNameError('section', section, SECTIONS)}")
+    def __init__(self, tables: dict[str, Any], text: str, where: str) -> None:
+        self._sections, self._text, self._where = tables, text, where
+        for section in tables:
+            if section not in sections.SECTIONS:
+                raise InputError(
+                    f"{where}{self._place(section)}: {UnknownNameError('section', section, sections.SECTIONS)}"
+                )
 
     def tables(self, section: str) -> list[dict[str, Any]]:
         """Return the tables of a section that may be written once or as a list."""
@@ -153,12 +141,12 @@ class _Reader:
                 raise InputError(f"'{section}' must be a section [{section}]")
             return make(**check_options(make, table, f"[{section}]"))
 
-    def component(self, section: str, index: int) -> Component:
+    def component(self, section: str, index: int) -> sections.Component:
         table = dict(self.tables(section)[index])
         label = self._label(table, section, index)
         return self._component(table, section, index, label)
 
-    def learner(self, section: str, index: int) -> LearnerSection:
+    def learner(self, section: str, index: int) -> sections.LearnerSection:
         table = dict(self.tables(section)[index])
         label = self._label(table, section, index)
         oracle, contexts, most = (table.pop(key, None) for key in ("oracle", "contexts", "max_horizon"))
@@ -166,27 +154,27 @@ class _Reader:
         with self._placing(section, index, "oracle"):
             if not isinstance(oracle, dict | None):
                 raise InputError(f'a learner\'s oracle is a table like {{ kind = "milp" }}, got {oracle!r}')
-        knowledge: Contexts = "pool" if contexts is None else contexts
+        knowledge: sections.Contexts = "pool" if contexts is None else contexts
         with self._placing(section, index, "contexts"):
-            if knowledge not in get_args(Contexts):
-                raise UnknownNameError("contexts", str(contexts), get_args(Contexts))
+            if knowledge not in get_args(sections.Contexts):
+                raise UnknownNameError("contexts", str(contexts), get_args(sections.Contexts))
         with self._placing(section, index, "max_horizon"):
             most = None if most is None else whole("max_horizon", most, 1)
         oracles = self._merged_oracles(oracle, index) if oracle else self.common_oracles()
-        return LearnerSection(label or component.name, component, oracle or {}, oracles, knowledge, most)
+        return sections.LearnerSection(label or component.name, component, oracle or {}, oracles, knowledge, most)
 
-    def common_oracles(self) -> tuple[OracleSection, ...]:
+    def common_oracles(self) -> tuple[sections.OracleSection, ...]:
         """Return the common oracles, one for each solver where a list of solvers is given."""
-        found: list[OracleSection] = []
+        found: list[sections.OracleSection] = []
         for index in range(len(self.tables("oracle"))):
             for label, table in self._by_solver(index):
                 options = self._oracle(table, "oracle", index)
-                found.append(OracleSection(label or oracle_label(options), options))
+                found.append(sections.OracleSection(label or sections.oracle_label(options), options))
         return tuple(found)
 
-    def check_labels(self, config: Config) -> None:
+    def check_labels(self, config: sections.Config) -> None:
         """Raise InputError where a label is taken, as two curves would then look alike."""
-        lists: dict[str, Collection[Component | OracleSection | LearnerSection]] = {
+        lists: dict[str, Collection[sections.Component | sections.OracleSection | sections.LearnerSection]] = {
             "learners": config.learners,
             "environment": config.environments,
             "policies": config.policies,
@@ -201,7 +189,7 @@ class _Reader:
                     advice = f"give each [[{section}]] its own label"
                     raise InputError(f"{self._where}{place}: two {called} are called '{label}'; {advice}")
 
-    def check_experiment(self, config: Config) -> None:
+    def check_experiment(self, config: sections.Config) -> None:
         """Raise InputError for an unknown backend, and for a study that is too large."""
         experiment = config.experiment
         with self._placing("run", key="backend"):
@@ -210,11 +198,13 @@ class _Reader:
         with self._placing("experiment"):
             players = sum(len(learner.oracles) for learner in config.learners)
             worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
-            if players * worlds > MOST_CELLS:
+            if players * worlds > sections.MOST_CELLS:
                 cells = spaced(players * worlds)
-                raise InputError(f"this is a study of {cells} cells; at most {spaced(MOST_CELLS)} are one study")
+                raise InputError(
+                    f"this is a study of {cells} cells; at most {spaced(sections.MOST_CELLS)} are one study"
+                )
 
-    def check_settings(self, config: Config) -> None:
+    def check_settings(self, config: sections.Config) -> None:
         """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""
         for index, section in enumerate(config.constraints):
             rule = registry.load("constraint", section.name)
@@ -236,13 +226,13 @@ class _Reader:
             if not (isinstance(label, str) and escaped(label) == label):
                 owner = "learner" if section == "learners" else section
                 raise InputError(f"a {owner}'s label is a string on one line, got {label!r}")
-            if len(label) > LONGEST:
-                size = f"has {len(label)} characters; at most {LONGEST} can be shown"
+            if len(label) > sections.LONGEST:
+                size = f"has {len(label)} characters; at most {sections.LONGEST} can be shown"
                 raise InputError(f"label '{clipped(label)}' {size}")
         return label
 
-    def _component(self, options: dict[str, Any], section: str, index: int, label: str = "") -> Component:
-        kind = KIND_OF[section]
+    def _component(self, options: dict[str, Any], section: str, index: int, label: str = "") -> sections.Component:
+        kind = sections.KIND_OF[section]
         heading = f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
         name = options.pop("name", None)
         if not isinstance(name, str):
@@ -253,22 +243,22 @@ class _Reader:
         with self._placing(section, index, keys=options):
             checked = check_options(cls, options, heading, (*registry.KINDS[kind].supplied, *unset))
             check_plain(checked, heading)
-        return Component(name, checked, label or name)
+        return sections.Component(name, checked, label or name)
 
-    def _merged_oracles(self, own: dict[str, Any], index: int) -> tuple[OracleSection, ...]:
+    def _merged_oracles(self, own: dict[str, Any], index: int) -> tuple[sections.OracleSection, ...]:
         """Return the common oracles with a learner's own keys put over them; equal ones once.
 
         Common options that the learner's own kind does not have were written for other kinds, and are left out.
         """
-        found: dict[str, OracleSection] = {}
+        found: dict[str, sections.OracleSection] = {}
         for common in range(len(self.tables("oracle"))):
             for label, table in self._by_solver(common):
-                kind = own.get("kind", table.get("kind", DEFAULT_KIND))
+                kind = own.get("kind", table.get("kind", sections.DEFAULT_KIND))
                 known = ("kind", *self._oracle_options(kind, "learners", index))
                 merged = {**{key: table[key] for key in table if key in known}, **own}
                 options = self._oracle(merged, "learners", index)
-                found.setdefault(repr(options), OracleSection(label, options))
-        names = [oracle_label(section.options) for section in found.values()]
+                found.setdefault(repr(options), sections.OracleSection(label, options))
+        names = [sections.oracle_label(section.options) for section in found.values()]
         distinct = len(set(names)) == len(names)
         return tuple(
             replace(section, label=name if distinct else section.label or name)
@@ -295,7 +285,7 @@ class _Reader:
             return option_names(registry.load("oracle", kind), registry.KINDS["oracle"].supplied)
 
     def _oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
-        kind = table.get("kind", DEFAULT_KIND)
+        kind = table.get("kind", sections.DEFAULT_KIND)
         own, options = self._oracle_options(kind, section, index), {key: table[key] for key in table if key != "kind"}
         for key in options:
             if key not in own:

@@ -17,27 +17,9 @@ from matplotlib.lines import Line2D
 from milpcb.core.decimals import THIN, number
 from milpcb.core.surroundings import plain
 from milpcb.experiments.results import confident_in, percent_of, turns_in, turns_number
-from milpcb.experiments.results.figures.drawing import (
-    GREY,
-    LEAST,
-    SHORT_NAME,
-    Drawing,
-    render,
-    scale_axis,
-    scale_linear,
-    shade,
-)
+from milpcb.experiments.results.figures import drawing, words
 from milpcb.experiments.results.figures.plots import Plot, drawn, with_text
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest, spread
-from milpcb.experiments.results.figures.words import (
-    FEW_PANELS,
-    at_their_longest,
-    band,
-    count,
-    legible,
-    sentences,
-    verdict,
-)
 from milpcb.types import Floats
 
 FEW = 3  # so many guarantees are drawn across a panel, more of them only at its right end
@@ -55,20 +37,22 @@ CERTIFICATE = "certificate"
 Values = Callable[[Panel, str], tuple[Floats, Floats]]  # rounds (n,) and values (seeds, n) of a learner
 
 
-def regret(results: Results) -> list[Drawing]:
+def regret(results: Results) -> list[drawing.Drawing]:
     """Draw the regret curves."""
-    caption = sentences(band(results), at_their_longest(results), _not_drawn(results))
-    alt = f"Curves of regret by rounds. {verdict(results)}"
+    caption = words.sentences(words.band(results), words.at_their_longest(results), _not_drawn(results))
+    alt = f"Curves of regret by rounds. {words.verdict(results)}"
     return [drawn(regret_plot(results, loglog=False), "regret", "Regret", alt, caption)]
 
 
-def regret_loglog(results: Results) -> list[Drawing]:
+def regret_loglog(results: Results) -> list[drawing.Drawing]:
     """Draw the regret curves on logarithmic axes; nothing without positive regret."""
-    if float(longest(results.frame)["regret"].to_numpy().max()) < LEAST:
+    if float(longest(results.frame)["regret"].to_numpy().max()) < drawing.LEAST:
         return []
-    words = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
-    caption = sentences(words, band(results), at_their_longest(results), f"Regret below {LEAST} is left out.")
-    alt = f"Curves of regret by rounds on logarithmic axes. {verdict(results)}"
+    slope = "On logarithmic axes a regret of order t^p after t rounds is a line of slope p."
+    caption = words.sentences(
+        slope, words.band(results), words.at_their_longest(results), f"Regret below {drawing.LEAST} is left out."
+    )
+    alt = f"Curves of regret by rounds on logarithmic axes. {words.verdict(results)}"
     plot = regret_plot(results, loglog=True)
     return [drawn(plot, "regret_loglog", "Regret on logarithmic axes", alt, caption)]
 
@@ -80,16 +64,16 @@ def regret_plot(results: Results, *, loglog: bool) -> Plot:
     lines = _lines_of(results, panels, {} if narrow or len(panels) > 1 else _texts(panels[0]))
 
     def draw(axes: Any, panel: Panel) -> float:
-        _draw_means(axes, panel, results, Panel.curve, LEAST if loglog else -np.inf)
+        _draw_means(axes, panel, results, Panel.curve, drawing.LEAST if loglog else -np.inf)
         _scale(axes, loglog=loglog)
         _draw_guarantees(axes, panel, results, loglog=loglog)
-        return SHORT_NAME if narrow else 0.0
+        return drawing.SHORT_NAME if narrow else 0.0
 
     beside = f"regret against {results.against}"
     return Plot(_titled(results), panels, draw, "round", beside, lines=lines, named_from=NARROW, marks=marks)
 
 
-def costs(results: Results) -> list[Drawing]:
+def costs(results: Results) -> list[drawing.Drawing]:
     """Draw the mean cost of rounds 1 to t against t, a curve per learner, and that of the best policy in hindsight."""
     panels = results.longest_panels
     paid = _paid(panels[0]) if len(panels) == 1 else {}
@@ -108,10 +92,10 @@ def costs(results: Results) -> list[Drawing]:
             axes.plot(turns[0], turns[1].mean(axis=0), **TURNS, zorder=1.6)
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
-        scale_linear(axes)
+        drawing.scale_linear(axes)
 
     plot = Plot(_titled(results), panels, draw, "round", "mean cost per round so far", lines=lines, marks=marks)
-    caption = sentences(MEAN_COST, band(results), at_their_longest(results))
+    caption = words.sentences(MEAN_COST, words.band(results), words.at_their_longest(results))
     return [drawn(plot, "costs", "Mean cost per round", _least_paid(panels), caption)]
 
 
@@ -123,11 +107,11 @@ def draw_plays(frame: pl.DataFrame, names: Mapping[str, str], *, live: bool, suf
     """
     results = of_plays(frame, names)
     if not live:
-        return render(drawn(regret_plot(results, loglog=False)).figure, [suffix])[suffix]
-    titled = replace(results, title=f"Certificates ({count(results.seeds, 'seed')})")
+        return drawing.render(drawn(regret_plot(results, loglog=False)).figure, [suffix])[suffix]
+    titled = replace(results, title=f"Certificates ({words.count(results.seeds, 'seed')})")
     draw, beside = partial(_draw_certificates, results=results), "certificate: on average, regret is at most this"
     plot = Plot(titled, results.longest_panels, draw, "round", beside, lines=dict.fromkeys(results.looks, ""))
-    return render(drawn(plot).figure, [suffix])[suffix]
+    return drawing.render(drawn(plot).figure, [suffix])[suffix]
 
 
 def draw_plays_on(axes: Any, frame: pl.DataFrame, names: Mapping[str, str], *, live: bool) -> None:
@@ -168,7 +152,7 @@ def in_turn_mean_costs(panel: Panel) -> tuple[Floats, Floats] | None:
 
 
 def _titled(results: Results) -> Results:
-    return replace(results, title=f"{results.title} ({count(results.seeds, 'seed')})")
+    return replace(results, title=f"{results.title} ({words.count(results.seeds, 'seed')})")
 
 
 def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, least: float = -np.inf) -> None:
@@ -182,7 +166,7 @@ def _draw_means(axes: Any, panel: Panel, results: Results, values_of: Values, le
         if len(values) > 1:
             low, high = spread(values)
             shown &= ~(low < least)
-            shade(axes, rounds[shown], low[shown], high[shown], look.colour)
+            drawing.shade(axes, rounds[shown], low[shown], high[shown], look.colour)
 
 
 def _draw_certificates(axes: Any, panel: Panel, results: Results) -> None:
@@ -192,13 +176,13 @@ def _draw_certificates(axes: Any, panel: Panel, results: Results) -> None:
         mean, doubt = values.mean(axis=0), 2 * np.sqrt((errors**2).sum(axis=0)) / len(values)
         axes.plot(rounds, mean, **look.line(), linewidth=1.4, markevery=(0, 0.15))
         axes.fill_between(rounds, mean - doubt, mean + doubt, color=look.colour, alpha=0.15, linewidth=0)
-    scale_linear(axes)
+    drawing.scale_linear(axes)
     axes.set_xlim(left=0)
 
 
 def _scale(axes: Any, *, loglog: bool) -> None:
-    scale_axis(axes.xaxis, axes.dataLim.intervalx, log=loglog)
-    scale_axis(axes.yaxis, axes.dataLim.intervaly, log=loglog)
+    drawing.scale_axis(axes.xaxis, axes.dataLim.intervalx, log=loglog)
+    drawing.scale_axis(axes.yaxis, axes.dataLim.intervaly, log=loglog)
     if not loglog:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0.0 if axes.dataLim.y0 >= 0 else axes.get_ylim()[0])
@@ -221,7 +205,9 @@ def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -
     dotted = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
     if not dotted:
         return []
-    colour, whose = (GREY, ", by colour") if len(dotted) > 1 else (results.looks[dotted[0]].colour, f" of {dotted[0]}")
+    colour, whose = (
+        (drawing.GREY, ", by colour") if len(dotted) > 1 else (results.looks[dotted[0]].colour, f" of {dotted[0]}")
+    )
     return [(Line2D([], [], color=colour, **GUARANTEE), f"guarantee at T{whose}")]
 
 
@@ -238,7 +224,7 @@ def _not_drawn(results: Results) -> str:
     for panel in results.longest_panels:
         near, finite = _near(panel, loglog=False), panel.guarantees
         above |= {value >= panel.most_rounds[name] for name, value in finite.items() if name not in near}
-    return sentences(
+    return words.sentences(
         "Guarantees of T or more, the largest regret there can be, are void and not drawn." if True in above else "",
         f"Guarantees more than {FAR:g} times above all curves of a panel are not drawn." if False in above else "",
     )
@@ -285,11 +271,11 @@ def _paid(panel: Panel) -> dict[str, float]:
 
 def _least_paid(panels: list[Panel]) -> str:
     found = []
-    for panel in panels[:FEW_PANELS]:
+    for panel in panels[: words.FEW_PANELS]:
         final = _paid(panel)
         least = min(panel.learners, key=lambda learner: final[learner])
-        where = f"in {legible(panel.name)} " if len(panels) > 1 else ""
-        paid = f"{legible(least)} has paid {number(final[least])} a round"
+        where = f"in {words.legible(panel.name)} " if len(panels) > 1 else ""
+        paid = f"{words.legible(least)} has paid {number(final[least])} a round"
         found.append(f"{where}{paid}, the best policy in hindsight {number(final[BEST_NAME])}")
-    others = f"; and so on in {len(panels)} panels" if len(panels) > FEW_PANELS else ""
+    others = f"; and so on in {len(panels)} panels" if len(panels) > words.FEW_PANELS else ""
     return f"Least mean cost over all rounds: {'; '.join(found)}{others}."

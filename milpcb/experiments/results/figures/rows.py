@@ -12,20 +12,11 @@ from matplotlib.patches import Patch
 
 from milpcb.core.decimals import THIN, number
 from milpcb.experiments.results import confident_in, percent_of
+from milpcb.experiments.results.figures import words
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing, scale_axis, width
 from milpcb.experiments.results.figures.looks import Look
 from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
 from milpcb.experiments.results.figures.results import MANY_SEEDS, Final, Panel, Results
-from milpcb.experiments.results.figures.words import (
-    against_guarantees,
-    at_their_longest,
-    band,
-    legible,
-    percent,
-    sentences,
-    verdict,
-    void_words,
-)
 from milpcb.types import Floats
 
 FAR = 1.3  # a certificate so many times above all regrets is not drawn
@@ -56,10 +47,12 @@ def finals(results: Results) -> list[Drawing]:
     order_words = "" if len(panels) == 1 else "Learners are in the order of their mean place over the panels."
     numbers = "At the right of each row: its mean regret and, in grey, its guarantee, which is known before the start."
     above = VOID if any(_promise(row) == ABOVE for row in rows) else ""
-    guarantees = sentences(above, against_guarantees(results), void_words(results))
+    guarantees = words.sentences(above, words.against_guarantees(results), words.void_words(results))
     few = len(panels) * len(order) <= SPOKEN
-    alt = sentences(verdict(results), *(_in_words(name, table, order) for name, table in tables.items() if few))
-    caption = sentences(numbers, guarantees, band(results), order_words, at_their_longest(results))
+    alt = words.sentences(
+        words.verdict(results), *(_in_words(name, table, order) for name, table in tables.items() if few)
+    )
+    caption = words.sentences(numbers, guarantees, words.band(results), order_words, words.at_their_longest(results))
     below, marks = f"regret against {results.against}", _end_entries(results, rows, high)
     plot = Plot(results, panels, draw, below, rows=order, marks=marks)
     return [drawn(plot, "finals", "Regret at the end", alt, caption)]
@@ -134,8 +127,8 @@ def _end_entries(results: Results, rows: Sequence[Final], high: float) -> list[t
 
 
 def _in_words(panel: str, table: Mapping[str, Final], order: list[str]) -> str:
-    numbers = ", ".join(f"{legible(name)} {number(table[name].regret)}" for name in order if name in table)
-    return f"{legible(panel) or 'Regret'}: {numbers}."
+    numbers = ", ".join(f"{words.legible(name)} {number(table[name].regret)}" for name in order if name in table)
+    return f"{words.legible(panel) or 'Regret'}: {numbers}."
 
 
 def times(results: Results) -> list[Drawing]:
@@ -146,11 +139,13 @@ def times(results: Results) -> list[Drawing]:
     if results.seeds > 1:
         marks.append((Line2D([], [], color=SPREAD), "from the fastest seed to the slowest"))
     slow, fast = every.row(-1, named=True), every.row(0, named=True)
-    share = f", {percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
-    most = f"The slowest is {legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
-    least = f"The fastest is {legible(fast['learner'])}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
-    ends = sentences(most, least)
-    caption = sentences(ends, "Means over the seeds; the time of the environment is not counted.")
+    share = f", {words.percent(slow['oracle'] / slow['whole'])} of it in the oracle" if slow["oracle"] > 0 else ""
+    most = f"The slowest is {words.legible(slow['learner'])}: {number(slow['whole'])} \u00b5s per round{share}."
+    least = (
+        f"The fastest is {words.legible(fast['learner'])}: {number(fast['whole'])} \u00b5s." if len(every) > 1 else ""
+    )
+    ends = words.sentences(most, least)
+    caption = words.sentences(ends, "Means over the seeds; the time of the environment is not counted.")
     limits = (0, 1.03 * every["high"].to_numpy().max())
     plot = _row_plot(results, panels, per_round, _draw_time, "microseconds per round", limits, marks)
     return [drawn(plot, "times", "Time per round", ends, caption)]
@@ -169,10 +164,10 @@ def queries(results: Results) -> list[Drawing]:
     dot: dict[str, Any] = {"linestyle": "", "marker": "o", "color": GREY}
     least = ruled.row(0, named=True)
     numbers = f"{number(least['changes'])} times, with {number(least['whole'])} queries"
-    ends = f"The rule of {legible(least['learner'])} changes {numbers}."
+    ends = f"The rule of {words.legible(least['learner'])} changes {numbers}."
     marks = [(Line2D([], [], **dot), "queries"), (Line2D([], [], fillstyle="none", **dot), "rule changes")]
     plot = _row_plot(results, panels, _in_all, _draw_queries, "number in all rounds", limits, marks, log_of=positive)
-    return [drawn(plot, "queries", "Queries and rule changes", ends, sentences(ends, "Means over seeds."))]
+    return [drawn(plot, "queries", "Queries and rule changes", ends, words.sentences(ends, "Means over seeds."))]
 
 
 def per_round(frame: pl.DataFrame) -> pl.DataFrame:

@@ -39,15 +39,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from milpcb.errors import InputError, MilpcbError, RunError
-from milpcb.experiments.run.backends import (
-    TRIES,
-    WORKERS,
-    WorkerDiedError,
-    environment,
-    listener,
-    listening,
-    portable,
-)
+from milpcb.experiments.run import backends
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -58,10 +50,10 @@ SECONDS = 8  # to wait for a scheduler of others, and for workers to stop
 PATIENCE = 600  # seconds to wait for processes of one's own, which a busy machine may keep from answering
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
-ENVIRONMENT = WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
+ENVIRONMENT = backends.WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
 HEALTH = ["distributed.http.health"]  # of what Dask shows over HTTP to whoever asks, the least there is
 SETTINGS = {  # of a cluster that is started here
-    "distributed.scheduler.allowed-failures": TRIES - 1,
+    "distributed.scheduler.allowed-failures": backends.TRIES - 1,
     "distributed.scheduler.worker-saturation": 1.0,  # no task waits at a worker, to be blamed for another's crash
     "distributed.scheduler.worker-ttl": None,  # a solver call may keep a worker silent for as long as it likes
     "distributed.comm.timeouts.connect": f"{PATIENCE}s",
@@ -102,7 +94,7 @@ class Dask:
         """See Backend.map; an error that a worker's installation can cause names the worker."""
         with self._connected() as client:
             running: dict[Any, _Try] = {}
-            hand_on = listener.get()  # events arrive in a thread of the client
+            hand_on = backends.listener.get()  # events arrive in a thread of the client
             client.subscribe_topic(TOPIC, lambda event: hand_on(event[1]))
             try:
                 yield from self._results(client, work, tasks, running)
@@ -143,7 +135,7 @@ class Dask:
     def _local_cluster(self) -> Iterator[Any]:
         """Start one process a worker; memory is not shared out, as one large cell may need most of it."""
         security = self._temporary_key()
-        with environment(ENVIRONMENT):  # Dask sets it here, too, for its children
+        with backends.environment(ENVIRONMENT):  # Dask sets it here, too, for its children
             with import_module("dask").config.set(SETTINGS), _uninterrupted():
                 cluster = self._dask.LocalCluster(
                     n_workers=self._workers,
@@ -196,10 +188,10 @@ class Dask:
             error = result[1] if erred else None
             if isinstance(error, self._dask.KilledWorker):
                 one = replace(one, deaths=one.deaths + error.allowed_failures + 1)  # the scheduler has tried again, too
-                if one.deaths < TRIES:
+                if one.deaths < backends.TRIES:
                     submit(iter([one]))
                     continue
-                error = WorkerDiedError(
+                error = backends.WorkerDiedError(
                     f"its worker died {one.deaths} times (the last was {error.last_worker.address}): "
                     "killed, or out of memory"
                 )
@@ -224,15 +216,15 @@ def _on_worker(work: bytes, wanted: str) -> Any:
     if (found := version("milpcb")) != wanted:  # this worker came after the others were checked
         return InputError(_mismatch(f"worker {worker}", found, wanted))
     try:
-        with listening(partial(here.log_event, TOPIC)):
+        with backends.listening(partial(here.log_event, TOPIC)):
             result = pickle.loads(work)()  # noqa: S301 - our own bytes
     except ImportError as error:
         return InputError(f"{error} (on worker {worker}); install there what the config names")
     except MilpcbError as error:
         error.args = (f"{error} (on worker {worker})",)
-        return portable(error)
+        return backends.portable(error)
     except Exception as error:  # noqa: BLE001 - whatever a task raises is its result
-        return portable(error)
+        return backends.portable(error)
     return replace(result, message=f"{result.message} (on worker {worker})") if isinstance(result, Failure) else result
 
 
