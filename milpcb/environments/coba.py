@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.core.checks import check_file, check_range, choice, context_array
+from milpcb.core.checks import check_file, check_range, choice
 from milpcb.core.extras import needs
-from milpcb.environments.replay import ReplayStream
+from milpcb.environments.replay import ReplayStream, distinct_rows
 from milpcb.environments.stream import check_opening
 from milpcb.errors import InputError, cause, shown
 from milpcb.protocols import PolicyClass
@@ -94,10 +94,8 @@ class Coba:
                     f"round {t + 1} offers other actions than round 1, and policies know actions by their numbers; "
                     "where coba draws their features set n_action_features = 0"
                 )
-        contexts = context_array([numbers(shown_round.get("context")) for shown_round in rounds])
-        distinct, rows = np.unique(contexts, axis=0, return_inverse=True)
-        distinct.setflags(write=False)
-        return ReplayStream(distinct, rows.reshape(-1).astype(np.int64), self._costs(rounds))
+        contexts = [numbers(shown_round.get("context")) for shown_round in rounds]
+        return ReplayStream(*distinct_rows(contexts), self._costs(rounds))
 
     def _costs(self, rounds: Sequence[Mapping[str, Any]]) -> Floats:
         """Return (T, K)."""

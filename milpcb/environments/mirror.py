@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.contexts import FinitePool
 from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
-from milpcb.environments.stream import check_opening
+from milpcb.environments.stream import check_opening, check_round
 from milpcb.errors import InputError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Cache, Opened, PolicyClass, open_class
@@ -154,11 +154,13 @@ class MirrorStream:
 
     def reveal(self, t: int) -> int:
         """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
-        return self._rows[self._checked(t)]
+        check_round(t, len(self._rows))
+        return self._rows[t]
 
     def costs(self, t: int) -> Floats:
         """Return the costs (K,), 0 or 1 and read-only, of round ``t``; raises InputError outside the horizon."""
-        if self._checked(t) >= len(self._costly):
+        check_round(t, len(self._rows))
+        if t >= len(self._costly):
             self._compute(t)
         row: Floats = self._costs[self._costly[t]]
         return row
@@ -183,8 +185,3 @@ class MirrorStream:
         if not isinstance(kept, list) or len(kept) != len(self._rows):
             return []
         return kept if all(type(action) is int and 0 <= action < len(self._costs) for action in kept) else []
-
-    def _checked(self, t: int) -> int:
-        if not 0 <= t < len(self._rows):
-            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {len(self._rows) - 1}")
-        return t

@@ -29,12 +29,9 @@ class LateBloomer(Planted):
     early : fraction of the horizon that the early phase lasts, from 0 to 1
     cost_other : P[cost = 1] in the early phase of an action that neither policy plays
 
-    Raises
-    ------
-    InputError (a setting out of range)
-
     """
 
+    n_policies = 2  # the late bloomer, then the decoy
     cost_right: float = 0.0
     cost_wrong: float = 0.5
     early: float = 0.1
@@ -44,11 +41,6 @@ class LateBloomer(Planted):
         super().__post_init__()
         check_probability("early", self.early)
         check_probability("cost_other", self.cost_other)
-
-    def n_planted(self, horizon: int) -> int:
-        """Return 2: the late bloomer, then the decoy."""
-        del horizon
-        return 2
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
         """Return the tables of the early and of the late phase; where both policies agree the action costs 1 early."""
@@ -77,13 +69,9 @@ class Drifting(Planted):
     n_steps : times at which the weights move, evenly over the horizon, >= 1
     speed : standard deviation of a walk over the whole horizon, > 0
 
-    Raises
-    ------
-    InputError (a setting out of range)
-
     """
 
-    n_policies: int = 4
+    n_policies: int = 4  # type: ignore[misc]  # an option here
     n_steps: int = 200
     speed: float = 4.0
 
@@ -92,11 +80,6 @@ class Drifting(Planted):
         whole("n_policies", self.n_policies, 2)
         whole("n_steps", self.n_steps, 1)
         real("speed", self.speed, "a positive number", lambda number: number > 0)
-
-    def n_planted(self, horizon: int) -> int:
-        """Return the number of policies, whatever the horizon."""
-        del horizon
-        return self.n_policies
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
         """Return chances between cost_right and cost_wrong, by the weight of the policies that play the action."""
@@ -125,17 +108,13 @@ class Parity(Planted):
 
     """
 
+    n_policies = 0
     n_actions: int = 2
     n_features: int = 8
 
     def __post_init__(self) -> None:
         super().__post_init__()
         whole("n_features", self.n_features, 2)
-
-    def n_planted(self, horizon: int) -> int:
-        """Return 0."""
-        del horizon
-        return 0
 
     def contexts(self, seed: int) -> Floats:
         """Return random 0/1 rows whose two columns that matter take all four values in turn."""

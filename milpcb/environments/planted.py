@@ -56,6 +56,7 @@ class Planted:
     cost_right: float = 0.3
     cost_wrong: float = 0.6
 
+    n_policies: ClassVar[int | None] = None  # how many are planted; None for one a phase
     feature_names: ClassVar[tuple[str, ...]] = ()
     action_names: ClassVar[tuple[str, ...]] = ()
 
@@ -77,8 +78,8 @@ class Planted:
         return np.zeros(1, dtype=np.int64)
 
     def n_planted(self, horizon: int) -> int:
-        """Return how many policies are planted: one a phase."""
-        return len(self.starts(horizon))
+        """Return how many policies are planted."""
+        return len(self.starts(horizon)) if self.n_policies is None else self.n_policies
 
     def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
         """Return who is right when; ``labels`` (P, m) are the actions of the planted policies."""
@@ -136,11 +137,7 @@ class HeavyNoise(Planted):
 
     Parameters
     ----------
-    n_actions : K >= 2
-    n_contexts : rows of the pool, >= 1
-    n_features : columns of the pool, >= 1
-    cost_right : P[cost = 1] of the planted policy's action
-    cost_wrong : P[cost = 1] of every other action, at least ``cost_right``
+    n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
 
     """
 
@@ -161,10 +158,6 @@ class Switching(Planted):
     ----------
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
     switch_at : increasing fractions f of the horizon, 0 < f < 1; a switch is at the first round t >= f * horizon
-
-    Raises
-    ------
-    InputError (a setting out of range)
 
     """
 
@@ -204,12 +197,9 @@ class AlternatingLeader(Planted):
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
     n_turns : whole turns in a run, >= 1
 
-    Raises
-    ------
-    InputError (a setting out of range)
-
     """
 
+    n_policies = 2
     n_turns: int = 20
 
     def __post_init__(self) -> None:
@@ -220,11 +210,6 @@ class AlternatingLeader(Planted):
         """Return the round at which each turn starts; the first lasts half as long as the others."""
         odd = 2 * np.arange(self.n_turns, dtype=np.int64) + 1  # turn i starts after (2 i + 1) / (2 n + 1) of all rounds
         return np.array([0, *-(-odd * horizon // (2 * self.n_turns + 1))], dtype=np.int64)
-
-    def n_planted(self, horizon: int) -> int:
-        """Return 2."""
-        del horizon
-        return 2
 
 
 @dataclass(frozen=True)
@@ -239,10 +224,6 @@ class Seasonal(Planted):
     n_actions, n_contexts, n_features, cost_right, cost_wrong : as in ``Planted``
     n_seasons : policies planted, one a season, >= 2
     season : rounds of a season, >= 1
-
-    Raises
-    ------
-    InputError (a setting out of range)
 
     """
 

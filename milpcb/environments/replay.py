@@ -6,13 +6,13 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from milpcb.core.checks import context_array, cost_array, whole
 from milpcb.data.tables import read_table, remarks
-from milpcb.environments.stream import check_opening
+from milpcb.environments.stream import check_opening, check_round
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed, child
@@ -92,23 +92,20 @@ class ReplayStream:
     def __init__(self, contexts: Floats, order: Ints, costs: Floats) -> None:
         self.contexts = contexts
         self.order: Ints | None = order
+        self._rows: list[int] = order.tolist()
         self._costs = costs
         self._costs.setflags(write=False)
 
     def reveal(self, t: int) -> int:
         """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
-        return int(self._order(t))
+        check_round(t, len(self._rows))
+        return self._rows[t]
 
     def costs(self, t: int) -> Floats:
         """Return the costs (K,) of round ``t``."""
-        self._order(t)
+        check_round(t, len(self._rows))
         row: Floats = self._costs[t]
         return row
-
-    def _order(self, t: int) -> int:
-        if self.order is None or not 0 <= t < len(self.order):
-            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {len(self._costs) - 1}")
-        return int(self.order[t])
 
 
 @dataclass(frozen=True)
@@ -142,6 +139,11 @@ def _read(contexts: Path, costs: Path, *_written: int) -> _History:
             f"{costs}, round {t + 1}, column {action + 1} is {prices[t, action]:g}; "
             "costs must lie in [0, 1]: rescale them"
         )
+    return _History(*distinct_rows(table), prices, features, actions)
+
+
+def distinct_rows(table: Any) -> tuple[Floats, Ints]:
+    """Return the distinct contexts (m, d) of a table of rounds, read-only, and the number (T,) of each round's."""
     distinct, rows = np.unique(context_array(table), axis=0, return_inverse=True)
     distinct.setflags(write=False)
-    return _History(distinct, rows.reshape(-1).astype(np.int64), prices, features, actions)
+    return distinct, rows.reshape(-1).astype(np.int64)

@@ -6,8 +6,9 @@ one block is kept, so memory does not grow with the horizon.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,20 +21,9 @@ from milpcb.types import Floats, Ints
 BLOCK = 4096
 
 
-class Chances(Protocol):
-    """The probability of a cost of 1, as a function of round and context."""
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Floats:
-        """Return (n, K): P[cost = 1] on the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
-        ...
-
-
-class Labelling(Protocol):
-    """The right action, as a function of round and context."""
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) right actions of the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
-        ...
+# Functions of the increasing ``rounds`` (n,) and of the context ``rows`` (n,) that they show:
+Chances = Callable[[Ints, Ints], Floats]  # (n, K), P[cost = 1] of each action
+Labelling = Callable[[Ints, Ints], Ints]  # (n,), the right action
 
 
 @dataclass(frozen=True)
@@ -136,8 +126,7 @@ class BernoulliStream:
         return row
 
     def _block_of(self, t: int) -> _Block:
-        if not 0 <= t < self.horizon:
-            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
+        check_round(t, self.horizon)
         block = self._block
         if block.number != t // BLOCK:
             block = self._block = self._draw(t // BLOCK)
@@ -164,6 +153,12 @@ def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
         raise InputError(
             f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"
         )
+
+
+def check_round(t: int, horizon: int) -> None:
+    """Raise InputError unless ``t`` is a round (0-based) of the horizon."""
+    if not 0 <= t < horizon:
+        raise InputError(f"round {t} is outside the horizon; give a round from 0 to {horizon - 1}")
 
 
 def check_probability(name: str, value: Any) -> None:
