@@ -90,7 +90,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "paper": "milpcb.relaxations.paper:Paper",
         "centred": "milpcb.relaxations.paper:Centred",
         "bistro": "milpcb.relaxations.paper:Bistro",
-        "half": "milpcb.relaxations.half:Half",
+        "half": "milpcb.relaxations.paper:Half",
         "coordinate": "milpcb.relaxations.coordinate:Coordinate",
         "signed": "milpcb.relaxations.coordinate:Signed",
     },

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from fractions import Fraction
-from itertools import product
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,11 +13,6 @@ from milpcb.types import Floats, Ints
 
 Estimator = Literal["bernoulli", "ips"]
 KeptRound = tuple[Fraction, Ints]
-
-
-def sign_vectors(n_actions: int) -> list[KeptRound]:
-    """Return all vectors of K independent fair signs, each with its probability."""
-    return [(Fraction(1, 2**n_actions), np.array(eps)) for eps in product((-1, 1), repeat=n_actions)]
 
 
 class Relaxation(ABC):

@@ -1,4 +1,4 @@
-"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see half.py).
+"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see Half).
 
 Signed estimates: c - 1/2 is estimated in the place of c, with hits half as large (derived for this project).
 Setting and oracle are those of BISTRO+. All policies' costs of a round fall by 1/2, so regret stays as it is. With h =

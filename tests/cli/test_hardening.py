@@ -158,7 +158,7 @@ PLUGINS = {
 def test_classes_beside_the_config_are_played_and_resumed_from_anywhere(backend, tmp_path, milpcb_, write, config):
     """Workers find them, and so does resume, which knows the folder from the resolved config."""
     own = "from milpcb.learners import Uniform\nclass Mine(Uniform):\n    pass\n"
-    noise = "from milpcb.relaxations.half import Half\nclass Noise(Half):\n    pass\n"
+    noise = "from milpcb.relaxations.paper import Half\nclass Noise(Half):\n    pass\n"
     text = config.replace('"uniform"', '"own_learner:Mine"').replace("queries", 'noise = "own_noise:Noise"\nqueries')
     write(tmp_path, {"study/a.toml": text, "study/own_learner.py": own, "study/own_noise.py": noise})
     (tmp_path / "elsewhere").mkdir()

@@ -11,8 +11,7 @@ import pytest
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations import game as rounds
-from milpcb.relaxations.half import Half
-from milpcb.relaxations.paper import Paper
+from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.exact import ExactRun
 from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS

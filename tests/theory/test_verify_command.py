@@ -21,7 +21,7 @@ DRAW_HEADING = [word for cell in ("one draw", *DRAW_COLUMNS, "verdict") for word
 Verify = Callable[..., Result]
 
 THIRD_PARTY = """\
-from milpcb.relaxations.half import Half
+from milpcb.relaxations.paper import Half
 
 class Thin(Half):
     \"\"\"Two thirds of the noise that is needed.\"\"\"

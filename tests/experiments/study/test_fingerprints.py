@@ -141,7 +141,7 @@ def test_the_source_of_what_a_package_registers_counts(kind, old, new, module, t
     bases = {
         "solver": "milpcb.solvers.highs import Highs",
         "oracle": "milpcb.oracles.enumeration import EnumerationOracle",
-        "relaxation": "milpcb.relaxations.half import Half",
+        "relaxation": "milpcb.relaxations.paper import Half",
     }
     (tmp_path / "my_rules.py").write_text(f"from {bases[kind]} as Base\nclass Mine(Base):\n    pass\n")
     monkeypatch.setitem(registry._table(kind), "mine", module)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from milpcb.relaxations.coordinate import Coordinate, Signed
-from milpcb.relaxations.half import Half
-from milpcb.relaxations.paper import Paper
+from milpcb.relaxations.paper import Half, Paper
 from milpcb.theory.player import Variant
 from milpcb.theory.runs import GivenBistroPlus, Run
 from milpcb.types import Floats, Ints
