@@ -10,6 +10,7 @@ from milpcb.bandit.scale import Scale, counted
 from milpcb.bets import RunningMean
 from milpcb.constraints import NamedRows
 from milpcb.core.checks import whole
+from milpcb.core.kept import SavedPart
 from milpcb.data.conditions import holds, names_in
 from milpcb.errors import InputError, shown
 from milpcb.ledger import Ledger, Minimiser
@@ -50,25 +51,14 @@ class GroupSummary:
         return f"{self.group}: {counted(self.decisions, 'decision')}, {_within(self.outcome)} each\n    {played}"
 
 
-class _Group:
+class _Group(SavedPart):
     """The sums of one group."""
+
+    kept = ("ledger", "cost", "rates")
 
     def __init__(self, n_actions: int) -> None:
         self.ledger, self.cost = Ledger(), RunningMean()
         self.rates = [RunningMean() for _ in range(n_actions)]
-
-    def state(self) -> dict[str, Any]:
-        return {
-            "ledger": self.ledger.state(),
-            "cost": self.cost.state(),
-            "rates": [rate.state() for rate in self.rates],
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        self.ledger.restore(state["ledger"])
-        self.cost.restore(state["cost"])
-        for rate, entry in zip(self.rates, state["rates"], strict=True):
-            rate.restore(entry)
 
 
 class Groups:

@@ -7,9 +7,8 @@ from milpcb.learners.conservative import Conservative
 from milpcb.learners.contextualbandits import ContextualBandits
 from milpcb.learners.doubling import Doubling
 from milpcb.learners.enumerated import Exp4P, Hedge, PolicyElimination
-from milpcb.learners.exp4 import Exp4
+from milpcb.learners.exp4 import Exp4, Forgetting
 from milpcb.learners.fixed_share import FixedShare
-from milpcb.learners.forgetting import Forgetting
 from milpcb.learners.ftpl import ContextualFTPL
 from milpcb.learners.greedy import EpochGreedy, EpsilonGreedy, ExploreThenCommit
 from milpcb.learners.guarded import Guarded

@@ -21,16 +21,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from milpcb.learners.kept import SavedPart
-from milpcb.learners.needs import played_on
-from milpcb.learners.optimism import Optimism
-from milpcb.protocols import Policy, ValueOracle
+from milpcb.bets import Optimism
+from milpcb.core.kept import SavedPart
+from milpcb.learners.needs import proved_action
+from milpcb.protocols import ValueOracle
 from milpcb.protocols.oracles import Table
-from milpcb.types import Answer, Floats
+from milpcb.types import Floats
 
 
 class Law(NamedTuple):
@@ -116,60 +116,35 @@ def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = N
     return Spread(float(np.mean(found)), error, len(found))
 
 
-class TableQueries(Protocol):
-    """Queries about the totals of a table with ``noise`` (n_noisy,) added; they raise OracleInexact."""
+class Leaders:
+    """Queries about the totals of a ``table`` with ``noise`` (n_noisy,) added; they raise OracleInexact.
 
-    table: Table
+    One profile answers each; where policies tie, the lowest action is played. With an ``oracle`` a cheapest policy
+    answers each, two where it plays the action that becomes dearer.
+    """
 
-    def play(self, row: int, noise: Floats) -> int:
-        """Return the action on ``row`` of the policy of least total."""
-        ...
-
-    def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
-        """Add a cost to the table and return by how much the least total rises, both times with the same noise."""
-        ...
-
-
-class Profiles:
-    """One profile answers each query; where policies tie, the lowest action is played."""
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-
-    def play(self, row: int, noise: Floats) -> int:
-        """Return the action with the least entry."""
-        return int(self.table.profile(row, noise).argmin())
-
-    def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
-        """Return the rise by one profile: those policies alone that play the action become dearer."""
-        profile = self.table.profile(row, noise)
-        least = float(profile.min())
-        profile[action] += amount
-        self.table.add(row, action, amount)
-        return float(profile.min()) - least
-
-
-class Minimisers:
-    """A cheapest policy answers each query, two where it plays the action that becomes dearer."""
-
-    def __init__(self, table: Table, oracle: ValueOracle) -> None:
+    def __init__(self, table: Table, oracle: ValueOracle | None = None) -> None:
         self.table, self._oracle = table, oracle
 
     def play(self, row: int, noise: Floats) -> int:
-        """Return what the cheapest policy plays."""
-        return self._action(self.table.minimise(noise), row)
+        """Return the action on ``row`` of the policy of least total."""
+        if self._oracle is None:
+            return int(self.table.profile(row, noise).argmin())
+        return proved_action(self.table.minimise(noise), self._oracle, row)
 
     def add(self, row: int, action: int, amount: float, noise: Floats) -> float:
-        """Return the rise, which is 0 where the cheapest policy plays another action."""
+        """Add a cost to the table and return by how much the least total rises, both times with the same noise."""
+        if self._oracle is None:
+            profile = self.table.profile(row, noise)
+            least = float(profile.min())
+            profile[action] += amount  # of those policies alone that play the action
+            self.table.add(row, action, amount)
+            return float(profile.min()) - least
         before = self.table.minimise(noise)
         self.table.add(row, action, amount)
-        if self._action(before, row) != action:
+        if proved_action(before, self._oracle, row) != action:
             return 0.0
         return self.table.minimise(noise).value - before.value
-
-    def _action(self, answer: Answer, row: int) -> int:
-        _ = answer.value  # raises unless the minimum is proved
-        return played_on(cast("Policy", answer.policy), self._oracle.contexts, row)  # and then some policy attains it
 
 
 FIRST_RATE = 2.0  # eps_1; 1 where noise is of integers
@@ -194,7 +169,7 @@ class AdaptiveNoise(SavedPart):
 
     def __init__(
         self,
-        queries: TableQueries,
+        queries: Leaders,
         noise: Noise,
         spreads: tuple[Spread, Spread],
         *,

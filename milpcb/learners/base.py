@@ -11,9 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from milpcb.core.checks import check_returned, index, number_array, probabilities, unit_cost, whole
+from milpcb.core.kept import restore_into, state_of
 from milpcb.errors import InputError, shown
 from milpcb.learners.certified import Certified
-from milpcb.learners.kept import restore_into, state_of
 from milpcb.learners.needs import check_oracle
 from milpcb.ledger import Ledger
 from milpcb.rng import check_seed
@@ -24,7 +24,7 @@ class Learner(Certified, ABC):
     """Plays actions. Keyword arguments of the constructor are the keys of a ``[[learners]]`` section of a config.
 
     An algorithm is a subclass with ``_act`` and ``_learn``, whose constructor calls this one. ``kept`` names the
-    attributes that change from round to round; a saved state holds them (see milpcb.learners.kept). Where parts must be
+    attributes that change from round to round; a saved state holds them (see milpcb.core.kept). Where parts must be
     made anew before or after they are read back, define ``_restore`` too. The public methods are those of this class:
     they check every call, so that no algorithm does. What ``_act`` leaves in ``note``, as plain data, is there again in
     the ``_learn`` or ``_give_up`` of its round.

@@ -1,17 +1,20 @@
-"""Exp4 (Auer, Cesa-Bianchi, Freund & Schapire 2002) over a class that may be exponentially large, never listing it."""
+"""Exp4 (Auer, Cesa-Bianchi, Freund & Schapire 2002) over a class that may be exponentially large, never listing it.
+
+Forgetting is Exp4 over the totals of the last rounds, or over totals that are discounted from round to round.
+"""
 
 from __future__ import annotations
 
-from math import expm1, log1p
+from math import expm1, log1p, sqrt
 from typing import Any, ClassVar, Literal, Protocol, get_args
 
 import numpy as np
 
-from milpcb.core.checks import check_confidence, choice, real
+from milpcb.bets import Estimates, Optimism
+from milpcb.core.checks import check_confidence, choice, real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
 from milpcb.learners.needs import require
-from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.ledger import OWN
 from milpcb.protocols import ValueOracle
 from milpcb.types import Floats
@@ -20,6 +23,7 @@ Rate = Literal["fixed", "anytime", "adaptive", "certified"]
 # The adaptive rate stays within the anytime rate and this multiple of it.
 BOLDEST = 2.0
 ROUNDING = 1e-15  # of 1 - q
+By = Literal["window", "discount"]
 FIRST = 1.0  # the certified rate of the first round
 
 
@@ -254,3 +258,65 @@ def path_gap(cost: float, mass: float, estimate: float, rate: float) -> float:
         return 0.0
     kept = min(0.0, min(1.0, mass) * expm1(-rate * estimate) + ROUNDING)  # the mean weight that is left, less 1
     return max(0.0, cost + log1p(kept) / rate)
+
+
+class Forgetting(Exp4):
+    """Exponential weights over policies by what they cost of late.
+
+    Setting: the best policy changes; no guarantee is claimed. Policies are weighed by their estimated totals over a
+    *window*, the last w rounds; or by all estimates, each multiplied by gamma = 1 - 1/w after every round since. Both
+    are from bandits without contexts (Garivier & Moulines 2011). The rate is Exp4's for w rounds,
+    sqrt(2 log N / (K w)). It stands beside ``fixed_share``, which need not know how fast the world changes.
+
+    Parameters
+    ----------
+    oracle : the policy class; kinds "search" and "audited" (for most classes) and "enumeration" have action weights
+    horizon : number of rounds T that may be played, or None for no end
+    seed : not used
+    rounds : w, at least 2
+    by : "window" or "discount"
+
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Exp4.kept, "_recent")
+
+    def __init__(
+        self,
+        oracle: WeighingOracle,
+        *,
+        horizon: int | None = None,
+        seed: int = 0,
+        rounds: int = 1000,
+        by: By = "window",
+    ) -> None:
+        self._rounds = whole("rounds", rounds, 2)
+        self._window = choice("by", by, get_args(By)) == "window"
+        self._recent: list[list[float]] = []  # of the window: row, action, estimate
+        super().__init__(oracle, horizon=horizon, seed=seed, rate=0.0)
+        self.rate = self._fixed = sqrt(2 * self._log_count / (self.n_actions * self._rounds))
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        if not self._window:
+            self._table.totals *= 1 - 1 / self._rounds
+        super()._learn(row, action, cost, probability)
+        if self._window:
+            self._recent.append([row, action, cost / probability])
+        if len(self._recent) > self._rounds:
+            old_row, old_action, estimate = self._recent.pop(0)
+            self._table.add(int(old_row), int(old_action), -estimate)
+
+    def guarantee(self) -> float:
+        """Return infinity."""
+        return np.inf
+
+    def bound(self, confidence: float | None = None) -> float:
+        """Return NaN."""
+        del confidence
+        return np.nan
+
+    def estimates(self) -> Floats | None:
+        """Return None: totals are not kept by context."""
+        return None
+
+    def _go_on(self, before: Any) -> None:
+        super(Exp4, self)._go_on(before)  # the ledger does not know what was forgotten

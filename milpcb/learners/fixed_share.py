@@ -8,17 +8,47 @@ from typing import Any, ClassVar, get_args
 
 import numpy as np
 
+from milpcb.bets import Estimates, Optimism
 from milpcb.core.checks import check_confidence, choice, whole
-from milpcb.learners.alarm import Alarm
+from milpcb.core.kept import SavedPart
 from milpcb.learners.base import Learner
 from milpcb.learners.exp4 import FIRST, WeighingOracle, path_gap
 from milpcb.learners.needs import require
-from milpcb.learners.optimism import Estimates, Optimism
 from milpcb.ledger import Minimiser
 from milpcb.types import Floats, FoundPolicy
 
 FALL = 1.05  # the rate falls by this factor at least
 LEAST = 1e-300  # of what is left of a weight
+
+
+class Alarm(SavedPart):
+    """Evidence that costs are higher than their mean was.
+
+    After a round of cost c the evidence grows by log(1 + lambda (c - m)), lambda = 1/4, and is put to 0 where it is
+    below. Here m is the mean of the costs before it since the last alarm, with ten rounds of cost 1 among them. It
+    rings where the evidence is above ``calm`` + log t after t rounds. While m is no less than what is to be expected of
+    the next cost, the sums that begin in round s ever reach z with probability exp(-z) at most (Ville): so in T rounds
+    it rings at all with probability exp(-calm) (1 + log T) at most, 8 % for T = 1e5 and ``calm`` = 5.
+
+    """
+
+    kept = ("_evidence", "_paid", "_rounds")
+    stake: ClassVar[float] = 0.25  # lambda
+    before: ClassVar[float] = 10.0  # rounds of cost 1
+
+    def __init__(self, calm: float) -> None:
+        self._calm = calm
+        self.begin()
+
+    def begin(self) -> None:
+        """Forget what was before, after an alarm."""
+        self._evidence, self._paid, self._rounds = 0.0, self.before, self.before
+
+    def rings(self, cost: float, rounds: int) -> bool:
+        """Take in the cost of a round, the last of so many ``rounds``, and return whether costs have risen."""
+        self._evidence = max(0.0, self._evidence + log1p(self.stake * (cost - self._paid / self._rounds)))
+        self._paid, self._rounds = self._paid + cost, self._rounds + 1
+        return self._evidence > self._calm + log(rounds)
 
 
 class FixedShare(Learner):
@@ -35,7 +65,7 @@ class FixedShare(Learner):
 
     The rate is min(1, C / Delta), made by the run itself as that of Exp4 with rate "certified": C is log(W / alpha), W
     the number of derivations, and Delta the sum of the same d since the last alarm. It falls in steps of 5 %. At an
-    alarm, where the costs paid have risen (milpcb.learners.alarm), it is 1 again. When it changes to eta', u is raised
+    alarm, where the costs paid have risen (see Alarm), it is 1 again. When it changes to eta', u is raised
     to the power eta' / eta. Alarms count once in a block of the certificates, and while the sum of all d is at most
     sqrt(2 C K t) after t rounds. No horizon, and no number of changes, need be known. A segment, the rounds of one of
     several policies in turn, is cut into *pieces*, each played by one start: the first needs one piece, those after it

@@ -8,14 +8,14 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from milpcb import rng
+from milpcb.bets import Estimates, Optimism
 from milpcb.core.checks import choice, real, whole
+from milpcb.core.kept import SavedPart
 from milpcb.errors import InputError
-from milpcb.learners.adaptive_noise import LAWS, AdaptiveNoise, Minimisers, Noise, Profiles, spread
+from milpcb.learners.adaptive_noise import LAWS, AdaptiveNoise, Leaders, Noise, spread
 from milpcb.learners.base import Learner
-from milpcb.learners.kept import SavedPart
-from milpcb.learners.needs import played_on, require, require_contexts
-from milpcb.learners.optimism import Estimates, Optimism
-from milpcb.protocols import Policy, ValueOracle
+from milpcb.learners.needs import proved_action, require, require_contexts
+from milpcb.protocols import ValueOracle
 from milpcb.types import Floats, Ints
 
 
@@ -47,7 +47,7 @@ class FixedNoise(SavedPart):
         self.epsilon = real("epsilon", epsilon, 'finite and above 0, or "adaptive"', lambda rate: rate > 0)
         self.cap = int(np.ceil(np.sqrt(K * T))) if cap is None else cap
         self._oracle = oracle
-        self._follow = self._read_profile if queries == "profile" else self._ask_minimiser
+        self._by_profile = queries == "profile"
         self._past = np.zeros((oracle.n_contexts, K))
         self._rng = rng.child(seed, "learner", "noise")
 
@@ -55,7 +55,9 @@ class FixedNoise(SavedPart):
         """Return the action on ``row`` of the best policy on past estimates plus fresh noise."""
         costs = self._past.copy()
         costs[self._noisy] += self._rng.laplace(scale=1.0 / self.epsilon, size=(len(self._noisy), costs.shape[1]))
-        return self._follow(costs, row)
+        if self._by_profile:
+            return int(self._oracle.profile(costs, row).argmin())
+        return proved_action(self._oracle.minimise(costs), self._oracle, row)
 
     def learn(self, row: int, action: int, cost: float, played: int) -> float:
         """Add the estimate J c e_y, where J counts the redraws until ``action`` comes out again, and is at most M.
@@ -79,15 +81,6 @@ class FixedNoise(SavedPart):
         K, T = self._past.shape[1], cast("int", horizon)
         instability = 2 * self.epsilon * self._stability * K * T
         return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
-
-    def _read_profile(self, costs: Floats, row: int) -> int:
-        return int(self._oracle.profile(costs, row).argmin())
-
-    def _ask_minimiser(self, costs: Floats, row: int) -> int:
-        answer = self._oracle.minimise(costs)
-        _ = answer.value  # raises unless the minimum is proved
-        policy = cast("Policy", answer.policy)  # and then some policy attains it
-        return played_on(policy, self._oracle.contexts, row)
 
 
 def _noise_price(n_noisy: int, log_size: float) -> float:
@@ -296,9 +289,8 @@ class ContextualFTPL(Learner):
     def _adaptive(
         self, seed: int, noise_on: Place, law: str, cap: int | None, queries: Queries, optimism: Optimism | None
     ) -> AdaptiveNoise:
-        """Return the leader of epsilon = "adaptive", on an empty table of the oracle."""
         table = self.oracle.table(noise_on)
-        asked = Profiles(table) if queries == "profile" else Minimisers(table, self.oracle)
+        asked = Leaders(table, None if queries == "profile" else self.oracle)
         for_rates, for_bound, for_play = (
             Noise(LAWS[law], table.n_noisy, rng.child(seed, "learner", name))
             for name in ("spread for rates", "spread for bound", "noise")

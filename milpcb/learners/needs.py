@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from milpcb.errors import InputError, shown
 from milpcb.protocols import Policy
-from milpcb.types import Floats, Ints
+from milpcb.types import Answer, Floats, Ints
 
 # capability -> what to write in the config for an oracle that has it
 REMEDY = {
@@ -58,6 +58,12 @@ def require_contexts(learner: str, oracle: Any, remedy: str = "") -> None:
             f"{learner} needs to know from the start which contexts can occur: give them all, as in "
             f"Bandit(..., contexts=...){remedy or ', or take a learner for contexts that arrive, such as exp4'}"
         )
+
+
+def proved_action(answer: Answer, oracle: Any, row: int) -> int:
+    """Return what the minimiser of an answer plays on ``row``; raises OracleInexact unless the minimum is proved."""
+    _ = answer.value  # raises; what is proved is attained by some policy
+    return played_on(cast("Policy", answer.policy), oracle.contexts, row)
 
 
 def played_on(policy: Policy, contexts: Floats, row: int) -> int:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from milpcb import rng
+from milpcb.core.kept import SavedPart
 from milpcb.errors import InputError
 from milpcb.learners.kept_minimiser import KeptMinimiser
 from milpcb.protocols import ContextModel, ValueOracle
@@ -162,8 +163,10 @@ class Future:
         return np.asarray(self._parts * units + float(law.relaxation.even_ties))
 
 
-class OneDraw:
+class OneDraw(SavedPart):
     """The ``number`` futures of a run, drawn from one law, of which each round takes one at random."""
+
+    kept = ("_now", "_futures", "_pick", "_ranks")
 
     def __init__(self, law: FutureLaw, number: int) -> None:
         self._ties = law.relaxation.even_ties
@@ -171,7 +174,11 @@ class OneDraw:
         self._pick = rng.child(law.seed, "learner", "pick")
         self._ranks = rng.child(law.seed, "learner", "ties")
         self._futures = [Future(law, n) for n in range(number)]
-        self._now = self._futures[0]
+        self._now = 0  # the number of the future that was taken last
+
+    @property
+    def _taken(self) -> Future:
+        return self._futures[self._now]
 
     def begin(self, past: Callable[[], Floats]) -> None:
         """Take what returns a copy of the past estimates (m, K), once all futures are drawn."""
@@ -181,8 +188,8 @@ class OneDraw:
     def play(self, t: int, row: int) -> int | None:
         """Return the action that q* is on, None for the uniform distribution."""
         if len(self._futures) > 1:
-            self._now = self._futures[int(self._pick.integers(len(self._futures)))]
-        now = self._now
+            self._now = int(self._pick.integers(len(self._futures)))
+        now = self._taken
         action = now.play(t, row)
         if self._ties:
             ranks = self._ranks.random(self._n_actions)  # in every round, so that they are the same for all oracles
@@ -197,11 +204,11 @@ class OneDraw:
 
     def excess(self) -> float:
         """Return what an unproved answer may cost in this round, but for mixing."""
-        return self._now.excess()
+        return self._taken.excess()
 
     def left(self) -> Floats:
         """Return past estimates plus what is left of the future that was taken last (m, K), in units."""
-        return self._now.left()
+        return self._taken.left()
 
     @property
     def queries(self) -> int:
@@ -226,7 +233,7 @@ class OneDraw:
     @property
     def number(self) -> int | None:
         """The number of the rule in force, None where there is none: before the first, and where several take turns."""
-        return None if self._ties or len(self._futures) > 1 else self._now.kept.number or None
+        return None if self._ties or len(self._futures) > 1 else self._taken.kept.number or None
 
     def rule(self, exploration: float) -> CurrentRule:
         """Return the rule in force; raises InputError where there is none."""
@@ -235,23 +242,9 @@ class OneDraw:
                 "no single rule is in force: signed noise plays leaders that are equal in turn, and with futures = M "
                 'each round takes one of M rules; set noise = "half" and futures = 1'
             )
-        if not self._now.kept.number:
+        if not self._taken.kept.number:
             raise InputError("no rule is in force before the first round")
-        return CurrentRule(self._now.kept.policy(), self._now.kept.number, self._now.since, exploration)
-
-    def state(self) -> dict[str, Any]:
-        """Return everything that ``restore`` needs but the past, as plain data."""
-        generators = {"pick": rng.freeze(self._pick), "ranks": rng.freeze(self._ranks)}
-        now = self._futures.index(self._now)
-        return {"now": now, "futures": [future.state() for future in self._futures], **generators}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
-        rng.thaw(self._pick, state["pick"])
-        rng.thaw(self._ranks, state["ranks"])
-        for future, kept in zip(self._futures, state["futures"], strict=True):
-            future.restore(kept)
-        self._now = self._futures[state["now"]]
+        return CurrentRule(self._taken.kept.policy(), self._taken.kept.number, self._taken.since, exploration)
 
 
 def _order(seed: int, n_actions: int, n_contexts: int) -> Floats:

@@ -107,7 +107,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "exp4p": "milpcb.learners.enumerated:Exp4P",
         "explore_then_commit": "milpcb.learners.greedy:ExploreThenCommit",
         "fixed_share": "milpcb.learners.fixed_share:FixedShare",
-        "forgetting": "milpcb.learners.forgetting:Forgetting",
+        "forgetting": "milpcb.learners.exp4:Forgetting",
         "ftpl": "milpcb.learners.ftpl:ContextualFTPL",
         "hedge": "milpcb.learners.enumerated:Hedge",
         "ilovetoconbandits": "milpcb.learners.low_variance:ILoveToConBandits",

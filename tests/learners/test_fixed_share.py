@@ -10,7 +10,7 @@ import pytest
 
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
-from milpcb.learners.alarm import Alarm
+from milpcb.learners.fixed_share import Alarm
 from milpcb.protocols.oracles import SeveralTables
 from policies import DecisionTrees, FiniteClass
 from policies.trees.terms import SeveralTrees

@@ -7,7 +7,7 @@ from typing import Any
 
 from milpcb.contexts import FinitePool
 from milpcb.learners import BistroPlus, ContextualFTPL, Doubling, EpsilonGreedy, Exp4, FixedShare, Learner
-from milpcb.learners.adaptive_noise import AdaptiveNoise, Profiles, Spread
+from milpcb.learners.adaptive_noise import AdaptiveNoise, Leaders, Spread
 from milpcb.ledger import Minimiser
 from milpcb.types import Aside, Floats
 from tests.theory.coins.definitions import (
@@ -50,7 +50,7 @@ class FTPLOnCoins(ContextualFTPL):
 
     def _adaptive(self, *settings: Any) -> AdaptiveNoise:
         optimism = settings[-1]
-        queries = Profiles(self.oracle.table())
+        queries = Leaders(self.oracle.table())
         exact = Spread(-self._coins.mean(lambda n: queries.table.minimise(n).value), 0.0, len(self._coins.vectors))
         K = self.n_actions
         return self._kind(queries, self._coins, (exact, exact), cap=None, n_actions=K, optimism=optimism)

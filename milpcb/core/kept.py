@@ -31,7 +31,7 @@ def state_of(owner: Any, attributes: tuple[str, ...]) -> dict[str, Any]:
 def restore_into(owner: Any, attributes: tuple[str, ...], state: dict[str, Any]) -> None:
     """Set attributes to what ``state_of`` returned of them: arrays, generators and parts with a state in place.
 
-    Other values keep their type; where there is None, there was None.
+    So are the parts of a list. Other values keep their type; where there is None, there was None.
     """
     for name in attributes:
         setattr(owner, name, _restored(getattr(owner, name), state[name.lstrip("_")]))
@@ -54,6 +54,9 @@ def _restored(value: Any, state: Any) -> Any:
         value[:] = np.reshape(state, value.shape)
     elif hasattr(value, "restore"):
         value.restore(state)
+    elif isinstance(value, list) and any(hasattr(part, "restore") for part in value):
+        for part, own in zip(value, state, strict=True):
+            part.restore(own)
     elif value is not None:
         return type(value)(state)
     elif state is not None:
