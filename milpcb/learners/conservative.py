@@ -66,7 +66,16 @@ class Conservative(Learner):
 
     """
 
-    kept = ("inner", "_floor", "_elsewhere", "_own", "_unknown", "_alone", "_deviations", "_rng")
+    kept = (
+        "inner",
+        "_floor",
+        "_elsewhere",
+        "_own",
+        "unknown",
+        "_alone",
+        "deviations",
+        "_rng",
+    )
 
     def __init__(
         self,
@@ -100,9 +109,9 @@ class Conservative(Learner):
         self.ledger.bet(*self.inner.ledger.stakes)
         self._elsewhere = 0.0  # paid in rounds that the learner inside does not count
         self._own = 0  # rounds that were not the baseline's alone
-        self._unknown = 0  # those of them whose cost is not known yet
+        self.unknown = 0  # those of them that count as 1, as their costs are not known
         self._alone = 0  # rounds of the baseline alone
-        self._deviations = 0  # rounds in which a person played neither what was drawn nor the baseline's action
+        self.deviations = 0  # rounds that a person overrode, not with the baseline's action: the promise grows by 1
         self._rng = rng.child(seed, "conservative")
 
     def __repr__(self) -> str:
@@ -119,19 +128,9 @@ class Conservative(Learner):
         return self._alone
 
     @property
-    def unknown(self) -> int:
-        """Rounds so far that count as 1, as their costs are not known."""
-        return self._unknown
-
-    @property
-    def deviations(self) -> int:
-        """Rounds that a person overrode, other than with the baseline's action: each adds 1 to what is promised."""
-        return self._deviations
-
-    @property
     def at_limit(self) -> bool:
         """Whether no more may be risked in the next round."""
-        return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance + self._deviations
+        return self._at_worst() > (1 + self._loss) * self._floor.value + self._allowance + self.deviations
 
     def _act(self, row: int) -> Floats:
         """Return the learner's distribution (K,) mixed with the baseline's action, or that action alone."""
@@ -143,7 +142,7 @@ class Conservative(Learner):
         q = self.inner.act(row)
         aside = self.inner.set_aside() if self.delayed else Aside(row, q.tolist(), self.inner.played)
         self._own += 1
-        self._unknown += 1
+        self.unknown += 1
         mu = min(0.5, self._share / float(self._own) ** (1 / 3))
         self.note = [action, mu, list(aside)]
         return np.asarray((1 - mu) * q + mu * self._only(action))
@@ -159,11 +158,11 @@ class Conservative(Learner):
         mine = self._begun(aside)
         if self._rng.random() * probability >= (1 - mu) * mine.q[action]:
             self.inner.give_up()
-            self._unknown -= 1
+            self.unknown -= 1
             self._elsewhere += cost
             return cost
         self.inner.learn(row, action, cost, mine.q[action])  # where that fails, the round goes on counting as 1
-        self._unknown -= 1
+        self.unknown -= 1
         estimate = self.inner.ledger.last
         return estimate if action == usual else estimate / (1 - mu)
 
@@ -176,12 +175,12 @@ class Conservative(Learner):
         self._begun(self.note[2])
         self.inner.give_up()
         self._own -= 1
-        self._unknown -= 1
+        self.unknown -= 1
 
     def _lose(self) -> None:
         """Give up the round of the learner inside; it goes on counting as 1, unless it was the baseline's alone."""
         if self.note is None:  # it was taken over: whether the baseline alone played is not known
-            self._unknown += 1
+            self.unknown += 1
         elif self.note[2] is not None:
             self._begun(self.note[2])
             self.inner.give_up()
@@ -192,16 +191,16 @@ class Conservative(Learner):
         It earns no floor: what the baseline would have cost is known only where its action was drawn.
         """
         usual, _, aside = (self._action(row), 0.0, None) if self.note is None else self.note
-        self._deviations += action != usual
+        self.deviations += action != usual
         if aside is not None:
             self._begun(aside)
             self.inner.give_up()
             return
-        self._unknown += 1
+        self.unknown += 1
         self._alone -= self.note is not None
 
     def _pay(self, cost: float) -> None:
-        self._unknown -= 1
+        self.unknown -= 1
         self._elsewhere += cost
 
     def _begun(self, aside: Sequence[Any]) -> Aside:
@@ -225,13 +224,12 @@ class Conservative(Learner):
     def _go_on(self, before: Conservative) -> None:
         """Take over floor, counts and coins; the learner inside goes on likewise."""
         self.inner.go_on(before.inner)
-        self._floor, self._elsewhere, self._rng = before._floor, before._elsewhere, before._rng
-        self._own, self._unknown, self._alone = before._own, before._unknown, before._alone
-        self._deviations = before._deviations
+        for name in set(self.kept or ()) - {"inner"}:
+            setattr(self, name, getattr(before, name))
 
     def _at_worst(self) -> float:
         """Return what may have been paid after this round, where every cost that is not known is 1."""
-        return self.ledger.cost + self._unknown + 1
+        return self.ledger.cost + self.unknown + 1
 
     def _action(self, row: int) -> int:
         return index("the baseline's action", self._baseline(row), self.n_actions)
