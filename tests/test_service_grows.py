@@ -96,26 +96,6 @@ def test_a_new_action_is_tried_and_what_was_known_is_kept() -> None:
     assert q[1] < 0.1
 
 
-@pytest.mark.parametrize("baseline", [None, "call"])
-def test_regret_stays_below_the_certificate_with_confidence(baseline: str | None) -> None:
-    """At every moment, by true costs, where the first action stands for the new one before it came."""
-    for seed in range(5):
-        bandit, draws = Bandit(TREES, seed=seed, baseline=baseline, loss=0.3), np.random.default_rng(seed)
-        totals, paid = np.zeros(len(labelings(3))), 0.0
-        for t in range(300):
-            if t == 100:
-                bandit.add_action("wait")
-            row = int(draws.integers(4))
-            costs = (draws.random(3) < COSTS[row]).astype(float)
-            decision = bandit.act(PATTERNS[row])
-            bandit.learn(decision, cost=costs[NAMES.index(str(decision.action))])
-            paid += costs[NAMES.index(str(decision.action))]
-            labels = labelings(3)[:, row]
-            totals += costs[labels if t >= 100 else np.where(labels < 2, labels, 0)]
-            if t % 50 == 49:
-                assert paid - totals.min() <= bandit.certificate(confidence=0.999)
-
-
 @pytest.mark.parametrize(
     ("constraint", "forbidden"),
     [

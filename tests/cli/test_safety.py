@@ -1,6 +1,5 @@
 """People's files and foreign directories: nothing of one's own is lost, and no code runs that nobody asked for."""
 
-import json
 import shutil
 import tomllib
 
@@ -76,25 +75,6 @@ def test_a_folder_of_dot_files_is_refused(folder, write, milpcb_, assert_one_lin
     for out in ("home", "home/cells", "."):
         assert_one_line(milpcb_(folder, "run", "tiny.toml", "--out", out, *QUIET), "is no run directory", "--out")
     assert everything(folder) == before
-
-
-def test_a_damaged_directory_is_mended_and_named(folder, milpcb_, assert_one_line):
-    """Resume plays a damaged record again and says so on standard error; report says what it leaves out."""
-    assert milpcb_(folder, "run", "tiny.toml", "--out", "out", *QUIET).returncode == 0
-    index = json.loads((folder / "out/study.json").read_bytes())
-    key = next(cell["key"] for cell in index["cells"] if cell["learner"] == "uniform")
-    record = folder / f"out/cells/{key}.json"
-    record.write_bytes(record.read_bytes().replace(b'"rounds": [1,', b'"rounds": [2,'))
-    report = milpcb_(folder, "report", "out")
-    assert (report.returncode, report.stderr) == (
-        0,
-        f"record {key} is damaged and left out; milpcb resume out plays it again\n",
-    )
-    done = milpcb_(folder, "resume", "out", *QUIET)
-    assert (done.returncode, done.stderr) == (0, f"record {key} of 'uniform, seed 0' is damaged; it is played again\n")
-    config = folder / "out/config.toml"
-    config.write_text(config.read_text().replace("horizon = 30", "horizon = 31"))
-    assert_one_line(milpcb_(folder, "resume", "out", *QUIET), "config.toml was damaged, or edited", "milpcb run")
 
 
 def test_a_directory_of_ones_own_is_resumed(folder, milpcb_):

@@ -119,20 +119,6 @@ class Counting(Serial):
         yield from super().map(work, tasks)
 
 
-def test_one_pass_finds_what_memory_finds(logs: Path, tmp_path: Path) -> None:
-    """Rule, value and standard error over files are those of a fit to all rows at once."""
-    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
-    X = whole.select("x", "z", "place")
-    in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
-    seen = evaluate(in_memory.scores_, in_memory.policy_, contexts=X).value
-    assert (found.estimator.predict(X) == in_memory.predict(X)).all()
-    assert found.claims.value.value == pytest.approx(seen.value, abs=1e-12)
-    assert found.claims.value.standard_error == pytest.approx(seen.standard_error)
-    assert [part.share for part in found.evaluation.leaves] == pytest.approx(
-        [leaf.share for leaf in found.estimator.policy_.leaves(X)]
-    )
-
-
 def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path) -> None:
     """The interval of the value is the empirical Bernstein bound at the level that the number of rules leaves."""
     found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()

@@ -63,19 +63,6 @@ def test_the_standard_error_is_at_least_that_of_the_known_probabilities() -> Non
     assert 0 < sum(short) < 6
 
 
-def test_it_holds_where_the_usual_interval_does_not() -> None:
-    """On 300 logs of a learner that follows chance: the constant it may have left, among 93 and 97.5 % of them."""
-    rng, held = np.random.default_rng(2), np.zeros((300, 2))
-    for i in range(300):
-        log = greedy_log(rng)
-        made = scores(log, method="ips")
-        for j, interval in enumerate(("normal", "adaptive")):
-            value = evaluate(made, np.zeros(len(log), dtype=int), interval=interval).value
-            held[i, j] = value.lower <= 0.5 <= value.upper
-    usual, adaptive = held.mean(axis=0)
-    assert usual < 0.93 <= adaptive <= 0.98
-
-
 def test_what_was_done_counts_alike_in_all_rows() -> None:
     """It changed as the learner learnt; and charges enter as they do elsewhere."""
     log = greedy_log(np.random.default_rng(3))

@@ -4,12 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import milpcb
 from milpcb.data.actions import matched
 from milpcb.errors import InputError
-from milpcb.estimators import LoggedPolicyTree, share_at_most
 from milpcb.offline import (
-    LoggedRounds,
     LowerEnds,
     best_reference,
     evaluate,
@@ -30,17 +27,6 @@ def trial(n=800):
     healed = rng.random(n) < 0.4 + 0.2 * treated
     harmed = rng.random(n) < 0.3 + treated * np.where(age > 60, 0.6, -0.2)
     return age[:, None].astype(float), np.array(["wait", "treat"])[treated], healed, harmed
-
-
-def test_a_limit_is_on_the_action_that_it_names():
-    """The second outcome has the actions in another order than the estimator: nobody is treated whom it harms."""
-    X, done, healed, harmed = trial()
-    second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
-    rule = no_worse_than("wait", outcome=second, draws=40)
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[rule], thresholds=[[60.0]])
-    tree.fit(X, done, reward=healed, propensity=[0.5, 0.5])
-    assert tree.actions_.tolist() == ["treat", "wait"]
-    assert tree.predict(np.array([[30.0], [70.0]])).tolist() == ["treat", "wait"]
 
 
 def test_a_list_of_numbers_that_is_compared_with_has_the_second_outcomes_places():
@@ -75,20 +61,6 @@ def test_inference_and_stability_read_scores_in_the_order_of_the_class(two):
     assert again[0].agreement == again[1].agreement
 
 
-def test_a_problem_is_asked_of_scores_in_any_order(two):
-    """Its class knows the names, so its constraints and the scores of another order are of the same actions."""
-    X, plain, turned = two
-    tree = LoggedPolicyTree(max_depth=1, method="snips", constraints=[share_at_most("treat", 0.4)])
-    tree.fit_scores(X, plain)
-    asked = tree.problem(X)
-    options = {"constraints": asked.constraints, "draws": 20, "kind": asked.kind}
-    one, other = (inference(asked.policies, asked.contexts, table, **options) for table in (plain, turned))
-    assert one.policy.predict_names(asked.contexts) == other.policy.predict_names(asked.contexts)
-    assert one.policy.predict_names(asked.contexts).count("treat") <= 80
-    assert (one.gain, one.lower, one.upper) == pytest.approx((other.gain, other.lower, other.upper))
-    assert one.reference.probabilities == pytest.approx(other.reference.probabilities)
-
-
 def test_prices_fronts_and_oracles_read_frames_by_name(two):
     """Costs whose columns are in another order are the same costs; a class without names takes columns as they are."""
     X, plain, turned = two
@@ -113,18 +85,6 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
     assert free.oracle.value(swapped) == free.oracle.value(swapped.to_numpy())
     with pytest.raises(InputError, match="unknown action among the columns of costs: 'cure'"):
         question.oracle.value(swapped.rename(columns={"treat": "cure"}))
-
-
-def test_a_learner_is_paid_for_the_action_that_its_class_names():
-    """In replay: exp4 learns to wait, by a class that lists the actions in another order than the log."""
-    X, done, _, harmed = trial(2000)
-    log = read_log(X[:, :1] > 60, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"])
-    trees = DecisionTrees(2, 1, thresholds=[[0.5]], action_names=["treat", "wait"])
-    played = milpcb.play(LoggedRounds(log), "exp4", 800, policies=trees, contexts=[[0.0], [1.0]])
-    policy = played.policies["exp4"][0]
-    assert policy.predict_names([[0.0], [1.0]]) == ["treat", "wait"]
-    with pytest.raises(InputError, match="the policy class has 3 actions, and the environment"):
-        milpcb.play(LoggedRounds(log), "exp4", 5, policies=DecisionTrees(3, 1), contexts=[[0.0], [1.0]])
 
 
 def test_other_actions_are_refused_and_numbers_are_places_of_names(two):

@@ -122,26 +122,6 @@ def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
 # ------------------------------------------------------------------- search
 
 
-@EVERY_POOL
-@settings(max_examples=12)
-@given(data=st.data())
-def test_search_equals_enumeration(name, data, draw_costs) -> None:
-    """Value, policy and profile are those of the list of all rules, for whole and real costs of both signs."""
-    rules, contexts = POOLS[name]
-    assert rules.on(contexts).describe_search().startswith("support tables")
-    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    costs, row = draw_costs(data, len(contexts), rules.n_actions), data.draw(st.integers(0, len(contexts) - 1))
-    answer = search.minimise(costs)
-    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
-    assert answer.value == pytest.approx(listed.value(costs), abs=1e-9)
-    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-9)
-    policy = answer.policy
-    assert totals(policy.predict(contexts)[None], costs)[0] == pytest.approx(answer.value, abs=1e-9)
-    assert max(map(abs, policy.weights)) <= rules.max_weight
-    assert np.count_nonzero(policy.weights) <= (rules.max_features or contexts.shape[1])
-    assert np.gcd.reduce(policy.weights) <= 1
-
-
 @given(data=st.data())
 def test_search_equals_enumeration_on_any_small_pool(data, draw_costs) -> None:
     """The same on drawn columns, repeats of rows and limits."""

@@ -22,27 +22,6 @@ POOLS = {
 }
 
 
-@pytest.mark.parametrize("pool", POOLS)
-@pytest.mark.parametrize(("n_actions", "max_cuts"), [(2, 1), (3, 1), (2, 3), (3, 2)])
-@given(data=st.data())
-def test_search_equals_enumeration(
-    pool: str, n_actions: int, max_cuts: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """Value, policy and profile are those of the explicit list, for costs of both signs."""
-    contexts = POOLS[pool]
-    rules = ThresholdRules(n_actions, max_cuts=max_cuts)
-    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    costs = draw_costs(data, len(contexts), n_actions)
-    row = data.draw(st.integers(0, len(contexts) - 1))
-    answer = search.minimise(costs)
-    assert answer.value == pytest.approx(listed.value(costs), abs=1e-9)
-    assert answer.policy is not None
-    labels = answer.policy.predict(contexts)
-    assert costs[np.arange(len(costs)), labels].sum() == pytest.approx(answer.value, abs=1e-9)
-    assert search.value(costs) == pytest.approx(answer.value, abs=1e-9)
-    assert search.profile(costs, row) == pytest.approx(listed.profile(costs, row), abs=1e-9)
-
-
 @given(data=st.data())
 def test_action_weights_sum_over_derivations(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
     """The Exp4 distribution counts every feature, set of cuts and actions once, to 1e-10."""
