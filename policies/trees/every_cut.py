@@ -14,16 +14,11 @@ The interval with the least bound is halved first, and the search ends when that
 far (root_cuts.py). At depth 2 features below that the same two bounds, for each feature by itself, rule out are not
 passed. How many cuts are evaluated depends on the costs, hardly on how many there are: some tens a feature.
 
-The sides of a root cut are asked with a cut-off. Let a cut c be evaluated between u and v. No cut between c and v has a
-tree of less than L(c) + R(v). So once L(c) is known to be at least (the least cost so far) - R(v), these cuts are ruled
-out, c with them, and the search for L(c) stops; that for R(c) likewise. What it returns then is a bound.
-
 Limits are kept where a cut is evaluated. How many leaves there are on either side of the root, and which features are
 tested, is part of what is asked: there is a line of root cuts for each way. Under
 least sizes of leaves the tree of another cut may lose leaves where it is taken to the contexts below u, so that L(u)
 and R(v) of the first bound are those of stumps with leaves of any size; at more depth they are 0, as these would be
-searches of their own. Where a tree is taken to the contexts below v, leaves gain rows, so that the second bound holds,
-and sides are cut off by it.
+searches of their own. Where a tree is taken to the contexts below v, leaves gain rows, so that the second bound holds.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
@@ -94,10 +89,10 @@ class RootQuery:
         return Lines(np.array(features, np.int64), np.array(leaves, np.int64), np.array(below, bool), self.least)
 
 
-def find(table: RootTable, query: RootQuery, cut_off: float = np.inf, look: Look | None = None) -> RootAnswer:
-    """Return the least cost of the trees, or bounds once the lower one is at least ``cut_off``."""
+def find(table: RootTable, query: RootQuery, look: Look | None = None) -> RootAnswer:
+    """Return the least cost of the trees."""
     if query.depth > 1:
-        return RootCuts(table, query, cut_off).run(look)
+        return RootCuts(table, query).run(look)
     leaf = leaf_cost(table, query.least)
     return best_stump(table, query) if query.depth else RootAnswer(leaf, leaf, None)
 
@@ -128,13 +123,13 @@ def best_stump(table: RootTable, query: RootQuery) -> RootAnswer:
 class RootCuts:
     """A query of depth 2 or more on a table, under way: ``answer`` holds at any moment."""
 
-    def __init__(self, table: RootTable, query: RootQuery, cut_off: float = np.inf) -> None:
+    def __init__(self, table: RootTable, query: RootQuery) -> None:
         self._table, self.query, self._lines = table, query, query.lines
         room = len(self._lines.features) + 2 * FIRST_ENDS
         n_rows, n_parts = 4 if len(query.least) else 2, len(table.last) if query.depth == 2 else 0
         self._frontier = Frontier(
             np.array([0, 2, -1, 0, 0, 0, 0]),
-            np.array([leaf_cost(table, query.least), cut_off, np.inf]),
+            np.array([leaf_cost(table, query.least), np.inf]),
             np.zeros(room),
             np.zeros((room, 3), np.int64),
             np.zeros(FIRST_ENDS, np.int64),
@@ -158,7 +153,7 @@ class RootCuts:
         return int(self._frontier.state[cuts.ENDS]) - 2
 
     def run(self, look: Look | None = None) -> RootAnswer:
-        """Search to the end, or the cut-off; an exception that ``look`` raises leaves the bounds as they hold then."""
+        """Search to the end; an exception that ``look`` raises leaves the bounds as they hold then."""
         while (end := self._pairs() if self.query.depth == 2 else self._deeper(look)) != cuts.DONE:
             if end == cuts.FULL:
                 self._grow()
@@ -177,25 +172,13 @@ class RootCuts:
         end = int(cuts.take(self._table, self._lines, frontier))
         if end < 0:
             return end
-        line, cut, exact = int(frontier.state[cuts.LINE]), int(frontier.cuts[end]), True
-        here = self._table.codes[self._lines.features[line]] <= cut
+        line = int(frontier.state[cuts.LINE])
+        here = self._table.codes[self._lines.features[line]] <= frontier.cuts[end]
         for side in (1, 0):
             rows = self._table.kept(here == (side == 1))
-            found = find(rows, self.query.of_side(line, side), self._cut_off(side, line, cut), look)
-            frontier.best[side, end] = max(frontier.best[side, end], found.lower)
-            exact = exact and found.lower == found.upper
-        cuts.give_back(self._table, self._lines, frontier, end, exact)
+            frontier.best[side, end] = find(rows, self.query.of_side(line, side), look).upper
+        cuts.give_back(self._table, self._lines, frontier, end)
         return end
-
-    def _cut_off(self, side: int, line: int, cut: int) -> float:
-        """Return what the cost of a side rules out half of the interval with."""
-        frontier, table, f = self._frontier, self._table, int(self._lines.features[line])
-        ends, least = (int(frontier.state[cuts.LOW]), int(frontier.state[cuts.HIGH])), float(frontier.costs[cuts.LEAST])
-        if not len(self.query.least):
-            return least - float(frontier.best[1 - side, ends[side]])
-        end = ends[1 - side]
-        between = float(cuts.spread_between(table, f, int(cuts.cut_of(table, frontier, f, end)), cut))
-        return least - float(frontier.best[1 - side, end]) + between
 
     def _grow(self) -> None:
         """Make room for twice as many ends."""

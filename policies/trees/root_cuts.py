@@ -23,7 +23,7 @@ from policies.semirings import NO_NAN, Array
 # Entries of Frontier.state: how many intervals and ends there are, line and cut of the best root, and of the interval
 # in hand the line and both ends.
 INTERVALS, ENDS, BEST_LINE, BEST_CUT, LINE, LOW, HIGH = range(7)
-LEAST, CUT_OFF, IN_HAND = range(3)  # entries of Frontier.costs: the least so far, where to stop, the bound in hand
+LEAST, IN_HAND = range(2)  # entries of Frontier.costs: the least so far, the bound in hand
 DONE, FULL = -1, -2
 
 
@@ -136,7 +136,7 @@ def take(table: RootTable, lines: Lines, frontier: Frontier) -> int:
     state, costs, keys, items, cuts, best, parts = frontier
     n = state[INTERVALS]
     chosen = np.argmin(keys[:n]) if n else 0
-    if n == 0 or keys[chosen] >= min(costs[LEAST], costs[CUT_OFF]):
+    if n == 0 or keys[chosen] >= costs[LEAST]:
         return DONE
     if state[ENDS] == len(cuts):
         return FULL
@@ -164,12 +164,12 @@ def spread_between(table: RootTable, f: int, one: int, other: int) -> float:
 
 
 @compiled(NO_NAN)
-def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int, exact: bool) -> None:
+def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int) -> None:
     """Put back both halves of the interval in hand, as the end in its middle is evaluated now."""
     state, costs, keys, items, cuts, best, _ = frontier
     f, free = lines.features[state[LINE]], len(best) - 2
     cost = best[0, end] + best[1, end]
-    if exact and cost < costs[LEAST]:
+    if cost < costs[LEAST]:
         costs[LEAST], state[BEST_LINE], state[BEST_CUT] = cost, state[LINE], cuts[end]
     for half in range(2):
         low, high = (state[LOW], end) if half == 0 else (end, state[HIGH])
@@ -193,7 +193,7 @@ def search_pairs(table: RootTable, lines: Lines, frontier: Frontier, most: int) 
             return end
         line = frontier.state[LINE]
         evaluate(table, lines, line, frontier.cuts[end], frontier.best[:, end], frontier.parts[:, end])
-        give_back(table, lines, frontier, end, True)
+        give_back(table, lines, frontier, end)
     return 0
 
 
