@@ -9,7 +9,6 @@ from math import comb, log
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
@@ -27,7 +26,6 @@ class LabelingEncoding(OneHotEncoding):
     def __init__(self, contexts: Floats, names: Names) -> None:
         self._contexts, self._names = contexts, names
         self._labels = LabelSeparator(contexts).labelings()
-        self.why = f"a column for each of {spaced(len(self._labels))} labelings, as features are few"
         super().__init__(len(self._labels))
 
     def objective(self, costs: Floats) -> Objective:
@@ -66,7 +64,6 @@ class HalfspaceEncoding(Encoding):
     def __init__(self, contexts: Floats, names: Names) -> None:
         self._contexts, self._names = contexts, names
         self.separator = LabelSeparator(contexts)
-        self.why = "labels and inseparable sets, as weights are real numbers"
         b = ProgramBuilder()
         b.columns("y", (len(contexts),), upper=1.0, integer=True)
         self.program = b.build()

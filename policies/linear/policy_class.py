@@ -26,8 +26,8 @@ from policies.linear.program import (
     TableEncoding,
     beyond_tolerance,
     big_m,
+    few_rows,
     largest_big_m,
-    too_many_rows,
 )
 from policies.linear.search_tables import TableTerms, near_rules
 from policies.linear.supports import Supports
@@ -75,7 +75,7 @@ class OpenedLinear(Opened):
     def unsupported(self) -> dict[str, str]:  # type: ignore[override]
         """Size that is too large on these contexts, and its remedy."""
         found = {}
-        if self._no_program_by_tables and (reason := beyond_tolerance(self.scored, self._big_m())):
+        if not self._program_by_tables and (reason := beyond_tolerance(self.scored, self._big_m())):
             found["program"] = reason
         if self._no_tables:
             return found | self._without_tables()
@@ -114,12 +114,10 @@ class OpenedLinear(Opened):
         return [few, halfspaces[1] ** cuts, vectors * comb(distinct + cuts, cuts)]
 
     def program(self, *, constrained: bool = False) -> Encoding:
-        """Return the encoding that fits the sizes; its ``why`` names it and gives the reason for the choice."""
+        """Return the encoding that fits the sizes: a column for each row of the tables where these are few."""
         del constrained  # the one cost map is linear and exact
         self.require("program")
-        if not self._no_program_by_tables:
-            return TableEncoding(self._supports)
-        return self._by_rows(self.scored, f"big-M rows, as {self._no_program_by_tables}")
+        return TableEncoding(self._supports) if self._program_by_tables else self._by_rows(self.scored)
 
     def search(self) -> Search:
         """Return the search that fits the sizes; ``describe_search()`` names it and gives the reason."""
@@ -192,8 +190,8 @@ class OpenedLinear(Opened):
         return self._supports.obstacle()
 
     @cached_property
-    def _no_program_by_tables(self) -> str:
-        return self._no_tables or too_many_rows(self._supports)
+    def _program_by_tables(self) -> bool:
+        return not self._no_tables and few_rows(self._supports)
 
     def _weights(self) -> Iterator[Ints]:
         """Yield primitive weights (d,) in the box, few features first, 0 on columns that are constant."""

@@ -107,8 +107,8 @@ def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
 class LinearEncoding(InvertibleEncoding):
     """The polytope of (1)-(5) and its cost map."""
 
-    def __init__(self, scored: Scored, why: str) -> None:
-        self.why, self._scored, self._X = why, scored, scored.table()
+    def __init__(self, scored: Scored) -> None:
+        self._scored, self._X = scored, scored.table()
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
@@ -188,8 +188,8 @@ def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit
 class EachEncoding(InvertibleEncoding):
     """The polytope of rules with a score for each action, and its cost map."""
 
-    def __init__(self, scored: Scored, why: str) -> None:
-        self.why, self._scored = why, scored
+    def __init__(self, scored: Scored) -> None:
+        self._scored = scored
         self._X = scored.whole_table()  # bases are integers, so no common factor is taken out
         self.program = self._polytope()
 
@@ -253,17 +253,9 @@ MOST_COLUMNS = 200_000
 COLUMNS_PER_CONTEXT = 4_000
 
 
-def too_many_rows(supports: Supports) -> str:
-    """Return what makes the supports too large for a program and what would fix it, or nothing when they are not."""
-    most = most_columns(supports)
-    if supports.n_rows > most:
-        return f"support tables have {supports.n_rows} rows, more than {most}: lower max_features"
-    return ""
-
-
-def most_columns(supports: Supports) -> int:
-    """Return how many columns the program may have."""
-    return min(MOST_COLUMNS, COLUMNS_PER_CONTEXT * len(supports.scored.contexts))
+def few_rows(supports: Supports) -> bool:
+    """Return whether a program may have a column for each row of the tables."""
+    return supports.n_rows <= min(MOST_COLUMNS, COLUMNS_PER_CONTEXT * len(supports.scored.contexts))
 
 
 class TableEncoding(OneHotEncoding):
@@ -276,7 +268,6 @@ class TableEncoding(OneHotEncoding):
     def __init__(self, supports: Supports) -> None:
         super().__init__(supports.n_rows)
         self._supports, self._plays = supports, [_plays(batch.table) for batch in supports.batches]
-        self.why = f"support tables, as they have {supports.n_rows} rows, no more than {most_columns(supports)}"
 
     def objective(self, costs: Floats) -> Objective:
         """Return what each row costs more than action 0 everywhere; sums are those of the definition."""

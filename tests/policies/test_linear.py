@@ -101,7 +101,7 @@ def test_big_m_rows_answer_as_the_definition(name, data, battery):
     """Values, policies, profiles and budgets from HiGHS are those of the list of all rules, without tables too."""
     rules, contexts = INSTANCES[name]
     with only("big-M rows"):
-        assert rules.on(contexts).program().why.startswith("big-M rows")
+        assert isinstance(rules.on(contexts).program(), LinearEncoding)
         battery(rules, contexts, data)
 
 

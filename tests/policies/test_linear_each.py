@@ -112,7 +112,7 @@ def test_points_of_the_program_are_rules(name: str) -> None:
     rules, contexts = POOLS[name]
     opened = rules.on(contexts)
     assert isinstance(opened, OpenedEach)
-    encoding = EachEncoding(opened.scored, "tested")
+    encoding = EachEncoding(opened.scored)
     program = encoding.program
     for policy in every_rule(name)[::97]:
         x = encoding.encode(policy)

@@ -35,7 +35,7 @@ def test_the_point_of_a_rule_is_in_the_polytope_and_costs_what_the_rule_costs(na
     rules, contexts = contexts_of(name)
     opened, rng = rules.on(contexts), np.random.default_rng(1)
     assert isinstance(opened, OpenedLinear)
-    encoding = LinearEncoding(opened.scored, "the test asks for it")
+    encoding = LinearEncoding(opened.scored)
     program, costs = encoding.program, rng.normal(size=(len(opened.contexts), rules.n_actions))
     listed = list(opened.policies())
     for rule in [*(opened.draw(rng) for _ in range(20)), *listed[:: 1 + len(listed) // 30]]:
