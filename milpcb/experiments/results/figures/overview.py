@@ -102,7 +102,7 @@ def _mean_share(name: str, tables: Sequence[Table]) -> float:
 def _figure(
     results: Results, panels: list[Panel], tables: Sequence[Table], order: list[str], apart: list[str]
 ) -> Figure:
-    fewest, most = COLUMNS[results.width]
+    fewest, most = COLUMNS[WIDE if results.width >= WIDE else NARROW]
     blocks = [slice(i, i + most) for i in range(0, len(panels), most)]
     columns = max(min(len(panels), most), fewest)
     figure = Figure(figsize=(results.width, 1.0), layout="constrained")

@@ -23,11 +23,12 @@ def sizes(figure):
     return [float(text.get_fontsize()) for text in texts]
 
 
-@pytest.mark.parametrize("name", ["regret", "finals", "costs", "times"])
+@pytest.mark.parametrize("name", ["regret", "finals", "costs", "times", "overview"])
 @pytest.mark.parametrize(("width", "letters"), [(3.4, 8.0), (3.4, 6.0), (7.0, 9.0)])
 def test_a_figure_has_the_width_and_the_letters_that_were_asked_for(make_frame, name, width, letters):
     """Also after it is drawn; no letter is smaller, and no title is there."""
-    (drawing,) = draw_for(PaperForm(width, letters), Results(make_frame(THREE), "a study"), [name])
+    worlds = ["planted", "switching"] if name == "overview" else ["planted"]
+    (drawing,) = draw_for(PaperForm(width, letters), Results(make_frame(THREE, worlds), "a study"), [name])
     render(drawing.figure, ["svg"])
     assert drawing.figure.get_figwidth() == pytest.approx(width)
     assert min(sizes(drawing.figure)) == pytest.approx(letters)
