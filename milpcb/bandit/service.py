@@ -16,6 +16,7 @@ from milpcb.bandit.groups import listed_groups
 from milpcb.bandit.scale import Scale
 from milpcb.constraints.binding import listed
 from milpcb.constraints.by_names import NamedConstraint
+from milpcb.core.checks import instance
 from milpcb.data.fields import as_marks
 from milpcb.errors import InputError, shown
 from milpcb.protocols import PolicyClass
@@ -133,12 +134,8 @@ class Bandit(BanditAnswers):
         groups: str | Sequence[str] = (),
         **options: Any,
     ) -> None:
-        if not isinstance(policies, PolicyClass):
-            raise InputError(
-                f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}"
-            )
-        if not isinstance(oracle, (str, Mapping)):
-            raise InputError(f"oracle must be a kind, such as 'search', or a table of its options, got {shown(oracle)}")
+        instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=3)")
+        instance("oracle", oracle, (str, Mapping), "a kind, such as 'search', or a table of its options")
         if on_event is not None and not callable(on_event):
             raise InputError(f"on_event must be a function that takes an Event, got {shown(on_event)}")
         kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.core.checks import real, whole
-from milpcb.errors import InputError, shown
+from milpcb.core.checks import instance, real, whole
+from milpcb.errors import InputError
 from milpcb.protocols import Policy, PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
@@ -147,8 +147,7 @@ class BernoulliStream:
 def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
     """Raise InputError unless the class plays the environment's ``n_actions`` and the horizon has a round."""
     whole("horizon", horizon, 1)
-    if not isinstance(policies, PolicyClass):
-        raise InputError(f"policies must be a policy class, as in DecisionTrees(n_actions=3), got {shown(policies)}")
+    instance("policies", policies, PolicyClass, "a policy class, as in DecisionTrees(n_actions=3)")
     if policies.n_actions != n_actions:
         raise InputError(
             f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"

@@ -12,15 +12,14 @@ from milpcb.bets import Floor
 from milpcb.core.checks import check_confidence, index, real, whole_array
 from milpcb.errors import InputError, shown
 from milpcb.learners.base import Learner
-from milpcb.learners.inside import inside
-from milpcb.learners.needs import check_pool
+from milpcb.learners.inside import Around
 from milpcb.protocols import ContextModel
 from milpcb.types import Aside, Floats
 
 Baseline = int | Sequence[int] | Callable[[int], int]
 
 
-class Conservative(Learner):
+class Conservative(Around):
     """Any learner, kept from costing much more than a baseline would have.
 
     With probability ``confidence``, after every round,
@@ -66,16 +65,8 @@ class Conservative(Learner):
 
     """
 
-    kept = (
-        "inner",
-        "_floor",
-        "_elsewhere",
-        "_own",
-        "unknown",
-        "_alone",
-        "deviations",
-        "_rng",
-    )
+    what = "a baseline"
+    kept = ("inner", "_floor", "_elsewhere", "_own", "unknown", "_alone", "deviations", "_rng")
 
     def __init__(
         self,
@@ -93,11 +84,8 @@ class Conservative(Learner):
         confidence: float = 0.95,
         share: float = 1.0,
     ) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed)
-        if pool is not None:
-            check_pool(pool)
-        supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "horizon": horizon, "seed": seed}
-        self.inner = inside(inner, supplied | {"n_actions": self.n_actions}, options, Conservative, "a baseline")
+        super().__init__(oracle, pool, contexts, horizon=horizon, seed=seed)
+        self.inner = self._made(inner, options)
         self.delayed = self.inner.delayed  # type: ignore[misc]  # as the learner inside, not as the class
         self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
         self._named = baseline  # as it was given
@@ -212,14 +200,6 @@ class Conservative(Learner):
     def bound(self, confidence: float | None = None) -> float:
         """Return the bound of the learner inside on its own rounds, plus what was paid in all others."""
         return self.inner.bound(confidence) + self._elsewhere
-
-    def oracle_error(self) -> float:
-        """Return that of the learner inside."""
-        return self.inner.oracle_error()
-
-    def estimates(self) -> Floats | None:
-        """Return those of the learner inside."""
-        return self.inner.estimates()
 
     def _go_on(self, before: Conservative) -> None:
         """Take over floor, counts and coins; the learner inside goes on likewise."""

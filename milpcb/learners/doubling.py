@@ -10,14 +10,14 @@ from milpcb.contexts import Transductive
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
-from milpcb.learners.inside import inside
+from milpcb.learners.inside import Around
 from milpcb.learners.needs import check_pool
 from milpcb.plugins import injection, registry
 from milpcb.protocols import ContextModel
 from milpcb.types import Floats
 
 
-class Doubling(Learner):
+class Doubling(Around):
     """Phases of ``first``, 2 ``first``, 4 ``first``, ... rounds, each played by a fresh learner made for that many.
 
     Setting and kind of guarantee are those of the learner inside. Its guarantee for a phase also holds for a part of
@@ -41,7 +41,8 @@ class Doubling(Learner):
 
     """
 
-    kept = ("_phase", "_spent", "_inner")
+    what = "doubling"
+    kept = ("_phase", "_spent", "inner")
 
     def __init__(
         self,
@@ -54,30 +55,29 @@ class Doubling(Learner):
         options: dict[str, Any] | None = None,
         first: int = 1000,
     ) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed)
+        super().__init__(oracle, pool, horizon=horizon, seed=seed)
         check_pool(pool)
         self._first = whole("first", first, 1)
         _check(inner, pool)
         self._name, self._options = inner, copy(options)
-        self._supplied = {"oracle": oracle, "pool": pool, "n_actions": self.n_actions}
         self._spent = 0.0  # oracle errors of finished phases
         self._begin(0)
-        self.hides_law = self._inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
+        self.hides_law = self.inner.hides_law  # type: ignore[misc]  # as the learner inside, not as the class
 
     def _act(self, row: int) -> Floats:
         """Return the distribution (K,) of the learner of this phase; a new one begins when a phase is over."""
         if self.played == self._end:
-            self._spent += self._inner.oracle_error()
+            self._spent += self.inner.oracle_error()
             self._begin(self._phase + 1)
-        return self._inner.act(row)
+        return self.inner.act(row)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
         """Hand the cost to the learner of this phase; returns its estimate, as its q may hide a law."""
-        self._inner.learn(row, action, cost, probability)
-        return self._inner.ledger.last
+        self.inner.learn(row, action, cost, probability)
+        return self.inner.ledger.last
 
     def _give_up(self) -> None:
-        self._inner.give_up()
+        self.inner.give_up()
 
     def guarantee(self) -> float:
         """Return the sum of the guarantees of all phases that ``horizon`` rounds, or those played, reach into."""
@@ -87,11 +87,7 @@ class Doubling(Learner):
 
     def oracle_error(self) -> float:
         """Return what inexact answers may have added to the regret, all phases together."""
-        return self._spent + self._inner.oracle_error()
-
-    def estimates(self) -> Floats | None:
-        """Return those of the learner of this phase, which knows of no phase before; None where it keeps none."""
-        return self._inner.estimates()
+        return self._spent + self.inner.oracle_error()
 
     def _restore(self, state: dict[str, Any]) -> None:
         self._begin(whole("phase", state["phase"], 0, most=60))
@@ -100,11 +96,11 @@ class Doubling(Learner):
     def _begin(self, phase: int) -> None:
         self._phase = phase
         self._end = self._first * (2 ** (phase + 1) - 1)
-        self._inner = self._make(phase)
+        self.inner = self._make(phase)
 
     def _make(self, phase: int) -> Learner:
-        supplied = self._supplied | {"horizon": self._first * 2**phase, "seed": phase_seed(self.seed, phase)}
-        return inside(self._name, supplied, self._options, Doubling, "doubling")
+        rounds = self._first * 2**phase
+        return self._made(self._name, self._options, horizon=rounds, seed=phase_seed(self.seed, phase))
 
 
 def _check(inner: str, pool: ContextModel) -> None:

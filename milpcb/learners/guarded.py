@@ -11,8 +11,8 @@ from milpcb import rng
 from milpcb.core.checks import real, whole
 from milpcb.errors import InputError
 from milpcb.learners.base import Learner
-from milpcb.learners.inside import inside
-from milpcb.learners.needs import check_pool, require
+from milpcb.learners.inside import Around
+from milpcb.learners.needs import require
 from milpcb.protocols import ContextModel
 from milpcb.types import Floats
 
@@ -20,7 +20,7 @@ ALLOWED = 500.0  # beside what grows with the rounds: what a good learner's cert
 PIECES = 32  # of the horizon, for the guarantee
 
 
-class Guarded(Learner):
+class Guarded(Around):
     """Any learner, for as long as the certificate of the play stays at most B(t); then a safe one, for good.
 
     Setting: costs are oblivious. With tau the round after which the certificate of all rounds so far first exceeded
@@ -55,6 +55,7 @@ class Guarded(Learner):
 
     """
 
+    what = "a guard"
     kept = ("inner", "safe", "looks", "_seen", "_paid", "changed", "_rng")
 
     def __init__(
@@ -72,13 +73,9 @@ class Guarded(Learner):
         bound: float | Callable[[int], float] | None = None,
         share: float = 0.2,
     ) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed)
-        if pool is not None:
-            check_pool(pool)
-        self._supplied = {"oracle": oracle, "pool": pool, "contexts": contexts, "n_actions": self.n_actions}
-        self._supplied |= {"horizon": horizon, "seed": seed}
+        super().__init__(oracle, pool, contexts, horizon=horizon, seed=seed)
         self._safe_name, self._safe_options = safe, safe_options
-        self.inner = inside(inner, self._supplied, options, Guarded, "a guard")
+        self.inner = self._made(inner, options)
         self.safe: Learner | None = None  # that goes on, once it does
         self._make_safe(horizon)  # where that cannot be, it is found now
         self._allowed = _function(bound, oracle, self.n_actions)
@@ -148,7 +145,7 @@ class Guarded(Learner):
         return min(0.5, self._share / float(np.sqrt(self.played + 1))) / self.n_actions
 
     def _make_safe(self, rounds: int | None) -> Learner:
-        return inside(self._safe_name, self._supplied | {"horizon": rounds}, self._safe_options, Guarded, "a guard")
+        return self._made(self._safe_name, self._safe_options, horizon=rounds)
 
     def guarantee(self) -> float:
         """Return the greatest of B(tau) + 1 + G(T - tau), to the next of 32 parts of T; inf without a horizon."""

@@ -88,9 +88,9 @@ def test_doubling_hands_on_what_its_learner_estimates() -> None:
     rows, costs = rng.integers(0, 4, 50), rng.random((50, 3))
     play(learner, 0, rows, costs)
     first = learner.certify()
-    assert first[:2] == learner._inner.certify()[:2]
+    assert first[:2] == learner.inner.certify()[:2]
     play(learner, 1, rows, costs)
-    assert learner.certificate() != pytest.approx(learner._inner.certificate())
+    assert learner.certificate() != pytest.approx(learner.inner.certificate())
     assert learner.ledger.cost > first.value
 
 
