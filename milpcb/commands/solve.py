@@ -142,4 +142,8 @@ def answer_json(answer: Answer) -> str:
         "seconds": answer.seconds,
         "policy": None if policy is None else written,
     }
-    return json.dumps(document, indent=2, default=lambda value: getattr(value, "tolist", value.__str__)()) + "\n"
+    arrays = (np.ndarray, np.generic)
+    plain = json.dumps(
+        document, indent=2, default=lambda value: value.tolist() if isinstance(value, arrays) else str(value)
+    )
+    return f"{plain}\n"
