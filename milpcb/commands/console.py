@@ -1,4 +1,4 @@
-"""Where the commands print, and how far a long one is: a bar on a terminal, elsewhere ever fewer lines."""
+"""Where the commands print, and how far a long one is: a bar on a terminal, lines elsewhere and on a dumb one."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ EVERY = 10.0  # seconds from the first to the second; then twice as long each ti
 @contextmanager
 def step(console: Console, what: str) -> Iterator[Tick]:
     """Show that ``what`` is being done while the body runs; what it yields is called with how far that is."""
-    shown = _bar if console.is_terminal else _lines
+    shown = _bar if console.is_terminal and not console.is_dumb_terminal else _lines
     with shown(console, what) as tick:
         yield tick
 

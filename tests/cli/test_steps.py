@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 from milpcb.commands import console as steps
+from milpcb.experiments.run import progress
 from milpcb.logs.learning import foreseen
 
 Lines = steps._Lines
@@ -117,3 +118,13 @@ def test_a_step_that_fails_ends_its_thread_and_passes_the_error_on():
     with pytest.raises(ValueError, match="broken"), steps.step(console, "the band"):
         raise ValueError("broken")
     assert not console.file.getvalue()
+
+
+def test_a_dumb_terminal_has_lines_and_no_bar(monkeypatch):
+    """A bar would leave an empty line for each step there."""
+    monkeypatch.setenv("TERM", "dumb")
+    console = Console(file=io.StringIO(), width=80, force_terminal=True)
+    with steps.step(console, "the band") as tick:
+        tick(1, 2)
+    assert console.file.getvalue() == ""
+    assert isinstance(progress.open_progress("live", console), progress.Plain)

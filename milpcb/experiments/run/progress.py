@@ -238,10 +238,11 @@ MODES: dict[str, type[Progress]] = {"live": Live, "plain": Plain, "quiet": Progr
 
 
 def open_progress(mode: str, console: Console) -> Progress:
-    """Return the progress of a mode; off a terminal "live" means "plain"."""
+    """Return the progress of a mode; off a terminal, and on one that only goes forwards, "live" means "plain"."""
     if mode not in MODES:
         raise InputError(f"unknown progress '{mode}': give one of {', '.join(MODES)}")
-    return MODES["plain" if mode == "live" and not console.is_terminal else mode](console)
+    moves = console.is_terminal and not console.is_dumb_terminal
+    return MODES["plain" if mode == "live" and not moves else mode](console)
 
 
 def span(seconds: float) -> str:
