@@ -21,6 +21,7 @@ from policies.trees.sets import sets_of
 from policies.trees.states import BIG
 from policies.trees.usage_kernels import answer, made_by
 
+PLAIN = 500.0  # totals up to which weights, and their products, are numbers in range
 MOST_HELD = 10**8  # marks of the states that hold a context, a byte each
 
 
@@ -151,8 +152,9 @@ class ConstrainedTrees(Search):
         soft, nowhere = None if rate is None else 1.0, np.zeros(len(self._graph.start) - 1, bool)
         self._leaf, everywhere = self._leaves.totals(costs if rate is None else rate * costs)
         found = np.empty(1 if here is None else len(self._leaf))
-        here = nowhere if here is None else here
-        self._best = answer(soft, self._leaf, here, self._graph, self._meeting, found)
+        plain = rate is not None and 2**self._leaves.depth * float(np.abs(self._leaf).max()) <= PLAIN
+        leaf, here = np.exp(-self._leaf) if plain else self._leaf, nowhere if here is None else here
+        self._best = answer(soft, plain, leaf, here, self._graph, self._meeting, found)
         return np.where(found < BIG / 2, found + everywhere, np.inf)
 
     def _split(self, test: int, sides: tuple[int, int], known: dict[int, int]) -> Node:
