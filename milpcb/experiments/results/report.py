@@ -241,7 +241,7 @@ def grouped(policies: Sequence[DrawnPolicy]) -> list[DrawnPolicy]:
         groups.setdefault((policy.rules, policy.remark), []).append(policy)
     found = []
     for same in groups.values():
-        heading = ", ".join(policy.heading for policy in same)
+        heading = "; ".join(policy.heading for policy in same)
         if len(same) > 1:
             heading = f"{len(same)} of {len(policies)}: {heading}"
         one = replace(same[0], heading=heading)
