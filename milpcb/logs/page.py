@@ -102,7 +102,7 @@ def asked_section(found: Findings) -> PageSection:
     heading = "What you asked for"
     charges = words.charges_of(found.estimator.treatment_cost, maximise=found.unit.maximise)
     if not found.asked:
-        none = "No limits: --at-most, --parity, --never, --always, --monotone and --no-worse set some."
+        none = "No limits were set (--at-most, --parity, --never, --always, --monotone or --no-worse)."
         return PageSection(heading, charges, notes=[none])
     tables = [asked_table(found)]
     if found.asked_aside:
@@ -139,7 +139,7 @@ def stability_section(found: Findings) -> PageSection:
         PageSection(
             f"depth {each.depth}: {unit.value(each.value.value)} ({unit.ends(each.value.lower, each.value.upper)}) "
             f"{unit.words}, in rows that it was not learnt from",
-            texts=[PageText(f"Rules of depth {each.depth}", str(each.policy))],
+            texts=[PageText(f"Rules of depth {each.depth}", rule_text(each.policy))],
         )
         for each in depths
         if len(depths) > 1
@@ -170,7 +170,7 @@ def claims_table(found: Findings) -> PageTable:
     if claims is not None:
         learning = None if found.own_way else claims.learning
         made.append(("this rule: a band over all rules of the class", claims.band))
-        made.append(("learning one: on the folds that it was not learnt from", learning))
+        made.append(("rules learnt in this way: on folds that they were not learnt from", learning))
     cells = []
     for how, claim in made:
         if claim is not None:

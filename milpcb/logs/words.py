@@ -63,6 +63,8 @@ def verdict(found: Findings) -> str:
             "the log has too few events of another outcome that is limited: whether a rule keeps the limit is not "
             "known, whatever its own outcome."
         )
+    if found.own_way and found.same:
+        return f"the best rule that was found is itself {alike}."
     if found.own_way and claims.enough and found.state != State.ALIKE:
         shown = "deciding by the rule is" if found.proved else "it is not shown that deciding by the rule is"
         return f"{shown} better than {alike}; {_own(found, claims)} ({_sure(found)})."
@@ -182,10 +184,9 @@ def _not_shown(found: Findings) -> str:
 
 def _until_more(found: Findings) -> str:
     if found.questions.limits:
-        return (
-            f"Recommended: {other(found)}, until there are more rows; it is shown to keep the limits on other "
-            "outcomes. The rule below is shown to keep them too, and not shown to be better."
-        )
+        rule = "" if found.same else " The rule below is shown to keep them too, and not shown to be better."
+        kept = "it is shown to keep the limits on other outcomes"
+        return f"Recommended: {other(found)}, until there are more rows; {kept}.{rule}"
     if not found.learning_gains:
         return f"Recommended: {other(found)}, until there are more rows. {_unsupported(found)}"
     check = "" if found.held_out else " or check it on rows kept aside (--holdout 0.3),"
@@ -241,15 +242,16 @@ def optimism(found: Findings) -> str:
 def gain(found: Findings) -> str:
     """Return how much better the rule is than the reference, by what holds for it."""
     unit, parts = found.unit, []
-    if not found.sound:
+    if not found.sound or found.same:
         return ""
     if found.claims is not None and found.claims.gain.known:
         own = found.claims.gain
-        parts.append(f"is estimated at {unit.gain(own.value)}, and is {unit.between(own.lower, own.upper)}")
+        parts.append(f"at {unit.gain(own.value)} ({unit.interval(own)})")
     if found.held_out is not None and found.held_out.gain.known:
         aside = found.held_out.gain
-        parts.append(f"in the rows kept aside is {unit.gain(aside.value)} ({unit.interval(aside)})")
-    return f"The gain of the rule over {other(found)} {'; '.join(parts)} ({_sure(found)})." if parts else ""
+        parts.append(f"in the rows kept aside at {unit.gain(aside.value)} ({unit.interval(aside)})")
+    gained = f"The gain of the rule over {other(found)} is estimated {', and '.join(parts)}; {_sure(found)}."
+    return gained if parts else ""
 
 
 def charges_of(treatment_cost: Mapping[str, float] | None, *, maximise: bool) -> list[str]:

@@ -98,8 +98,8 @@ class Inference:
             self.verdict(),
             f"The best policy of the class looks better than {other} by {looks}, for which it was chosen.",
             *self._evidence(),
-            f"Learnt on all folds but one and evaluated on the rest, its gain is {learnt}: expect about that.",
-            f"Whichever policy of the class is chosen, and why: the gain of this one is between {ends}.",
+            f"Policies learnt on all folds but one gain {learnt} on the rest: expect about that.",
+            f"The gain of this policy is between {ends}, whichever of the class had been chosen, and why.",
             f"No policy of the class gains more than {self._amount(self.most)} over {other} ({level}).",
         ]
 

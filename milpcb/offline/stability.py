@@ -66,7 +66,7 @@ class Stability:
         found = [f"The best rules of resamples treat {agreement} of the rows, on average, as this rule does."]
         found += [f"Of these rules, {percent(share, 0)} have the test '{test}'." for test, share in self.tests.items()]
         if self.near_best is not None:
-            near = f"{fixed(self.near_best, 0)} rules are within one standard error of the best, itself counted"
+            near = f"{fixed(self.near_best, 0)} rules are within one standard error of the best, which counts too"
             found.append(f"{near}; no two of them treat all of these rows alike.")
         return found
 
