@@ -169,9 +169,7 @@ def meet(
     for heads that cost too much even with the cheapest tail.
     """
     T, M, room, heads, tails = graph.T, graph.M, graph.room, meeting.heads, meeting.tails
-    cheapest = BIG
-    for j in range(meeting.tail_start[s], meeting.tail_start[s + 1] if soft is None else meeting.tail_start[s]):
-        cheapest = min(cheapest, T[tails[j]])
+    cheapest = least_of(T, tails, meeting.tail_start[s], meeting.tail_start[s + 1]) if soft is None else -BIG
     first, middle, rest, more = meeting.tail_start[s], meeting.low[meeting.head_start[s]], BIG, 0.0
     filled = middle
     for i in range(meeting.head_start[s], meeting.head_start[s + 1]):
@@ -179,7 +177,7 @@ def meet(
         if low >= high or T[k] >= BIG:
             continue
         if meeting.bounds.shape[1]:
-            if soft is None and T[k] + cheapest >= cost:
+            if T[k] + cheapest >= cost:
                 continue
             for j in range(low, high):
                 way = T[k] + T[tails[j]]
@@ -200,6 +198,15 @@ def meet(
         best = i if T[k] + least < cost else best
         cost, mass = sum_of(soft, cost, mass, T[k] + least, M[k] * sums)
     return cost, mass, best
+
+
+@compiled(NO_NAN)
+def least_of(T: Array, nodes: Array, first: int, end: int) -> float:
+    """Return the least T of the nodes from a place to before another."""
+    least = BIG
+    for j in range(first, end):
+        least = min(least, T[nodes[j]])
+    return least
 
 
 @compiled()
