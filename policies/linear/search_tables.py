@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -154,33 +155,23 @@ class TableTerms(Terms):
         self, prices: Prices, bounds: Sequence[Floats], patterns: Sequence[Ints] | None = None, action: int = -1
     ) -> FoundRow | None:
         """Return the least total of the rows, None for none; of those that play an action at the patterns, if any."""
-        found = None
-        for number in range(len(self._batches)):
-            here = None if patterns is None else (patterns[number], action)
-            best = np.inf if found is None else found.total
-            found = self._search_batch(number, prices[number], bounds[number], here, best) or found
-        return found
-
-    def _search_batch(
-        self, number: int, prices: Floats, low: Floats, forced: tuple[Ints, int] | None, best: float
-    ) -> FoundRow | None:
-        """Return the least total on the supports of a batch; None where it is not below ``best``."""
         from policies.paths.kernels import LEAST  # with it numba, which takes a second to import
 
-        batch, found = self._batches[number], None
-        template, bounds = batch.template, self._sides.bounds
-        some, left = np.array([low.argmin()]), None  # one alone, so that few others need to be put in order
-        while len(some):
-            costs, weights = template.costs(prices, some), self._sides.weights(number, batch, some)
-            if forced is not None:
-                template.force(costs, forced[0][some], forced[1])
-            on, where, _ = template.walk(costs, weights, bounds, best, LEAST, 1)
-            if where[0] >= 0:
-                best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
-                found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
-            left = np.flatnonzero(low < best) if left is None else left[low[left] < best]
-            left = left[np.argsort(low[left], kind="stable")]
-            some, left = left[:AT_ONCE], left[AT_ONCE:]
+        found, best = None, np.inf
+        for number, (batch, table, low) in enumerate(zip(self._batches, prices, bounds, strict=True)):
+            template, order = batch.template, np.argsort(low, kind="stable")
+            for first, last in pairwise((0, *range(1, len(order), AT_ONCE), len(order))):  # the first one alone
+                some = order[first:last]
+                some = some[low[some] < best]
+                if not len(some):
+                    break
+                costs, weights = template.costs(table, some), self._sides.weights(number, batch, some)
+                if patterns is not None:
+                    template.force(costs, patterns[number][some], action)
+                on, where, _ = template.walk(costs, weights, self._sides.bounds, best, LEAST, 1)
+                if where[0] >= 0:
+                    best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
+                    found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
         return found
 
     def _prices(self, totals: Floats) -> Prices:

@@ -73,7 +73,11 @@ class Supports:
     @cached_property
     def batches(self) -> list[Batch]:
         """The supports in batches."""
-        return [self._batch(shapes, columns) for shapes, columns in self._by_shapes.items()]
+        found = []
+        for shapes, columns in self._by_shapes.items():
+            sizes = tuple(len(shape.grid) for shape in shapes)
+            found.append(Batch(self._table(shapes), sizes, columns, self._nested.places(columns, sizes)))
+        return found
 
     @property
     def n_rows(self) -> int:
@@ -180,10 +184,6 @@ class Supports:
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(self.scored.scores, shapes)
-
-    def _batch(self, shapes: tuple[Shape, ...], columns: Ints) -> Batch:
-        sizes = tuple(len(shape.grid) for shape in shapes)
-        return Batch(self._table(shapes), sizes, columns, self._nested.places(columns, sizes))
 
 
 def _about(number: int) -> str:
