@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from policies.paths.graph import Graph
 
 
-DENSE = 2**22  # entries (bin, context): up to here the totals of bins are one product of matrices
-
-
 @dataclass(frozen=True)
 class Bins:
     """Features with the cut points that divide the contexts, and the bin of each context.
@@ -72,16 +69,12 @@ def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
 
     ``bins`` (n, features) are those of the contexts, ``sizes`` (features,) how many bins each feature has.
     """
-    bins, n_bins = bins + np.cumsum(sizes) - sizes, int(sizes.sum())
-    if len(bins) * n_bins <= DENSE:
-        member = (bins.T[np.repeat(np.arange(len(sizes)), sizes)] == np.arange(n_bins)[:, None]).astype(float)
-        return lambda costs: np.asarray(member @ costs)
+    import scipy.sparse as sp  # only where there are threshold rules, as it takes a tenth of a second to import
 
-    def add_up(costs: Floats) -> Floats:
-        each = np.repeat(costs, len(sizes), axis=0)
-        return np.column_stack([np.bincount(bins.ravel(), column, n_bins) for column in each.T])
-
-    return add_up
+    n, d = bins.shape
+    into = bins + np.cumsum(sizes) - sizes
+    member = sp.csr_array((np.ones(n * d), (into.ravel(), np.repeat(np.arange(n), d))), shape=(int(sizes.sum()), n))
+    return lambda costs: np.asarray(member @ costs)
 
 
 class _Bins(PathTerms):
