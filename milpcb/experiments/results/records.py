@@ -16,13 +16,13 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from milpcb.core import gate
 from milpcb.core.files import contents, digest, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
-from milpcb.experiments.study.cells import FORMAT, Cell, Comparator, Study, Task
+from milpcb.experiments.study.cells import FORMAT, Cell, Comparator, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
@@ -73,7 +73,6 @@ def describe(made_with: Iterable[Mapping[str, str]]) -> str:
 
 LONGEST = 50  # characters of the name of a file that come from labels; each takes up to 4 bytes of the 255 there are
 
-Kind = Literal["cell", "comparator"]
 _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 
@@ -187,11 +186,6 @@ def read_record(path: Path, kind: Kind, key: str, horizon: int) -> dict[str, Any
         return read_whole(path, kind, key, horizon)
     except DamagedError:
         return None
-
-
-def kind_of(task: Task) -> Kind:
-    """Return the kind of a task's record."""
-    return "cell" if isinstance(task, Cell) else "comparator"
 
 
 def has_pictures(path: Path, task: Task, record: dict[str, Any]) -> bool:

@@ -21,9 +21,8 @@ import socket
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 from filelock import FileLock, Timeout
@@ -32,7 +31,7 @@ from milpcb.core import files
 from milpcb.core.decimals import spaced
 from milpcb.errors import RunError
 from milpcb.experiments.results import records
-from milpcb.experiments.study.cells import FORMAT, Study, Task
+from milpcb.experiments.study.cells import FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
@@ -41,12 +40,11 @@ _POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """Contents of a run directory for a study: keys of finished tasks, and lines that a user should see."""
 
-    finished: set[str] = field(default_factory=set)
-    remarks: tuple[str, ...] = ()
+    finished: set[str]
+    remarks: tuple[str, ...]
 
 
 class RunDirectory:
@@ -106,7 +104,8 @@ class RunDirectory:
         """
         earlier, index = records.whole_index(self.path), records.index_of(config, study)
         written = self._clear_policies(earlier, index) if earlier else []
-        self.write(records.CONFIG, _config_text(config).encode())
+        text = tomli_w.dumps({**config.table(), "versions": {**records.installed(), "format": FORMAT}})
+        self.write(records.CONFIG, f'{text}checksum = "{files.digest(text.encode())}"\n'.encode())
         self.write(records.INDEX, files.sealed({**index, "written": written}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs"):
             for file in filter(files.is_temporary, _files_in(folder)):
@@ -135,7 +134,7 @@ class RunDirectory:
         finished, damaged = dict[str, dict[str, str]](), []
         for task in tasks:
             try:
-                record = records.read_whole(self.path, records.kind_of(task), task.key, task.horizon)
+                record = records.read_whole(self.path, task.kind, task.key, task.horizon)
                 if record is not None and records.has_pictures(self.path, task, record):
                     finished[task.key] = record["versions"]
             except records.DamagedError:
@@ -169,7 +168,7 @@ class RunDirectory:
         """
         index, names = records.read_index(self.path), set()
         of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
-        drawn: list[tuple[Any, records.Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
+        drawn: list[tuple[Any, Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
         drawn += [(task, "cell", "leader") for task in of_cells]
         for of_task, kind, rules in drawn:
             record = records.read_record(self.path, kind, of_task["key"], of_task["horizon"])
@@ -193,7 +192,7 @@ def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = records.read_index(path)
     damaged, made_with = [], []
-    tasks: list[tuple[records.Kind, Any]] = [("cell", cell) for cell in index["cells"]]
+    tasks: list[tuple[Kind, Any]] = [("cell", cell) for cell in index["cells"]]
     tasks += [("comparator", comparator) for comparator in index["comparators"]]
     for kind, task in tasks:
         try:
@@ -271,8 +270,3 @@ def _check_owner(path: Path) -> None:
             f"{path} is a run directory of format {versions.get('format', 1)}, this version writes format {FORMAT}; "
             "choose another with --out"
         )
-
-
-def _config_text(config: Config) -> str:
-    text = tomli_w.dumps({**config.table(), "versions": {**records.installed(), "format": FORMAT}})
-    return f'{text}checksum = "{files.digest(text.encode())}"\n'

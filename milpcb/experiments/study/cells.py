@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 from milpcb.errors import InputError
 from milpcb.experiments.study.fingerprints import fingerprint, sources_of
@@ -16,6 +16,7 @@ from milpcb.plugins import injection, local_classes, registry
 
 FORMAT = 12  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
+Kind = Literal["cell", "comparator"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Task:
     ``folder`` (of the config's own classes) and labels, so these are no part of ``key``.
     """
 
+    kind: ClassVar[Kind]
     environment: Component
     policies: Component
     constraints: tuple[Component, ...]
@@ -39,6 +41,7 @@ class Task:
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers, contents of files and source code included."""
         return {
+            "task": self.kind,
             **self._world_settings(),
             "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
             "checkpoints": self.checkpoints,
@@ -77,12 +80,13 @@ class Comparator(Task):
     With ``changes``, the best policies in turn that change so often at most as well.
     """
 
+    kind = "comparator"
     changes: int | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
         asked = {} if self.changes is None else {"changes": self.changes}
-        return {"task": "comparator", **super().settings(), **asked}
+        return {**super().settings(), **asked}
 
 
 @dataclass(frozen=True)
@@ -93,17 +97,20 @@ class Cell(Task):
     certificates that hold with it; without one the key is what it was before there was a confidence.
     """
 
+    kind = "cell"
     learner: LearnerSection
     oracle: OracleSection | None
     confidence: float | None = field(default=None, kw_only=True)
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
+        oracle = None if self.oracle is None else self.oracle.options
+        if oracle and (sources := sources_of(oracle)):
+            oracle = {**oracle, "source": sources}
         return {
-            "task": "cell",
             **super().settings(),
             "learner": {**_settings("learner", self.learner.component), "contexts": self.learner.contexts},
-            "oracle": None if self.oracle is None else _oracle_settings(self.oracle),
+            "oracle": oracle,
             **({} if self.confidence is None else {"confidence": self.confidence}),
         }
 
@@ -231,9 +238,3 @@ def _digest(settings: dict[str, Any]) -> str:
 
 def _settings(kind: str, component: Component) -> dict[str, Any]:
     return fingerprint(kind, component.name, component.options)
-
-
-def _oracle_settings(oracle: OracleSection) -> dict[str, Any]:
-    options = oracle.options
-    sources = sources_of(options)
-    return {**options, "source": sources} if sources else options
