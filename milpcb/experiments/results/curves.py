@@ -207,11 +207,11 @@ class Slope:
     then gives the reason, and else what the fit was made from.
     """
 
-    slope: float
-    low: float
-    high: float
-    intercept: float
-    note: str
+    slope: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    intercept: float = np.nan
+    note: str = ""
 
     @property
     def fitted(self) -> bool:
@@ -232,16 +232,16 @@ def fit_slope(runs: Mapping[int, Sequence[float] | Floats]) -> Slope:
     """
     points = {horizon: np.asarray(runs[horizon], float) for horizon in sorted(runs) if len(runs[horizon])}
     if len(points) < 2:
-        return _unfitted(f"a slope needs at least 2 horizons, there is {len(points) or 'none'}")
+        return Slope(note=f"a slope needs at least 2 horizons, there is {len(points) or 'none'}")
     every = np.concatenate(list(points.values()))
     if not np.isfinite(every).all():
-        return _unfitted(f"{np.sum(~np.isfinite(every))} of {len(every)} runs have a regret that is not a number")
+        return Slope(note=f"{np.sum(~np.isfinite(every))} of {len(every)} runs have a regret that is not a number")
     if (every > ROUNDING).all():
         return _fit(points, f"{len(every)} runs at {len(points)} horizons")
     means = {horizon: values.mean(keepdims=True) for horizon, values in points.items()}
     low = [horizon for horizon, mean in means.items() if mean[0] <= ROUNDING]
     if low:
-        return _unfitted(f"the mean regret at T = {low[0]} is not positive, so no power of T fits it")
+        return Slope(note=f"the mean regret at T = {low[0]} is not positive, so no power of T fits it")
     bad = int(np.sum(every <= ROUNDING))
     return _fit(means, f"means at {len(points)} horizons, as {bad} of {len(every)} runs have no positive regret")
 
@@ -261,13 +261,9 @@ def _fit(points: Mapping[int, Floats], note: str) -> Slope:
     horizons = np.concatenate([np.full(len(values), float(horizon)) for horizon, values in points.items()])
     fit = linregress(np.log(horizons), np.log(np.concatenate(list(points.values()))))
     if len(horizons) < 3:
-        return Slope(fit.slope, np.nan, np.nan, fit.intercept, f"{note}; no interval from 2 points")
+        return Slope(fit.slope, intercept=fit.intercept, note=f"{note}; no interval from 2 points")
     half = fit.stderr * _quantile(len(horizons) - 2)
     return Slope(fit.slope, fit.slope - half, fit.slope + half, fit.intercept, note)
-
-
-def _unfitted(reason: str) -> Slope:
-    return Slope(np.nan, np.nan, np.nan, np.nan, reason)
 
 
 def _quantile(degrees: int) -> float:

@@ -59,13 +59,14 @@ def report_page(
     first = [pictures.pop(key) for key in FIRST]
     folded = [pictures.pop(key) for key in FOLDED]
     missing = n_runs - len(results.finals)
+    unfinished = f"{spaced(missing)} of the {words.count(n_runs, 'run')} of this study"
     return fill(
         "report.html.jinja",
         title=words.legible(results.title, 200),
         question=_question(results),
         kept=_kept(results),
         verdict=words.verdict(results),
-        warnings=[_unfinished(missing, n_runs)] if missing > 0 else [],
+        warnings=[f"{unfinished} had not finished when this page was made."] if missing > 0 else [],
         summary=report_table(results),
         glossary=list(words.glossary(results)),
         first=first,
@@ -164,11 +165,6 @@ def _kept(results: Results) -> str:
     free = ", ".join(words.legible(name) for name in results.unconstrained)
     without = f"Not bound by that, and marked {words.FREE}: {free}." if free else ""
     return words.sentences(f"Every policy keeps: {rules}. Regret is against {results.against}.", without)
-
-
-def _unfinished(missing: int, n_runs: int) -> str:
-    which = f"{spaced(missing)} of the {words.count(n_runs, 'run')} of this study"
-    return f"{which} had not finished when this page was made."
 
 
 def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:

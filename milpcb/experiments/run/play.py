@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from time import monotonic
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +46,9 @@ def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant
     table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
     name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
     if isinstance(name, type) and issubclass(name, Learner):
-        cls, called, registered = name, name.__name__, _registered(name)
+        target = f"{name.__module__}:{name.__name__}"
+        known_as = (known for known, other in registry.entries("learner").items() if other == target)
+        cls, called, registered = name, name.__name__, next(known_as, name.__name__)
     elif isinstance(name, str):
         cls, called, registered = registry.load("learner", name), name, name
     else:
@@ -58,11 +61,6 @@ def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant
         raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
     options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})
     return Entrant(label or str(own) or called, registered, cls, table, options, contexts)
-
-
-def _registered(cls: type[Learner]) -> str:
-    own = f"{cls.__module__}:{cls.__name__}"
-    return next((name for name, target in registry.entries("learner").items() if target == own), cls.__name__)
 
 
 POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
@@ -125,15 +123,15 @@ def play(
     named = entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
-    with ProgressLine() as line:
+    with progress_line() as ticker:
         for seed in chosen:
             world = _open(made, policies, horizon, seed, contexts)
-            best = _best(world, seed, at, line)
+            best = _best(world, seed, at, ticker)
             players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
             for each, player in zip(named, players, strict=True):
                 if best is None:
                     world.stream.begin(seed)
-                tick = line.ticker(f"{each.label}, seed {seed}", horizon)
+                tick = ticker(f"{each.label}, seed {seed}", horizon)
                 while player.tally.round < horizon:
                     player.advance(SLICE)
                     tick(player.tally.round)
@@ -168,10 +166,10 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
     return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
 
 
-def _best(world: World, seed: int, at: Ints, line: ProgressLine) -> Hindsight | None:
+def _best(world: World, seed: int, at: Ints, ticker: Ticker) -> Hindsight | None:
     if isinstance(world.stream, LiveStream):
         return None
-    tick = line.ticker(f"best policy in hindsight, seed {seed}", world.horizon)
+    tick = ticker(f"best policy in hindsight, seed {seed}", world.horizon)
     return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist()), tick)
 
 
@@ -205,33 +203,32 @@ def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | N
     return Played(each.label, seed, tuple(rows), player.certify().policy, each.name)
 
 
-class ProgressLine:
-    """Shows how far a long call is on standard error; a terminal has one line, written over."""
+Ticker = Callable[[str, int], Callable[[int], None]]
 
-    def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._due = monotonic() + FIRST
-        self._width = 0
 
-    def __enter__(self) -> Self:
-        return self
+@contextmanager
+def progress_line() -> Iterator[Ticker]:
+    """Show how far a long call is on standard error; a terminal has one line, written over.
 
-    def __exit__(self, *_: object) -> None:
-        if self._terminal and self._width:
-            sys.stderr.write("\r" + " " * self._width + "\r")
-            sys.stderr.flush()
+    Within the block, a function of what is done and of how many rounds it has returns a function of the rounds done so
+    far, which shows these when it is time.
+    """
+    terminal, due, width = sys.stderr.isatty(), monotonic() + FIRST, 0
 
-    def ticker(self, what: str, horizon: int) -> Callable[[int], None]:
-        """Return a function of how many of ``horizon`` rounds are done, which shows that when it is time."""
-
+    def ticker(what: str, horizon: int) -> Callable[[int], None]:
         def tick(done: int) -> None:
-            if monotonic() >= self._due:
-                self._show(f"milpcb: {what}: {spaced(done)} of {spaced(horizon)} rounds")
+            nonlocal due, width
+            if monotonic() >= due:
+                line = f"milpcb: {what}: {spaced(done)} of {spaced(horizon)} rounds"
+                sys.stderr.write(f"\r{line:<{width}}" if terminal else f"{line}\n")
+                sys.stderr.flush()
+                due, width = monotonic() + EVERY[terminal], len(line)
 
         return tick
 
-    def _show(self, line: str) -> None:
-        self._due = monotonic() + EVERY[self._terminal]
-        sys.stderr.write(f"\r{line:<{self._width}}" if self._terminal else f"{line}\n")
-        sys.stderr.flush()
-        self._width = len(line)
+    try:
+        yield ticker
+    finally:
+        if terminal and width:
+            sys.stderr.write("\r" + " " * width + "\r")
+            sys.stderr.flush()

@@ -240,14 +240,12 @@ class LearnerPlayer:
     def certify(self) -> Certificate:
         """Return the certificate of the play so far, computed once a round; NaN, no policy where no oracle answers."""
         if self._certified is None or self._certified[0] != self.tally.round:
-            self._certified = (self.tally.round, self._certify())
+            try:
+                found = self.learner.certify(self._certifier())
+            except OracleInexact:
+                found = Certificate(np.nan, np.nan, None)
+            self._certified = (self.tally.round, found)
         return self._certified[1]
-
-    def _certify(self) -> Certificate:
-        try:
-            return self.learner.certify(self._certifier())
-        except OracleInexact:
-            return Certificate(np.nan, np.nan, None)
 
     def _sure(self) -> float:
         try:

@@ -20,7 +20,6 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any, cast
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -32,9 +31,9 @@ from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG, WorldCosts
 from milpcb.experiments.results.store import RunDirectory, check_config
 from milpcb.experiments.run.backends import Backend, cores, listening
-from milpcb.experiments.run.player import LearnerPlayer
+from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.run.progress import Progress, span
-from milpcb.experiments.run.task import Failure, Outcome, cell_player, compute
+from milpcb.experiments.run.task import Failure, Outcome, compute
 from milpcb.experiments.study.cells import Cell, Study, Task, build_study
 from milpcb.experiments.study.config import folder_of, read_config, read_tables
 from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
@@ -165,7 +164,8 @@ def read_run(directory: Path, *, trust: bool) -> Config:
     ``trust``, or this user has run it in that place before.
     """
     check_config(directory)
-    return read_config(directory / CONFIG, trusted=trust or _is_noted(directory))
+    note = None if trust else _note(directory)
+    return read_config(directory / CONFIG, trusted=trust or (note is not None and note.is_file()))
 
 
 def remember(directory: Path, config: Config) -> None:
@@ -174,11 +174,6 @@ def remember(directory: Path, config: Config) -> None:
     if note:
         with suppress(RunError):
             write_file(note, f"{directory.resolve()}\n".encode())
-
-
-def _is_noted(directory: Path) -> bool:
-    note = _note(directory)
-    return note is not None and note.is_file()
 
 
 def _note(directory: Path) -> Path | None:
@@ -225,16 +220,14 @@ def dry_run(config: Config, path: Path, backend: str | None = None) -> Iterator[
 def estimated_seconds(cells: list[Cell], workers: int) -> float:
     """Return about how many seconds the cells take, by the first rounds of each kind; hindsight is not counted."""
     paces: dict[str, float] = {}
-    needed = [cell.horizon / _pace(cell, paces) for cell in cells]
+    needed = []
+    for cell in cells:
+        kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
+        if kind not in paces:
+            at = checkpoints(cell.horizon, cell.checkpoints)
+            paces[kind] = _measure(LearnerPlayer(open_world(cell), entrant_of(cell), cell.seed, at, cell.confidence))
+        needed.append(cell.horizon / paces[kind])
     return max(sum(needed) / workers, *needed)
-
-
-def _pace(cell: Cell, known: dict[str, float]) -> float:
-    kind = repr((cell.learner.label, cell.environment.label, cell.policies.label, cell.labels["oracle"]))
-    if kind not in known:
-        world = open_world(cell)
-        known[kind] = _measure(cell_player(cell, world, lambda: np.zeros(len(world.stream.contexts), dtype=np.int64)))
-    return known[kind]
 
 
 def _measure(player: LearnerPlayer) -> float:

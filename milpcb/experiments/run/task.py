@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -268,15 +268,15 @@ def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | Non
     return hindsight(world.stream, world.comparator_oracle(), task.horizon, frozenset(at.tolist()), tick, changes)
 
 
-def cell_player(cell: Cell, world: World, best: Callable[[], Ints] | None = None) -> LearnerPlayer:
-    """Return the player of a cell, about to play; ``best`` may replace the search for the best policy in hindsight."""
+def cell_player(cell: Cell, world: World) -> LearnerPlayer:
+    """Return the player of a cell, about to play."""
 
     def labels() -> Ints:
         policy = hindsight_of_task(cell, world, np.array([cell.horizon])).policy
         return np.asarray(policy.predict(world.stream.contexts)) if policy else np.zeros(0, dtype=np.int64)
 
     at = checkpoints(cell.horizon, cell.checkpoints)
-    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence, best or labels)
+    return LearnerPlayer(world, entrant_of(cell), cell.seed, at, cell.confidence, labels)
 
 
 def _world(task: Task, files: TaskFiles) -> World:

@@ -134,7 +134,9 @@ class World:
         """
         contexts, asked = self.stream.contexts, injection.arguments(entrant.cls)
         try:
-            oracle = self._oracle_of(entrant) if "oracle" in asked else None
+            oracle = None
+            if "oracle" in asked:
+                oracle = self.oracle(entrant.oracle) if entrant.oracle else self.comparator_oracle()
             supplied: dict[str, Any] = {
                 "oracle": oracle,
                 "pool": self.knowledge(entrant.contexts) if "pool" in asked else None,
@@ -147,9 +149,6 @@ class World:
             return cast("Learner", injection.make(entrant.cls, supplied, entrant.options)), oracle
         except InputError as error:
             raise InputError(f"learner '{entrant.label}': {error}") from error
-
-    def _oracle_of(self, entrant: Entrant) -> Oracle:
-        return self.oracle(entrant.oracle) if entrant.oracle else self.comparator_oracle()
 
 
 def open_world(task: Task, cache: Cache | None = None) -> World:

@@ -71,7 +71,10 @@ def interactive_page(drawing: Drawing, looks: Mapping[str, Look]) -> bytes:
         ends = axes.get_position().extents
         domain = (np.clip((ends[:2] - low) / (high - low), 0, 1), np.clip((ends[2:] - low) / (high - low), 0, 1))
         layout |= _axes_of(drawing, axes, number, domain)
-        layout["annotations"] += _headings(axes, domain)
+        if text := axes.get_title(loc="left"):
+            where = {"x": float(domain[0][0]), "y": float(domain[1][1]), "xref": "paper", "yref": "paper"}
+            heading = {"text": escape(text), "showarrow": False, "xanchor": "left", "yanchor": "bottom"}
+            layout["annotations"].append(heading | where)
         traces += [{**trace, "xaxis": f"x{number}", "yaxis": f"y{number}"} for trace in _traces(axes, names)]
     page: str = to_html(Page(_with_legend(traces), layout), include_plotlyjs=True, div_id="figure", config=OPTIONS)
     words = sentences("" if drawing.alt in drawing.caption else drawing.alt, drawing.caption)
@@ -111,12 +114,6 @@ def _axes_of(drawing: Drawing, axes: Any, number: int, domain: tuple[Any, Any]) 
 
 def _is_number(text: str) -> bool:
     return re.fullmatch(r"[-\u2212]?\d[\d \u202f\u2009]*(\.\d+)?%?", text) is not None
-
-
-def _headings(axes: Any, domain: tuple[Any, Any]) -> Iterator[dict[str, Any]]:
-    if text := axes.get_title(loc="left"):
-        where = {"x": float(domain[0][0]), "y": float(domain[1][1]), "xref": "paper", "yref": "paper"}
-        yield {"text": escape(text), "showarrow": False, "xanchor": "left", "yanchor": "bottom", **where}
 
 
 def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:

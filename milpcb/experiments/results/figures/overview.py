@@ -55,7 +55,8 @@ def overview(results: Results) -> list[Drawing]:
         return []
     apart = [*names, *(name for name in results.looks if name in results.comparators(informed=True))]
     tables = [squares(panel, apart) for panel in panels]
-    apart += [name for name in results.looks if name not in apart and _random_like(name, tables)]
+    unlike = {name for table in tables for name, square in table.items() if not abs(square.share - 1) < ALIKE}
+    apart += [name for name in results.looks if name not in {*apart, *unlike}]
     tables = [squares(panel, apart) for panel in panels]
     order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
     figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
@@ -88,10 +89,6 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
         near = is_rival and best is not None and final is not best and not distinguished(best, final)
         found[learner] = Square(final.regret, share, above, final is best, near)
     return found
-
-
-def _random_like(name: str, tables: Sequence[Table]) -> bool:
-    return all(abs(table[name].share - 1) < ALIKE for table in tables if name in table)
 
 
 def _mean_share(name: str, tables: Sequence[Table]) -> float:
