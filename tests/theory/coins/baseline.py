@@ -19,6 +19,7 @@ from milpcb.types import Ints
 from tests.theory.coins.confidence import worst_chance
 from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from tests.theory.coins.learners import OneRoundLate
+from tests.theory.coins.slacks import At, ChanceVerdict, largest_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -64,37 +65,13 @@ class Broken(NamedTuple):
     promise: Fraction
 
 
-@dataclass(frozen=True)
-class PromiseVerdict:
-    """The chances, less what is allowed, where they are largest over games and promises."""
-
-    name: str
-    excess: Broken
-    places: tuple[tuple[CoinGame, Promise], tuple[CoinGame, Promise]]
-
-    @property
-    def passes(self) -> bool:
-        """Whether no promise is broken more often than it may be."""
-        return not self.violations()
-
-    def violations(self) -> list[str]:
-        """Return what is violated and where, one line each."""
-        what = ("P[the baseline cost less than stated]", "P[promise broken]")
-        return [
-            f"{name} is {float(excess + promise.allowed):.4f}, above {promise.delta:g}, of {promise} for {game}"
-            for name, excess, (game, promise) in zip(what, self.excess, self.places, strict=True)
-            if excess > 0
-        ]
-
-
 def judge_promise(
     judged: Promising, games: Iterable[CoinGame] = GAMES, promises: Sequence[Promise] = PROMISES
-) -> PromiseVerdict:
+) -> ChanceVerdict:
     """Return the verdict over ``games`` and ``promises``."""
-    places = [(game, promise) for game in games for promise in promises]
-    found = [[chance - place[1].allowed for chance in broken(judged, *place)] for place in places]
-    floor, promise = (max(range(len(found)), key=lambda place: found[place][which]) for which in (0, 1))
-    return PromiseVerdict(judged.name, Broken(found[floor][0], found[promise][1]), (places[floor], places[promise]))
+    places = [At(game, promise) for game in games for promise in promises]
+    names = ("the baseline cost less than stated", "promise broken")
+    return largest_of(judged.name, names, [(place, broken(judged, *place)) for place in places])
 
 
 def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:

@@ -23,6 +23,7 @@ from tests.theory.coins.confidence import Statement, optimistic, worst_chance
 from tests.theory.coins.draws import Coins
 from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from tests.theory.coins.learners import CoinLearner, exp4
+from tests.theory.coins.slacks import At, ChanceVerdict, largest_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -64,29 +65,6 @@ class InTurnChances(NamedTuple):
     certificate: Fraction
 
 
-@dataclass(frozen=True)
-class InTurnVerdict:
-    """The chances, less what is allowed, where they are largest over games."""
-
-    name: str
-    excess: InTurnChances
-    places: tuple[InTurnGame, ...]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is wrong more often than it may be."""
-        return not self.violations()
-
-    def violations(self) -> list[str]:
-        """Return what is violated and where, one line each."""
-        what = ("P[a sequence costs less than stated]", "P[it costs more]", "P[regret > certificate]")
-        return [
-            f"{name} is {float(excess + place.statement.allowed):.4f}, above {place.statement.delta:g}, for {place}"
-            for name, excess, place in zip(what, self.excess, self.places, strict=True)
-            if excess > 0
-        ]
-
-
 class _Seen(NamedTuple):
     """Statements: lower and upper bounds on each sequence (M,), and certificates by number of policies."""
 
@@ -95,16 +73,15 @@ class _Seen(NamedTuple):
     certificates: list[float]
 
 
-def judge_in_turn(judged: StatedInTurn) -> InTurnVerdict:
+def judge_in_turn(judged: StatedInTurn) -> ChanceVerdict:
     """Return the verdict over the games, up to the first in which something is wrong too often."""
-    found: list[list[Fraction]] = []
+    found: list[tuple[At, InTurnChances]] = []
     for played in judged.games:
-        found.append([chance - played.statement.allowed for chance in in_turn_chances(judged, played)])
-        if max(found[-1]) > 0:
+        found.append((At(played, played.statement), in_turn_chances(judged, played)))
+        if max(found[-1][1]) > played.statement.allowed:
             break
-    worst = [max(range(len(found)), key=lambda place: found[place][which]) for which in range(3)]
-    excess = InTurnChances(*(found[place][which] for which, place in enumerate(worst)))
-    return InTurnVerdict(judged.name, excess, tuple(judged.games[place] for place in worst))
+    names = ("a sequence costs less than stated", "it costs more", "regret > certificate")
+    return largest_of(judged.name, names, found)
 
 
 def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:

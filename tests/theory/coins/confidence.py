@@ -24,6 +24,7 @@ from tests.theory.coins.draws import Coins
 from tests.theory.coins.games import CoinGame
 from tests.theory.coins.learners import LEARNERS, CoinLearner, exp4, late_exp4
 from tests.theory.coins.mutants import OfAnother, OvershootingExp4
+from tests.theory.coins.slacks import At, ChanceVerdict, largest_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -67,43 +68,15 @@ class _Stated(NamedTuple):
     certificate: float
 
 
-@dataclass(frozen=True)
-class ConfidentVerdict:
-    """The chances, less what is allowed, where they are largest over games and statements."""
-
-    name: str
-    excess: WorstChances
-    places: tuple[tuple[CoinGame, Statement], tuple[CoinGame, Statement]]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is wrong more often than it may be."""
-        return not self.violations()
-
-    def violations(self) -> list[str]:
-        """Return what is violated and where, one line each."""
-        what = ("P[a policy costs less than stated]", "P[regret > certificate]")
-        return [
-            f"{name} is {float(excess + made.allowed):.4f}, above {made.delta:g}, with stake {made.stake:g} for {game}"
-            for name, excess, (game, made) in zip(what, self.excess, self.places, strict=True)
-            if excess > 0
-        ]
-
-
 def judge_confident(
     judged: Confident, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None
-) -> ConfidentVerdict:
+) -> ChanceVerdict:
     """Return the verdict over ``games`` and STATEMENTS; ``tick`` is called after each game."""
-    places, found = [], []
+    found = []
     for game in games:
-        for statement in STATEMENTS:
-            found.append([chance - statement.allowed for chance in chances(judged, game, statement)])
-            places.append((game, statement))
+        found += [(At(game, statement), chances(judged, game, statement)) for statement in STATEMENTS]
         tick()
-    floor, certificate = (max(range(len(found)), key=lambda place: found[place][which]) for which in (0, 1))
-    return ConfidentVerdict(
-        judged.name, WorstChances(found[floor][0], found[certificate][1]), (places[floor], places[certificate])
-    )
+    return largest_of(judged.name, ("a policy costs less than stated", "regret > certificate"), found)
 
 
 def chances(judged: Confident, game: CoinGame, statement: Statement) -> WorstChances:

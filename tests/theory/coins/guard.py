@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.learners import Exp4, Guarded, Learner
 from milpcb.types import Floats
 from tests.theory.coins.games import OPPOSITE, CoinGame
-from tests.theory.coins.verdicts import SlackVerdict, least_of
+from tests.theory.coins.slacks import SlackVerdict, least_of
 
 T = 4
 GAME = CoinGame(OPPOSITE, (0,) * T, ())

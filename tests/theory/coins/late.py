@@ -14,7 +14,7 @@ import numpy as np
 from milpcb.learners import Exp4
 from milpcb.types import Floats
 from tests.theory.coins.games import OPPOSITE, CoinGame
-from tests.theory.coins.verdicts import SlackVerdict, least_of
+from tests.theory.coins.slacks import SlackVerdict, least_of
 
 T = 3
 DELAYS = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (2, 1, 0), (2, 0, 0), (0, 1, 0), (1, 0, 1))

@@ -24,6 +24,7 @@ from milpcb.learners import FixedShare
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from milpcb.types import Floats
+from tests.theory.coins.slacks import SlackVerdict, least_of
 
 ROUNDS, CHANGES, PATHS = 40, 3, 12
 ROUNDING = 1e-6  # where q is nearly 1, little is known of 1 - q
@@ -69,31 +70,11 @@ class Followed:
     kind: type[FixedShare] = Hurried
 
 
-@dataclass(frozen=True)
-class PathVerdict:
-    """The least slack of the lemma, and of bound - certificate, over all paths."""
-
-    name: str
-    excess: tuple[float, float]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations()
-
-    def violations(self) -> Sequence[str]:
-        """Return what is violated, one line each."""
-        names = "what a start may have been charged", "bound - certificate"
-        return [
-            f"{name} falls short by {-least:.4f}" for name, least in zip(names, self.excess, strict=True) if least < 0
-        ]
-
-
-def judge_paths(judged: Followed, paths: int = PATHS) -> PathVerdict:
-    """Return the verdict over so many paths."""
-    found = np.array([slacks(judged.kind, seed) for seed in range(paths)])
-    lemma, bound = (found.min(axis=0) + ROUNDING).tolist()
-    return PathVerdict(judged.name, (lemma, bound))
+def judge_paths(judged: Followed, paths: int = PATHS) -> SlackVerdict:
+    """Return the verdict on the lemma, and on bound - certificate, over so many paths."""
+    names = "what a start may have been charged", "bound - certificate"
+    found = [(f"path {seed}", slacks(judged.kind, seed)) for seed in range(paths)]
+    return least_of(judged.name, names, found, ROUNDING)
 
 
 def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:

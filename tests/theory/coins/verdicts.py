@@ -4,7 +4,7 @@ What a learner plays is compared with its definition, after every history; and t
 own where that is made of others'.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +14,9 @@ from tests.theory.coins.definitions import Definition, largest_difference, least
 from tests.theory.coins.draws import Coins
 from tests.theory.coins.games import CoinGame
 from tests.theory.coins.learners import CoinLearner
+from tests.theory.coins.slacks import ROUNDING
 from tests.theory.coins.trees import least_slacks, tree
 
-ROUNDING = 1e-9  # of means that are sums of floats
 NAMES = (
     "E[certificate] - E[regret]",
     "E[bound] - E[regret]",
@@ -58,37 +58,6 @@ class CoinVerdict:
             for name, slack, game in zip(NAMES, self.slacks, self.places, strict=True)
             if slack < -ROUNDING
         ]
-
-
-@dataclass(frozen=True)
-class SlackVerdict:
-    """The least slacks by what they are called, and where each is least."""
-
-    name: str
-    names: tuple[str, ...]
-    slacks: tuple[float, ...]
-    places: tuple[str, ...]
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations()
-
-    def violations(self) -> list[str]:
-        """Return what is violated and where, one line each."""
-        return [
-            f"{what} is {slack:.4f} for {place}"
-            for what, slack, place in zip(self.names, self.slacks, self.places, strict=True)
-            if slack < -ROUNDING
-        ]
-
-
-def least_of(name: str, names: tuple[str, ...], found: Iterable[tuple[str, Sequence[float]]]) -> SlackVerdict:
-    """Return the verdict on slacks that were found at several places."""
-    places, slacks = zip(*found, strict=True)
-    table = np.array(slacks)
-    worst = tuple(places[place] for place in table.argmin(axis=0).tolist())
-    return SlackVerdict(name, names, tuple(table.min(axis=0).tolist()), worst)
 
 
 def judge_learner(
