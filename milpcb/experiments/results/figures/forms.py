@@ -29,7 +29,7 @@ from milpcb.errors import UnknownNameError
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, texts_of
 from milpcb.experiments.results.figures.looks import Look
-from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.results import Results, registered
 from milpcb.experiments.results.figures.words import sentences
 
 FEW = 20  # points of a line, each of which has its mark
@@ -189,12 +189,18 @@ class PaperForm:
 
 
 def only(results: Results, learners: Sequence[str]) -> Results:
-    """Return the results of these learners alone, all where none is named; raises UnknownNameError."""
+    """Return the results of these learners alone, all where none is named; raises UnknownNameError.
+
+    They are named as in figures, or as the config names them, which means all that have a name.
+    """
     known = results.frame["learner"].unique(maintain_order=True).to_list()
+    in_config, wanted = registered(results.settings, "learners"), list[str]()
     for name in learners:
-        if name not in known:
+        found = [label for label in known if name == label or (name not in known and in_config.get(label) == name)]
+        if not found:
             raise UnknownNameError("learner of the study", name, known)
-    return replace(results, frame=results.frame.filter(pl.col("learner").is_in(learners))) if learners else results
+        wanted += found
+    return replace(results, frame=results.frame.filter(pl.col("learner").is_in(wanted))) if learners else results
 
 
 def draw_for(paper: PaperForm, results: Results, names: Sequence[str]) -> Iterator[Drawing]:

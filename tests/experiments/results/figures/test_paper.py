@@ -4,6 +4,7 @@ import re
 
 import matplotlib.pyplot as plt
 import numpy as np
+import polars as pl
 import pytest
 from matplotlib.text import Text
 
@@ -60,6 +61,19 @@ def test_learners_that_are_named_are_drawn_alone(make_frame):
     assert {text.get_text() for text in drawing.figure.legends[0].get_texts()} == {"exp4", "uniform"}
     with pytest.raises(UnknownNameError, match="did you mean 'exp4'"):
         only(results, ["exp5"])
+
+
+def test_learners_are_named_as_in_the_config_or_as_they_are_drawn(make_frame):
+    """A README's --learners exp4 is the line called Exp4; several of one name are all meant."""
+    sections = [{"label": "Exp4", "name": "exp4"}, {"label": "slow", "name": "exp4"}, {"label": "uniform"}]
+    frame = make_frame(THREE).with_columns(pl.col("learner").replace({"exp4": "Exp4", "bistro_plus": "slow"}))
+    results = Results(frame, "a study", {"learners": sections})
+    for names, drawn in (
+        (["exp4"], {"Exp4", "slow"}),
+        (["Exp4"], {"Exp4"}),
+        (["slow", "uniform"], {"slow", "uniform"}),
+    ):
+        assert set(only(results, names).frame["learner"]) == drawn
 
 
 @pytest.mark.parametrize("live", [False, True])
