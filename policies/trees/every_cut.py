@@ -11,14 +11,13 @@ with the contexts W between them, every cut c has
     V(c) >= L(v) + R(u) - D(W)        D(W): the sum of dearest less cheapest costs on W
 
 The interval with the least bound is halved first, and the search ends when that bound reaches the least V evaluated so
-far (root_cuts.py). At depth 2 features below that the same two bounds, for each feature by itself, rule out are not
-passed. How many cuts are evaluated depends on the costs, hardly on how many there are: some tens a feature.
+far (root_cuts.py). How many cuts are evaluated depends on the costs, hardly on how many there are: some tens a feature.
 
 Limits are kept where a cut is evaluated. How many leaves there are on either side of the root, and which features are
-tested, is part of what is asked: there is a line of root cuts for each way. Under
-least sizes of leaves the tree of another cut may lose leaves where it is taken to the contexts below u, so that L(u)
-and R(v) of the first bound are those of stumps with leaves of any size; at more depth they are 0, as these would be
-searches of their own. Where a tree is taken to the contexts below v, leaves gain rows, so that the second bound holds.
+tested, is part of what is asked: there is a line of root cuts for each way. Under least sizes of leaves the tree of
+another cut may lose leaves where it is taken to the contexts below u, so that L(u) and R(v) of the first bound are
+those of stumps with leaves of any size; at more depth they are 0, as these would be searches of their own. Where a tree
+is taken to the contexts below v, leaves gain rows, so that the second bound holds.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
 profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
@@ -126,15 +125,13 @@ class RootCuts:
     def __init__(self, table: RootTable, query: RootQuery) -> None:
         self._table, self.query, self._lines = table, query, query.lines
         room = len(self._lines.features) + 2 * FIRST_ENDS
-        n_rows, n_parts = 4 if len(query.least) else 2, len(table.last) if query.depth == 2 else 0
         self._frontier = Frontier(
             np.array([0, 2, -1, 0, 0, 0, 0]),
             np.array([leaf_cost(table, query.least), np.inf]),
             np.zeros(room),
             np.zeros((room, 3), np.int64),
             np.zeros(FIRST_ENDS, np.int64),
-            np.zeros((n_rows, FIRST_ENDS)),
-            np.zeros((n_rows, FIRST_ENDS, n_parts)),
+            np.zeros((4 if len(query.least) else 2, FIRST_ENDS)),
         )
         lines = np.flatnonzero(table.last[self._lines.features] > 0)
         self._frontier.state[cuts.INTERVALS] = len(lines)
@@ -188,7 +185,6 @@ class RootCuts:
             items=np.pad(own.items, ((0, 2 * n), (0, 0))),
             cuts=np.pad(own.cuts, (0, n)),
             best=np.pad(own.best, ((0, 0), (0, n))),
-            parts=np.pad(own.parts, ((0, 0), (0, n), (0, 0))),
         )
 
 

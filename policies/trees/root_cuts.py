@@ -110,7 +110,7 @@ class Frontier(NamedTuple):
 
     keys (N,), items (N, 3) : bound, line, low and high end; cuts (E,) of the ends
     best (2 or 4, E) : costs of subtrees on both sides of an end, and where sizes are limited those of subtrees with
-        leaves of any size; parts (2 or 4, E, d) : those with the feature at their root; bounds before an evaluation
+        leaves of any size
     """
 
     state: Array
@@ -119,7 +119,6 @@ class Frontier(NamedTuple):
     items: Array
     cuts: Array
     best: Array
-    parts: Array
 
 
 @compiled(NO_NAN)
@@ -132,8 +131,8 @@ def cut_of(table: RootTable, frontier: Frontier, f: int, end: int) -> int:
 
 @compiled(NO_NAN)
 def take(table: RootTable, lines: Lines, frontier: Frontier) -> int:
-    """Take the interval of least bound in hand; return the end in its middle, with bounds; DONE, or FULL."""
-    state, costs, keys, items, cuts, best, parts = frontier
+    """Take the interval of least bound in hand; return the end in its middle, DONE, or FULL."""
+    state, costs, keys, items, cuts, _ = frontier
     n = state[INTERVALS]
     chosen = np.argmin(keys[:n]) if n else 0
     if n == 0 or keys[chosen] >= costs[LEAST]:
@@ -145,28 +144,15 @@ def take(table: RootTable, lines: Lines, frontier: Frontier) -> int:
     for i in range(3):
         items[chosen, i] = items[n - 1, i]
     state[INTERVALS], state[ENDS], state[LINE], state[LOW], state[HIGH] = n - 1, middle + 1, line, low, high
-    f, free = lines.features[line], len(best) - 2
-    start, stop = cut_of(table, frontier, f, low), cut_of(table, frontier, f, high)
-    cuts[middle] = (start + stop) // 2
-    for row in range(len(best)):
-        fewer, more, far = (low, high, stop) if row % 2 else (high, low, start)
-        near, lost = free + row % 2, spread_between(table, f, cuts[middle], far)
-        best[row, middle] = max(best[near, fewer], best[row, more] - lost)
-        for g in range(parts.shape[2]):
-            parts[row, middle, g] = max(parts[near, fewer, g], parts[row, more, g] - lost)
+    f = lines.features[line]
+    cuts[middle] = (cut_of(table, frontier, f, low) + cut_of(table, frontier, f, high)) // 2
     return int(middle)
-
-
-@compiled(NO_NAN)
-def spread_between(table: RootTable, f: int, one: int, other: int) -> float:
-    """Return what the contexts between two cuts cost at most."""
-    return abs(float(table.spreads[f, other + 1] - table.spreads[f, one + 1]))
 
 
 @compiled(NO_NAN)
 def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int) -> None:
     """Put back both halves of the interval in hand, as the end in its middle is evaluated now."""
-    state, costs, keys, items, cuts, best, _ = frontier
+    state, costs, keys, items, cuts, best = frontier
     f, free = lines.features[state[LINE]], len(best) - 2
     cost = best[0, end] + best[1, end]
     if cost < costs[LEAST]:
@@ -174,8 +160,8 @@ def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int) -> N
     for half in range(2):
         low, high = (state[LOW], end) if half == 0 else (end, state[HIGH])
         start, stop = cut_of(table, frontier, f, low), cut_of(table, frontier, f, high)
-        apart = best[free + 1, low] + best[free, high]
-        together = best[1, high] + best[0, low] - spread_between(table, f, start, stop)
+        spread = table.spreads[f, stop + 1] - table.spreads[f, start + 1]  # what the contexts between cost at most
+        apart, together = best[free + 1, low] + best[free, high], best[1, high] + best[0, low] - spread
         bound = max(costs[IN_HAND], apart, together)
         if stop > start + 1 and bound < costs[LEAST]:
             n = state[INTERVALS]
@@ -191,18 +177,14 @@ def search_pairs(table: RootTable, lines: Lines, frontier: Frontier, most: int) 
         end = take(table, lines, frontier)
         if end < 0:
             return end
-        line = frontier.state[LINE]
-        evaluate(table, lines, line, frontier.cuts[end], frontier.best[:, end], frontier.parts[:, end])
+        evaluate(table, lines, frontier.state[LINE], frontier.cuts[end], frontier.best[:, end])
         give_back(table, lines, frontier, end)
     return 0
 
 
 @compiled(NO_NAN)
-def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array, parts: Array) -> None:
-    """Fill best (2 or 4,), and parts (2 or 4, d), bounds until now, with the least costs of stumps and leaves.
-
-    A feature that cannot have a better stump keeps its bounds. Where a side may have one leaf only, that is its best.
-    """
+def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array) -> None:
+    """Fill best (2 or 4,) with the least costs of stumps and leaves; a side may be limited to one leaf."""
     holds = (table.codes[lines.features[line]] <= cut).view(np.uint8)
     base, totals, counts = np.zeros(2), np.zeros((2, table.differences.shape[1])), np.zeros((2, len(lines.least)))
     for j in range(len(holds)):
@@ -212,17 +194,14 @@ def evaluate(table: RootTable, lines: Lines, line: int, cut: int, best: Array, p
             totals[side, a] += table.differences[j, a]
         for c in range(counts.shape[1]):
             counts[side, c] += table.counts[j, c]
-    free = len(best) - 2
     for row in range(len(best)):
-        enough = row >= free or (counts[row] >= lines.least).all()
+        enough = row >= len(best) - 2 or (counts[row] >= lines.least).all()
         best[row] = base[row % 2] + min(0.0, totals[row % 2].min()) if enough else np.inf
     leaf, least = best.copy(), np.empty(4)
-    for f in np.argsort(parts[free] + parts[free + 1]):
-        if lines.below[line, f] and (parts[:, f] < best).any():
-            stumps(table, f, holds, lines.least, totals, counts, least)
-            for row in range(len(best)):
-                parts[row, f] = min(leaf[row], base[row % 2] + least[row])
-                best[row] = min(best[row], parts[row, f])
+    for f in np.flatnonzero(lines.below[line]):
+        stumps(table, int(f), holds, lines.least, totals, counts, least)
+        for row in range(len(best)):
+            best[row] = min(best[row], base[row % 2] + least[row])
     for row in range(len(best)):
         best[row] = leaf[row] if lines.leaves[line, row % 2] == 1 else best[row]
 
