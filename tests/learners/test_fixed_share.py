@@ -1,4 +1,4 @@
-"""Fixed share over starts: one compiled call beside separate tables, the ruler, bounds, late costs, saved states."""
+"""Fixed share over starts: one recursion beside separate tables, the ruler, bounds, late costs, saved states."""
 
 import json
 from itertools import pairwise
@@ -44,7 +44,7 @@ def play(learner: Any, rounds: int, seed: int = 0) -> None:
 
 @pytest.mark.parametrize(("depth", "n_actions"), [(0, 3), (1, 2), (2, 3), (3, 2)])
 def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: int) -> None:
-    """The compiled recursion over all tables answers as each table does, whatever its totals and the rate."""
+    """The recursion over all tables answers as each table does, whatever its totals and the rate."""
     oracle, rng = of_trees(depth, n_actions), np.random.default_rng(depth)
     table = oracle.table("columns")
     together, separate = table.several(), SeveralTables(table)
