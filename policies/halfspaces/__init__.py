@@ -1,6 +1,6 @@
-"""Halfspaces: scores with real weights. Read rule, separator, policy_class."""
+"""Halfspaces: scores with real weights. Read separator, policy_class."""
 
 from policies.halfspaces.policy_class import Halfspaces
-from policies.halfspaces.rule import HalfspaceRule
+from policies.halfspaces.separator import HalfspaceRule
 
 __all__ = ["HalfspaceRule", "Halfspaces"]

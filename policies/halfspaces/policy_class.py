@@ -14,8 +14,7 @@ from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
 from milpcb.types import Floats
 from policies.cuts import Distinct, NamedClass
-from policies.halfspaces.rule import HalfspaceRule
-from policies.halfspaces.separator import LabelSeparator, rule_of, scaled
+from policies.halfspaces.separator import HalfspaceRule, LabelSeparator, rule_of, scaled
 from policies.names import Names
 from policies.one_hot import OneHotEncoding
 

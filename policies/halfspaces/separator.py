@@ -1,4 +1,4 @@
-"""Contexts as points between -1 and 1: which labels halfspaces give them, and the rule of about the widest margin.
+"""One halfspace as a rule, and which labels halfspaces give to contexts as points between -1 and 1: the widest margin.
 
 A rule has as few digits as keep the labels whatever the rounding. All is answered by small linear programs.
 """
@@ -6,6 +6,7 @@ A rule has as few digits as keep the labels whatever the rounding. All is answer
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple, cast
 
@@ -17,8 +18,35 @@ from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Bools, Floats, Ints
-from policies.halfspaces.rule import HalfspaceRule
 from policies.names import Names
+from policies.scores import ScoreRule, weighted_sum
+
+
+@dataclass(frozen=True, repr=False)
+class HalfspaceRule(ScoreRule):
+    """Play action 1 where ``weights`` times the features add up to at least ``cut``, else action 0.
+
+    The printed numbers are those that ``predict`` computes with. On contexts that the rule was made for no rounding
+    decides; elsewhere a score within rounding of the cut, about 1e-15 of the largest term, may fall on the other side
+    of it.
+    """
+
+    weights: tuple[float, ...]
+    cut: float
+    names: Names = field(default=Names(), compare=False)
+
+    @property
+    def _bounds(self) -> tuple[float, ...]:
+        return (self.cut,)
+
+    @property
+    def _used(self) -> list[int]:
+        return [i for i, weight in enumerate(self.weights) if weight]
+
+    @property
+    def _formula(self) -> list[str]:
+        return [weighted_sum((self.weights[i], self.names.feature(i)) for i in self._used)]
+
 
 # The margin of a labeling as a share of the largest score; ten times what solvers are exact to.
 MARGIN = 1e-6
