@@ -3,9 +3,9 @@
     python scripts/benchmarks/scoring_routes.py [--problems 50] [--first 0]
 
 A problem has 40 to 60 rows and 6 to 8 columns of integers from 0 to at most 11; costs are 0 and 1, cheap where a drawn
-rule is right, some labels flipped. Kind "search" begins with branch and bound and goes on with a solver after one
-level. Times are CPU seconds of one value, the opening of the oracle with it, after one problem that is not counted.
-Prints each problem with the ratio of the two times and who answered, and at the end the largest ratio and the median.
+rule is right, some labels flipped. Kind "search" asks a solver there, as columns have many values. Times are CPU
+seconds of one value, the opening of the oracle with it, after one problem that is not counted. Prints each problem with
+the ratio of the two times, and at the end the largest ratio and the median.
 """
 
 import argparse
