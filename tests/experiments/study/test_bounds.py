@@ -13,7 +13,8 @@ from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.experiments.results.figures.single import bounds_figure
 from milpcb.experiments.study.bounds import Bound, bounds_frame, compute_bound, settings
-from milpcb.experiments.study.config import Config, read_config
+from milpcb.experiments.study.config import read_config
+from milpcb.experiments.study.sections import Config
 from milpcb.plugins import registry
 from policies import DecisionTrees
 
