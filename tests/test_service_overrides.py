@@ -76,7 +76,7 @@ def test_they_are_saved_listed_and_stated(learner: str, tmp_path: Path) -> None:
     bandit.save(tmp_path / "bandit.json")
     again = milpcb.Bandit.load(tmp_path / "bandit.json")
     assert again.overrides() == bandit.overrides()
-    assert "Of 12 decisions, 1 were overridden" in again.statement()
+    assert "Of 12 decisions, a person overrode 1; that cost counts in full." in again.statement()
     again.learn(first, cost=1.0)
     (one,) = again.overrides()
     assert (one.decision, one.action, one.by, one.cost) == (first.id, first.action, "AB", 1.0)
@@ -96,7 +96,7 @@ def test_a_promise_grows_by_what_a_person_changes() -> None:
         assert made.action == "call"
         overrule(bandit, made, 1.0)
     assert (learner.deviations, learner.floor, learner.unknown, learner.rounds_of_baseline) == (5, 0.0, 0, 0)
-    assert "for each of the 5 that a person changed" in bandit.statement()
+    assert "for each decision that a person changed to something else (5 so far)" in bandit.statement()
     made = bandit.act([0])
     bandit.override(made, "write", by="AB")
     bandit.give_up(made)

@@ -126,8 +126,8 @@ class Statement:
         unit = "" if self.scale == COSTS else " (of costs from 0 to 1)"
         promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
         if learner.deviations:
-            changed = counted(learner.deviations, "decision")
-            promise += f", and 1 for each decision that a person changed to something else ({changed} so far)"
+            n = as_count(learner.deviations)
+            promise += f", and 1 for each decision that a person changed to something else ({n} so far)"
         sure, paid = _percent(baseline["confidence"]), as_count(learner.ledger.cost)
         yield f"With {sure} confidence all decisions so far, at every moment, cost {promise}."
         left = f"the baseline alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
@@ -151,7 +151,7 @@ class Statement:
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
         if overridden := len(self.book.overridden):
             of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(overridden)}"
-            yield f"{of_all}; their cost counts in full."
+            yield f"{of_all}; that cost counts in full."
         if waiting := len(self.book.open):
             yield f"The cost of {counted(waiting, 'more decision')} is not known yet, and not counted here."
         if given_up := self.book.given_up:
