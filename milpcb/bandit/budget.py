@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from math import isnan
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
 from milpcb.constraints.by_names import Never
 from milpcb.core.checks import whole
 from milpcb.data.columns import Value, Values
+from milpcb.data.fields import plain
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
@@ -43,7 +43,7 @@ class ContextsSoFar:
         """
         noted = _Noted(rows.values)
         found = self._checked(NamedRows(noted, rows.actions))
-        return found, {name: _plain(noted[name][0]) for name in sorted(noted.read)}
+        return found, {name: plain(noted[name][0]) for name in sorted(noted.read)}
 
     def _checked(self, rows: NamedRows) -> Tables:
         if self._read:
@@ -151,11 +151,6 @@ class _Noted(dict[str, Values]):
     def __getitem__(self, name: str) -> Values:
         self.read.add(name)
         return super().__getitem__(name)
-
-
-def _plain(value: Any) -> Value:
-    entry: Value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(entry, float) and isnan(entry) else entry
 
 
 def _wider(total: Floats, others: Sequence[int], n_actions: int) -> Floats:

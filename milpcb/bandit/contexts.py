@@ -139,7 +139,8 @@ class ContextReader:
         for name, value in context.named.items():
             field = self._fields.get(name) or _undeclared(name, value, self.marks)
             if field is not None:
-                columns[name] = _repeated(field, self._one(field, value), self.declared.get(name, ()), size)
+                one, others = self._one(field, value), [] if field.is_number else list(self.declared.get(name, ()))
+                columns[name] = field.array([one, *others, *[one] * (size - 1 - len(others))])
         if not columns:
             raise InputError("constraints read contexts by name: give the class feature_names, or contexts by names")
         return NamedRows(columns, actions)
@@ -251,11 +252,6 @@ def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
         return None
     text = isinstance(known, str) and known not in marks
     return None if text else Field(name, missing=True, role="constraint", missing_as=marks)
-
-
-def _repeated(field: Field, value: Value, declared: Sequence[Value], size: int) -> Values:
-    others = [] if field.is_number else list(declared)
-    return field.array([value, *others, *[value] * (size - 1 - len(others))])
 
 
 def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[Value, ...]]:

@@ -17,6 +17,7 @@ from milpcb.bandit.scale import as_count
 from milpcb.core.checks import whole
 from milpcb.core.decimals import written
 from milpcb.data.columns import Value, in_words, name_in_words
+from milpcb.data.fields import kinds_of
 from milpcb.errors import InputError
 from milpcb.types import Floats, FoundPolicy
 
@@ -294,7 +295,7 @@ def _candidates(
     for other in declared:
         if other != value:
             # a number that is not known any more is farther than every other number
-            far = MOST_VALUES if other is None and _is_number(value) else 1
+            far = MOST_VALUES if other is None and kinds_of([value]) == {"number"} else 1
             yield other, "is missing" if other is None else f"= {in_words(other)}", far, 0.0
     if isinstance(value, str) or any(isinstance(each, (str, bool)) for each in declared):
         return
@@ -303,16 +304,11 @@ def _candidates(
         yield float(1 - value), f"= {int(1 - value)}", 1, 0.0
         return
     for place, cut in enumerate(cuts):
-        yield from _missed(cut, place) if value is None else _across(float(value), cut, cuts)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _missed(cut: float, place: int) -> Iterator[Candidate]:
-    yield nextafter(cut, inf), f"> {written(cut)}", 1, float(place)
-    yield cut, f"<= {written(cut)}", 1, float(place)
+        if value is None:
+            yield nextafter(cut, inf), f"> {written(cut)}", 1, float(place)
+            yield cut, f"<= {written(cut)}", 1, float(place)
+        else:
+            yield from _across(float(value), cut, cuts)
 
 
 def _across(value: float, cut: float, cuts: Sequence[float]) -> Iterator[Candidate]:

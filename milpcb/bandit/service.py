@@ -176,7 +176,14 @@ class Bandit(BanditAnswers):
         UnknownNameError on an action that the class has not.
         """
         bandit = cls(policies, learner, **options)
-        bandit._begin_with(log)
+        rounds = bandit._rounds
+        if not rounds.learner.delayed or bandit._settings["baseline"] is not None:
+            raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
+        played = list(made.logged_rounds(log, bandit._names, bandit._scale))
+        rows = [()] * len(played) if bandit._reader.featureless else log.features
+        for context, (action, cost, law) in zip(bandit._reader.read_all(rows), played, strict=True):
+            rounds.replay(context, action, cost, law)
+        bandit._scale, bandit._logged = bandit._scale.learnt(log.maximise or None), len(played)
         return bandit
 
     # ----------------------------------------------------------------- decisions
@@ -317,14 +324,3 @@ class Bandit(BanditAnswers):
                 on_event(Event(kind, decision, cost, learnt))
             except Exception:  # noqa: BLE001 - whatever a user's function raises
                 _log.exception("on_event failed on the %s of decision %s", kind, decision.id)
-
-    def _begin_with(self, log: Log) -> None:
-        learner = self._rounds.learner
-        if not learner.delayed or self._settings["baseline"] is not None:
-            raise InputError("from_log needs a learner that takes costs late, 'exp4' or 'uniform', and no baseline")
-        rounds = list(made.logged_rounds(log, self._names, self._scale))
-        rows = [()] * len(rounds) if self._reader.featureless else log.features
-        for context, (action, cost, law) in zip(self._reader.read_all(rows), rounds, strict=True):
-            self._rounds.replay(context, action, cost, law)
-        self._scale = self._scale.learnt(log.maximise or None)
-        self._logged = len(rounds)
