@@ -165,24 +165,18 @@ class Switching(Planted):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        object.__setattr__(self, "switch_at", _check_fractions(self.switch_at))
+        fractions: Any = self.switch_at
+        listed = isinstance(fractions, (list, tuple)) and fractions
+        if not listed or not all(isinstance(f, Real) and 0 < float(f) < 1 for f in fractions):
+            raise InputError(f"switch_at must list fractions between 0 and 1, such as [0.5], got {fractions!r}")
+        if any(later <= earlier for earlier, later in pairwise(fractions)):
+            raise InputError(f"switch_at must be strictly increasing, got {fractions!r}; sort it and drop repeats")
+        object.__setattr__(self, "switch_at", tuple(map(float, fractions)))
 
     def starts(self, horizon: int) -> Ints:
         """Return (P,): the round at which each phase starts, the first at 0."""
         # Rounded first, so that 0.07 * 100 = 7.000000000000001 does not become 8.
         return np.array([0, *(math.ceil(round(f * horizon, 6)) for f in self.switch_at)], dtype=np.int64)
-
-
-def _check_fractions(fractions: Any) -> tuple[float, ...]:
-    if not isinstance(fractions, (list, tuple)) or not fractions or not all(map(_is_fraction, fractions)):
-        raise InputError(f"switch_at must list fractions between 0 and 1, such as [0.5], got {fractions!r}")
-    if any(later <= earlier for earlier, later in pairwise(fractions)):
-        raise InputError(f"switch_at must be strictly increasing, got {fractions!r}; sort it and drop repeats")
-    return tuple(float(f) for f in fractions)
-
-
-def _is_fraction(value: Any) -> bool:
-    return isinstance(value, Real) and 0 < float(value) < 1
 
 
 @dataclass(frozen=True)

@@ -40,8 +40,7 @@ def completed(mass: Floats, labels: Ints) -> Floats:
 def best_policy(oracle: ValueOracle, costs: Floats) -> tuple[float, Ints]:
     """Return the least total cost and the labels (m,) of a policy attaining it; raises OracleInexact if not proved."""
     answer = oracle.minimise(costs)
-    value = answer.value
-    return value, cast("Policy", answer.policy).predict(oracle.contexts)  # what is proved is attained
+    return answer.value, cast("Policy", answer.policy).predict(oracle.contexts)  # what is proved is attained
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ class EpochLearner(Learner):
     stochastic = True
     oracle: ValueOracle
 
-    def __init__(self, oracle: ValueOracle, *, horizon: int | None, seed: int, delta: float) -> None:
+    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0, delta: float = 0.05) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "minimise")
         require_contexts(type(self).__name__, oracle)
@@ -269,9 +268,6 @@ class RandomizedUCB(EpochLearner):
     delta : the failure chance in the confidence widths
 
     """
-
-    def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0, delta: float = 0.05) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed, delta=delta)
 
     def exploration(self, t: int) -> float:
         """Return mu = min(1/(2K), sqrt(C / (2 K t))), with the C and t of the round after ``t``."""

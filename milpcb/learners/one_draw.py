@@ -83,8 +83,9 @@ class Future:
             self._draw(block, block * redraw)
             self._go_to(int(np.searchsorted(self._times, t, side="right")))
             kept.replace(self._totals())
-        if self._next <= t:
-            self._pass_by(t)
+        while self._next <= t:
+            kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
+            self._go_to(self._at + 1)
         if row >= len(kept.costs):
             kept.grow()
         if kept.in_doubt:
@@ -136,11 +137,6 @@ class Future:
     def _go_to(self, at: int) -> None:
         self._at = at
         self._next: float = int(self._times[at]) if at < len(self._times) else np.inf
-
-    def _pass_by(self, t: int) -> None:
-        while self._next <= t:
-            self.kept.change(int(self._rows[self._at]), -self._parts * self._noise[self._at])
-            self._go_to(self._at + 1)
 
     def _totals(self) -> Floats:
         """Return past estimates plus what is left of the draw (m, K), in parts."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import product
 from math import prod
 from operator import add
@@ -190,10 +190,7 @@ class Enumerated:
 
     def _to_come(self, first: int) -> Law:
         """Return the law of the noise of all rounds from ``first`` on."""
-        law: Law = {self._nothing: Fraction(1)}
-        for one in self._noise[first:]:
-            law = _sum(law, one)
-        return law
+        return reduce(_sum, self._noise[first:], {self._nothing: Fraction(1)})
 
     def _futures(self) -> Iterator[tuple[Any, Fraction]]:
         """Yield one or two independent futures with their chance. The first round's noise is drawn where used."""
@@ -208,9 +205,7 @@ class Enumerated:
 
     def _relaxed(self) -> Fraction:
         """Return Rel(0, T) in units of cost."""
-        law: Law = {self._past: Fraction(1)}
-        for t in range(len(self._noise)):
-            law = _sum(law, self._noise_of(t))
+        law: Law = reduce(_sum, map(self._noise_of, range(len(self._noise))), {self._past: Fraction(1)})
         mean = sum((p * min(noise) for noise, p in law.items()), Fraction(0))
         return len(self._noise) * self._player.price - self._player.unit * mean
 

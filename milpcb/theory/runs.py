@@ -110,14 +110,12 @@ def runs(name: str) -> list[Run]:
 
 def judge_run(run: Run, games: Iterable[Game]) -> RunVerdict:
     """Return the verdict on a run: what is stated on all ``games``, the rest on two of its own."""
-    relaxation = run.variant.relaxation
-    stated = [_stated(run.variant, game) for game in [*games, *_long_games(relaxation)] if _valid(relaxation, game)]
+    relaxation, least = run.variant.relaxation, run.variant.relaxation.least_scale
+    stated = [
+        _stated(run.variant, game) for game in [*games, *_long_games(relaxation)] if game.scale >= least(game.n_actions)
+    ]
     found = np.array([_played(run, game) for game in _played_games(relaxation)])
     return RunVerdict(run.name, RunSlacks(min(stated), *found.max(axis=0).tolist()))
-
-
-def _valid(relaxation: Relaxation, game: Game) -> bool:
-    return bool(game.scale >= relaxation.least_scale(game.n_actions))
 
 
 def _long_games(relaxation: Relaxation) -> list[Game]:
