@@ -208,10 +208,6 @@ class Why:
         """The actions that other policies play here which are as good as the best one, up to chance."""
         return tuple(action for action, more in self.rivals.items() if more <= self.chance)
 
-    @property
-    def _it(self) -> str:
-        return "the best policy" if self.by == "majority" else "it"
-
     def __str__(self) -> str:
         """Return the reasons in a few lines."""
         reasons = {
@@ -223,7 +219,8 @@ class Why:
         }
         where = f", as {' and '.join(self.path)}" if self.path else ""
         lines = [f"{self.action} (probability {self.probability:.3g}): {reasons[self.by]}{where}."]
-        lines += [f"With {change.words} {self._it} would play {change.action}." for change in self.changes] or [
+        it = "the best policy" if self.by == "majority" else "it"
+        lines += [f"With {change.words} {it} would play {change.action}." for change in self.changes] or [
             "No change of a single feature would alter that."
         ]
         if self.disputed:

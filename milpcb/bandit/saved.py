@@ -156,10 +156,6 @@ def _before() -> None:
         _held.enter_context(owner.lock)
 
 
-def _in_parent() -> None:
-    _held.close()
-
-
 def _in_child() -> None:
     _held.pop_all()
     for owner in list(_every):
@@ -168,7 +164,7 @@ def _in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):  # not everywhere is there a fork
-    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)
+    os.register_at_fork(before=_before, after_in_parent=_held.close, after_in_child=_in_child)
 
 
 class BanditParts:
