@@ -76,7 +76,9 @@ def finished(tmp_path_factory, milpcb_, write, config):
     write(folder, {"tiny.toml": config})
     first = milpcb_(folder, "run", "tiny.toml", "--out", "one/tiny")
     second = milpcb_(folder, "run", "one/tiny/config.toml", "--out", "two/tiny", "--backend", "serial")
-    assert (first.returncode, first.stderr) == (second.returncode, second.stderr) == (0, "")
+    for done in (first, second):  # on a slow machine lines say how far the pictures are
+        assert done.returncode == 0
+        assert [line for line in done.stderr.splitlines() if not line.startswith("the pictures: ")] == []
     return folder, first.stdout
 
 
