@@ -188,6 +188,7 @@ def _infinite(column: pl.Series) -> str:
 FAR = 50  # from which one such number alone is doubted
 SENTINELS = (-1, -9, -99, -999, -9999, 99, 999, 9999)  # numbers that people write where none is known
 MOST_RANKED = 200_000  # rows by which leaks are looked for: every second row of more, and so on
+LARGE = 30  # rows of a group whose mean hardly depends on one of them
 ALIKE = 0.95  # from which a feature is taken for the outcome under another name
 
 
@@ -292,8 +293,10 @@ def _association(column: pl.Series, outcome: Floats) -> tuple[float, str]:
         return max(known, lost), "rank AUC" if binary else "rank correlation"
     groups = column.cast(pl.String).fill_null("\0missing").rank("dense").to_numpy().astype(np.int64) - 1
     means = _means_of_others(groups, outcome)
-    if binary:
-        return _area(means, outcome == outcome.max()), "rank AUC"
+    if binary:  # in a large group all rows rank alike: without its own outcome a 1 would rank below a 0
+        sizes, sums = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
+        ranked = np.where(sizes >= LARGE, sums / sizes, means)
+        return _area(ranked, outcome == outcome.max()), "rank AUC"
     return 1 - float(((outcome - means) ** 2).sum()) / max(float(((outcome - outcome.mean()) ** 2).sum()), 1e-300), "R2"
 
 

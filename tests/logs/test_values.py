@@ -362,6 +362,7 @@ def _leaking():
     yield "falling", numbers, -np.exp(numbers)
     yield "by a number", bits, bits + 0.3 * rng.normal(size=2000)
     yield "by a string", bits, np.where(bits ^ (rng.random(2000) < 0.02), "paid", "open")
+    yield "by a string with 3 % flips", bits, np.where(bits ^ (rng.random(2000) < 0.03), "paid", "open")
     yield "by what is missing", bits, np.where(bits == 1, rng.normal(size=2000), np.nan)
     yield "by strings", numbers, np.array([f"class {place:.0f}" for place in 4 * numbers])
     yield "", bits, bits + rng.normal(size=2000)
