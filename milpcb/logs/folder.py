@@ -9,13 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from milpcb.core.files import contents, digest, remove, sealed, unsealed, write_file
+from milpcb.core.text import escaped
 from milpcb.errors import InputError, RunError
 from milpcb.experiments.results.schemas import Learned, checked
 from milpcb.logs.files import KEPT, check_sums
 from milpcb.logs.findings import Findings
 from milpcb.logs.origin import ORIGIN, Origin
 from milpcb.logs.page import page
-from milpcb.logs.rule import card_of, rule_pictures
+from milpcb.logs.rule import card_of, colophon, rule_pictures
 
 INDEX = "learned.json"  # which files were written, with their digests; only these are ever replaced or removed
 POLICY, PAGE, CARD, CARD_PDF = "policy.json", "report.html", "card.html", "card.pdf"
@@ -26,6 +27,10 @@ NAMES = {
     CARD_PDF,
     *(f"policy.{ending}" for ending in ("txt", "png", "svg", "sql", "py")),
 }  # whatever an index names
+SQL_USE = (
+    "To use it: SELECT (this expression) AS action FROM a table with these columns; NULL where a value does not fit."
+)
+PYTHON_USE = "To use it: decide(row), where row is a mapping from names of columns to values, returns the action."
 
 
 def check_folder(folder: Path) -> None:
@@ -52,7 +57,8 @@ def write(found: Findings, folder: Path, command: str) -> Path:
     Raises RunError where a file there is not as an earlier call wrote it.
     """
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
-    files = policy_files(found, kept, page(found, command, kept.digest))
+    made = [*colophon(found, command, kept.digest), *(f"It was asked to keep: {rule.asked}." for rule in found.asked)]
+    files = policy_files(found, kept, page(found, command, kept.digest), made)
     check_folder(folder)
     earlier, now = _written(folder) or {}, {name: [digest(content)] for name, content in files.items()}
     either = {name: [*earlier.get(name, []), *now.get(name, [])] for name in {*earlier, *now}}  # if this is cut short
@@ -79,8 +85,11 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
     raise RunError(f"{path} is not as milpcb learn wrote it; move it away, or choose another folder with --out")
 
 
-def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
-    """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log."""
+def policy_files(found: Findings, kept: Origin, html: str, made: Sequence[str]) -> dict[str, bytes]:
+    """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log.
+
+    ``made`` are the lines of the comment that source code begins with: from what it was made, and how.
+    """
     estimator = found.estimator
     document = {**json.loads(estimator.to_json()), ORIGIN: kept.document()}
     files = {
@@ -90,7 +99,9 @@ def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
     }
     files |= {f"policy.{suffix}": content for suffix, content in rule_pictures(found).items()}
     if getattr(estimator.policy_, "decision", lambda: None)() is not None:
-        files |= {"policy.sql": f"{estimator.to_sql()}\n".encode(), "policy.py": estimator.to_python().encode()}
+        sql, python = _commented("--", made, SQL_USE), _commented("#", made, PYTHON_USE)
+        files["policy.sql"] = f"{sql}{estimator.to_sql()}\n".encode()
+        files["policy.py"] = f"{python}{estimator.to_python()}".encode()
     card = card_of(found)
     if card is not None:
         note = f"{estimator.policy_}"
@@ -98,6 +109,11 @@ def policy_files(found: Findings, kept: Origin, html: str) -> dict[str, bytes]:
         with suppress(InputError):  # letters that the PDF has not: the page is printed from a browser
             files[CARD_PDF] = card.pdf(note=note)
     return files
+
+
+def _commented(mark: str, made: Sequence[str], use: str) -> str:
+    """Return a comment of these lines and a last one."""
+    return "".join(f"{mark} {escaped(line)}\n" for line in (*made, use))
 
 
 def _written(folder: Path) -> dict[str, list[str]] | None:

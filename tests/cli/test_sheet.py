@@ -143,3 +143,16 @@ def test_no_group_is_worse_off_beside_a_budget(learnt):
         r"gives by the log [\d.]+ beside [\d.]+ of 100 \(north\); [\d.]+ beside [\d.]+ of 100 \(south\)", found
     )
     assert found.count("kept; among all such people, with 97.5 % confidence each") == 1
+
+
+def test_source_code_begins_with_where_it_is_from(learnt, tmp_path):
+    """Date, log, digest, command, limits and use, in a comment that runs; a command cannot end the comment."""
+    learnt("--depth", "1", "--at-most", "call=40%", "--unit", "a\nb")
+    for name, mark, use in (("policy.sql", "-- ", "SELECT (this expression)"), ("policy.py", "# ", "decide(row)")):
+        lines = (tmp_path / "found" / name).read_text().split("\n")
+        head = lines[: next(i for i, line in enumerate(lines) if not line.startswith(mark.strip()))]
+        assert re.match(rf"{mark}\d{{4}}-\d\d-\d\d\. log\.csv: log of 500 rows, digest [0-9a-f]{{32}}\.$", head[0])
+        assert head[1].startswith(f"{mark}milpcb")
+        assert head[2] == f"{mark}It was asked to keep: 'call' for at most 40\u202f% of the rows."
+        assert use in head[3]
+    compile((tmp_path / "found/policy.py").read_text(), "policy.py", "exec")
