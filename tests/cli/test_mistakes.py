@@ -86,7 +86,9 @@ MISTAKES = [
     wrong_config("one action", "n_contexts = 6", "n_actions = 1", "line 6", "n_actions", "at least 2"),
     wrong_config("a class of one action", "depth = 1", "n_actions = 1", "line 10", "n_actions", "at least 2"),
     wrong_config("NaN probability", "n_contexts = 6", "cost_right = nan", "line 6", "cost_right", "from 0 to 1"),
-    wrong_config("negative seed", "horizon = 30", "horizon = 30\nseeds = [0, -1]", "line 4", "seeds", "non-negative"),
+    wrong_config(
+        "negative seed", "horizon = 30", "horizon = 30\nseeds = [0, -1]", "line 4", "seeds", "equal to 0, got -1"
+    ),
     wrong_config("no seed", "horizon = 30", "horizon = 30\nseeds = []", "line 4", "seeds", "at least 1 item"),
     wrong_config("no horizon", "horizon = 30", "horizon = []", "line 3", "horizon", "at least 1 item"),
     wrong_config("horizon 0 in a list", "horizon = 30", "horizon = [5, 0]", "line 3", "horizon", "greater than 0"),
