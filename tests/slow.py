@@ -56,6 +56,7 @@ SLOW = {
     "tests/experiments/results/test_curves.py": "whole studies",
     "tests/experiments/run/test_task.py": "plays from saved states that are damaged",
     "tests/testing/test_batteries.py::test_solver": "every law for every solver",
+    "tests/offline/test_for_each.py::test_every_group_is_kept_in_95_percent_of_logs": "200 logs",
     "tests/solvers/test_lazy.py::test_the_optimum_is_that_of_all_rows": "every solver",
     "tests/solvers/test_solvers.py::test_a_reached_gap_is_a_proof": "every solver, until a gap is reached",
     "tests/solvers/test_solvers.py::test_every_query_gets_the_time_limit_anew": "time limits that are reached",
