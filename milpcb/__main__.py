@@ -1,7 +1,5 @@
 """The entry of the command line, which is in milpcb.cli and needs the packages of the extra 'studies'."""
 
-from __future__ import annotations
-
 import sys
 
 from milpcb.core.extras import needs

@@ -1,7 +1,5 @@
 """The command line. Every mistake a user can make ends in one line and exit code 2."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

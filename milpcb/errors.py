@@ -1,7 +1,5 @@
 """Errors a user can fix: each message is one line that names what is wrong and how to fix it."""
 
-from __future__ import annotations
-
 import difflib
 import errno
 import linecache

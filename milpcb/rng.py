@@ -3,8 +3,6 @@
 Children are independent of the order in which they are made, so adding a learner never changes another's numbers.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator

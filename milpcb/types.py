@@ -1,7 +1,5 @@
 """Small value types that all parts exchange."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,7 +1,5 @@
 """Rules as JSON documents: written as plain data, read back, and checked to be what their class could write."""
 
-from __future__ import annotations
-
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from types import NoneType, UnionType

@@ -1,7 +1,5 @@
 """A list as a program: one column a policy, of which exactly one is 1; the least entry of a list, for a solver."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
 from milpcb.program import ProgramBuilder

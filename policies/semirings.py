@@ -7,8 +7,6 @@ The weights of one sum may be further apart than numbers reach. So a sum in the 
 stands for least - log(weight).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A learner for the experiments of the package coba: ours beside Vowpal Wabbit, in coba's own processes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any

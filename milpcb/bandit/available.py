@@ -7,8 +7,6 @@ their guarantees hold for this game, against policies with the same replacement,
 sums over contexts and actions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Contexts of a service, one at a time: by name or by position, with strings and missing values where declared."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace

@@ -1,7 +1,5 @@
 """The rule in force of a bandit, published, exported and logged; and why a decision was made, by the rule."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

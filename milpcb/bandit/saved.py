@@ -3,8 +3,6 @@
 A file is replaced as a whole, and has a checksum; loading it imports registered parts only.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Mapping, Sequence

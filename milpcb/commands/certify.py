@@ -1,7 +1,5 @@
 """``milpcb certify``: what anybody's log of rounds proves about the regret of whoever played."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ Numba compiles a function at its first call, for the types of its arguments. Onc
 answered on a machine, the code is on disk, and no later process waits for it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr
 from functools import partial

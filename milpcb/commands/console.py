@@ -1,7 +1,5 @@
 """Where the commands print, and how far a long one is: a bar on a terminal, lines elsewhere and on a dumb one."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence

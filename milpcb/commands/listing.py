@@ -1,7 +1,5 @@
 """``milpcb list``: every name that a config may use, the names of one kind, or one name with its options."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from inspect import Parameter

@@ -1,7 +1,5 @@
 """``milpcb new`` and ``milpcb schema``: working files to start from, and the schema by which editors check a config."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

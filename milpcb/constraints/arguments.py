@@ -3,8 +3,6 @@
 An array becomes tuples; a number or the name of a column stays. All raise InputError on what is none of these.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

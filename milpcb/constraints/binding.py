@@ -1,7 +1,5 @@
 """From constraints by names to LabelConstraints on the rows of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any

@@ -9,8 +9,6 @@ fit, weights included, and a Bandit over the decisions so far. The sums make Lab
 these rows; on other rows shares and means may differ.
 """
 
-from __future__ import annotations
-
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence

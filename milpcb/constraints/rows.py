@@ -1,7 +1,5 @@
 """Rows as side constraints read them: columns and actions by name, and what was given for each row."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol

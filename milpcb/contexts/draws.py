@@ -4,8 +4,6 @@ The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's ar
 their number.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

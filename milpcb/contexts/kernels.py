@@ -9,8 +9,6 @@ How many words these two read depends on what they draw. So ``state`` (1,), a wo
 starts a sequence of SplitMix64 (Steele, Lea & Flood 2014).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models of future contexts: what a learner knows of them, and how it draws them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Checks of user input; each failure is one line that names the mistake and how to fix it."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real

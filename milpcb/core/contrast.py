@@ -1,7 +1,5 @@
 """Which letters can be read on a colour."""
 
-from __future__ import annotations
-
 
 def ink(colour: str) -> str:
     """Return black or white, whichever has the greater contrast to a colour such as #0072B2 (as WCAG 2 counts it).

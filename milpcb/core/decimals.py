@@ -1,7 +1,5 @@
 """Formatting of numbers: the shortest decimal in a given range, or exact, or as many digits as people can rely on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 

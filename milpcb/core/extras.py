@@ -3,8 +3,6 @@
 Policy classes, oracles and learners need none of them. Whatever does imports its packages inside ``needs``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec

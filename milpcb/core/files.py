@@ -1,7 +1,5 @@
 """Files that are replaced as a whole and carry a checksum; nothing is ever written through a link."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import json

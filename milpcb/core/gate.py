@@ -5,8 +5,6 @@ Three questions are answered here, and nowhere else: what a string names (``pars
 anything is imported, connected to or written. The page of rules is "Safety" in milpcb/README.md.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """State of a learner as plain data and back: attributes by name, each by the kind of its value."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -8,8 +8,6 @@ one function, and constants, into another: it is never older than any of them, a
 machine shares it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import pickle

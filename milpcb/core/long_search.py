@@ -1,7 +1,5 @@
 """A search that takes long: a line with its bounds now and then; Ctrl-C or a time limit for the best policy so far."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ fixed seed. Among n labelings two different ones have the same mark with a chanc
 million.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

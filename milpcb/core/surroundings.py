@@ -4,8 +4,6 @@ Libraries look there for their settings, Python for code, and a cache of machine
 here: whoever starts a library that looks there asks this module first. It imports nothing but Python's own at first.
 """
 
-from __future__ import annotations
-
 import os
 import stat
 import sys

@@ -1,7 +1,5 @@
 """Untrusted text as it is displayed: the one rule on characters that could do more than show."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from unicodedata import category, normalize

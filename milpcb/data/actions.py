@@ -15,8 +15,6 @@ Policies of a policy class (they have ``predict_names``) return places themselve
 which they were found. Where the class was given names of its actions, these are looked up; else the places are taken.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from decimal import Decimal

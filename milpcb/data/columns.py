@@ -4,8 +4,6 @@ A policy class reads numbers. A Number, a Membership or a Reached describes how 
 data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.
 """
 
-from __future__ import annotations
-
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -15,8 +15,6 @@ and escapes for characters that do not print. So ``1`` is a number and ``"1"`` a
 and ``"missing"`` a string.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping

@@ -6,8 +6,6 @@ semicolons or tabs, by their language: the separator is the sign that cuts all r
 that a first line such as sep=; names.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -1,7 +1,5 @@
 """Tables and rows in every way in which they are handed over: what stands in which column, before it is read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """From a table with strings and missing values to the numbers that policy classes read."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import ceil, floor

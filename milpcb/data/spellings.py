@@ -3,8 +3,6 @@
 Nothing is guessed: "45%" is 45 to some and 0.45 to others, and a rule must be asked with what it was learnt from.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 

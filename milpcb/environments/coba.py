@@ -1,7 +1,5 @@
 """Environments of the package coba: its synthetic simulations, and whatever one of its template files describes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice

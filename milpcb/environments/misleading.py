@@ -1,7 +1,5 @@
 """Environments that mislead learners which are sure too early: late, drifting and hidden signals."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

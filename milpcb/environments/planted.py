@@ -1,7 +1,5 @@
 """Policies of the competing class that are right, one for the whole run or several in turn."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from itertools import pairwise

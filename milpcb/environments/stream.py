@@ -4,8 +4,6 @@ Everything that a round shows is a function of the seed and the round alone. Rou
 one block is kept, so memory does not grow with the horizon.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

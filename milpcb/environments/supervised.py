@@ -1,7 +1,5 @@
 """Supervised: a classification set as a bandit; the cost is 1 for a wrong label and 0 for the right one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 from math import factorial

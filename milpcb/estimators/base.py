@@ -1,7 +1,5 @@
 """The base class of all estimators: from a table of values by action to a fitted policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Estimators that learn from more rows than fit memory: one pass adds up what the policy class asks of the rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Value against budget: the best policy for each share of the rows that may get an action."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

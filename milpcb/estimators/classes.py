@@ -1,7 +1,5 @@
 """The estimators, and their policy classes: parameters in scikit-learn's words where it has some."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, ClassVar, Self, cast

@@ -1,7 +1,5 @@
 """The numbers that policies read: their weighted cut points, and the order that ``monotone=`` asks for."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Estimators in words and files: joined docstrings, errors by the names given, JSON, and what a notebook displays."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Estimators that learn from a log: what was done in each row, and what came of it."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace

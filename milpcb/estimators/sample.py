@@ -1,7 +1,5 @@
 """Batches of a log that does not fit memory: a sample of its rows, and what a pass reads of each batch."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self

@@ -17,8 +17,6 @@ one estimate sets the rates, which may be anything, and the other stands in the 
 Proofs, and the square root of T a priori for Laplace noise: statements 14 and 15 of milpcb/theory/README.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The base class of learners: the interface of an algorithm, and the rules of play, which it checks."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from abc import ABC, abstractmethod

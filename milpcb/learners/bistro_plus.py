@@ -1,7 +1,5 @@
 """BISTRO+ (Syrgkanis, Luo, Krishnamurthy & Schapire 2016, Algorithms 1 and 2): one loop for every relaxation."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np

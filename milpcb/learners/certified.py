@@ -1,7 +1,5 @@
 """Certainty about a play, from a ledger of its rounds: certificates, bounds, and the best policy so far."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.blocks import Changes

@@ -1,7 +1,5 @@
 """Play to compare learners with: uniform, and the best policy in hindsight."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.core.checks import whole_array

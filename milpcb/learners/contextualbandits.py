@@ -3,8 +3,6 @@
 They are what others use today, to be compared with.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Doubling: a learner that needs a horizon, played without one."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Learners that go through a list of all policies each round: Hedge, Exp4.P, PolicyElimination."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Fixed share over starts: exponential weights that follow changes of the world, with a bound on every path."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from math import exp, log, log1p, sqrt
 from typing import Any, ClassVar, get_args

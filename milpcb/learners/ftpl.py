@@ -1,7 +1,5 @@
 """Contextual-FTPL (Syrgkanis, Krishnamurthy & Schapire 2016): follow the leader of perturbed estimates."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, Literal, cast, get_args
 

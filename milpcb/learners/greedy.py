@@ -1,7 +1,5 @@
 """The greedy family: epsilon-greedy, epoch-greedy and explore-then-commit play what looks best, and explore."""
 
-from __future__ import annotations
-
 from math import ceil
 from typing import Any, Literal, cast, get_args
 

@@ -1,7 +1,5 @@
 """Any learner, watched by the certificate of its own run: where that grows too large, another one goes on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

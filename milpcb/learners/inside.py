@@ -1,7 +1,5 @@
 """Learners around another one, which they hand some of their rounds."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

@@ -22,8 +22,6 @@ oracles lead to the same ones. That takes queries about ties. Without an order t
 total is at most the bound succeeds without a query, else the one that the oracle finds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, cast
 

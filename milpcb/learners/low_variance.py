@@ -7,8 +7,6 @@ through how often each context was seen and the estimated reward of each of its 
 neither time nor memory grows with the rounds played or with the number of policies in Q.
 """
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Requirements of learners: an oracle with certain capabilities, a model of contexts, contexts known from the start."""
 
-from __future__ import annotations
-
 from typing import Any, Protocol, cast
 
 from milpcb.errors import InputError, shown

@@ -6,8 +6,6 @@ future (milpcb/theory/one_draw.md). The totals of few policies change in a round
 (milpcb.learners.kept_minimiser).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Vowpal Wabbit's contextual bandits as a learner, for comparison."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Two curves of a page: the value for each budget of an action, and the front of two outcomes."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress

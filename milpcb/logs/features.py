@@ -4,8 +4,6 @@ Row numbers, identifiers and dates are recognised and left out, as a rule on the
 column that no rule can read for another reason is an error, and all such columns are named at once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

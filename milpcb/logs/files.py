@@ -5,8 +5,6 @@ on their order. So files are put together as a tree whose shape follows from the
 is added up from its first row to its last: the sums are the same to the last bit whoever adds.
 """
 
-from __future__ import annotations
-
 import collections
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """The folder that ``milpcb learn`` writes: the policy in every form, and the page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

@@ -8,8 +8,6 @@ every n, for terms in the range seen, and it is wide: for trees of depth 2, L is
 three times as long as ordinary ones. Rows kept aside have ordinary ones.
 """
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """Limits on a policy: the text of ``--no-worse``, whether a policy keeps them all, and the gain that is guaranteed."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Origin of a policy in policy.json: the log that it was learnt from, and how another log is read by it."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace

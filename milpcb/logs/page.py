@@ -1,7 +1,5 @@
 """The HTML page on a log: the verdict, what to do, and sections: the rule, its value, what was asked, the evidence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The rule on the page: its drawing, its parts, its score card, and the columns that it reads."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any

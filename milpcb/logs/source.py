@@ -1,7 +1,5 @@
 """A log on disk: a CSV or Parquet file whose columns are features, what was done, what came of it, and propensities."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace

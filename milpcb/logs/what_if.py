@@ -9,8 +9,6 @@ keep COLUMN, keep COLUMN where CONDITION    the action that a column of the log 
 alike COLUMN within SHARE   the rates of every action in the groups of a column differ by at most this
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from copy import copy

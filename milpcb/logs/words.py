@@ -4,8 +4,6 @@ A *verdict* is one of three: treat people differently, treat all alike, or too e
 milpcb.offline.inference, in which both claims agree, in words for somebody who has to decide.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from milpcb.core.decimals import percent

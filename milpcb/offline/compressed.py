@@ -11,8 +11,6 @@ A score is base(k) + residual(k), base being the same in all rows: the self-norm
 and "dr") and its treatment cost. So sums of scores and of their products follow from those of the residuals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product

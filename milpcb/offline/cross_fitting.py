@@ -18,8 +18,6 @@ as often at most, and here less often than a single split, as p-values of the sa
 simulated is that of one split, which is more spread than the median.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import ceil

@@ -8,8 +8,6 @@ actions may have the events of both, and less skewness than either where they st
 apart from that of a value.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -15,8 +15,6 @@ squares that add up to the standard error the rare large ones are missing in sho
 square of y - m, where the policy was followed, makes with the known q, of which none counts as less than 1 / sqrt(n).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Draws that follow from the place of a row in a log, or from what it holds: whoever reads it, and in which order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from hashlib import blake2b
 

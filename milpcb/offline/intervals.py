@@ -6,8 +6,6 @@ column for each mean that is wanted, and the rows stay together. Where rows belo
 independent, the G numbers of the groups stand in their place: V + G / n times the sum of the deviations in a group.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The compiled loop that adds rows of a log to the sums of milpcb/offline/sufficient_statistics.py."""
 
-from __future__ import annotations
-
 import numpy as np
 import numpy.typing as npt
 

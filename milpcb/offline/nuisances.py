@@ -4,8 +4,6 @@ For a log that does not fit memory models are fitted to a sample of its rows: ev
 its number in the log, and is predicted by the models that were fitted to rows of the sample in the other folds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace

@@ -13,8 +13,6 @@ A policy that is found may end in other parts, so its own are counted too: where
 action that it plays there, the action is forbidden there and the search is repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

@@ -1,7 +1,5 @@
 """How many rows a trial needs before it may end: by trials that are simulated, and ended by the rule of ``settled``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, log1p

@@ -1,7 +1,5 @@
 """A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Replay of a log to learners by rejection sampling: a round counts if the learner does what the log did."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

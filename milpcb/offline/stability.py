@@ -1,7 +1,5 @@
 """Stability of the best policy: how much of it comes back on other rows, and how many others are about as good."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import count

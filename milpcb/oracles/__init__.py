@@ -1,7 +1,5 @@
 """Oracles: the least total cost of any policy, by several exact routes behind one interface."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """The audited oracle: an exact search, a share of whose answers a solver proves again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import cast
 

@@ -4,8 +4,6 @@ That any two of G rates are close takes G (G - 1) constraints, and a program two
 rate is between the least, the column, and the least plus the difference allowed. Rates are counted from the first one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 

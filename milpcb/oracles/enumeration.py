@@ -1,7 +1,5 @@
 """The enumeration oracle: an explicit list of all labelings, the reference that others are tested against."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Row numbers of contexts: contexts that every policy labels alike share one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

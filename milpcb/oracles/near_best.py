@@ -1,7 +1,5 @@
 """All policies whose total cost is within a slack of the least: how many, which, and what they agree on."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cached_property
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """Tolerances and a-priori bounds of one query."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

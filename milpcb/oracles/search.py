@@ -1,7 +1,5 @@
 """The search oracle: the class's own exact search, without a solver."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import cast
 

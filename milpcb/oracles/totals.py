@@ -1,7 +1,5 @@
 """Running totals that oracles keep: by context and action, by leaf total, or under the columns of a program."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from time import perf_counter

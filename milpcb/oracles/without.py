@@ -1,7 +1,5 @@
 """A policy class that may not read some columns of its contexts, and an oracle that is opened on it again."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any

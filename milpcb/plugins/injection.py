@@ -1,7 +1,5 @@
 """Dependency injection by argument name: constructors and functions get the objects that their arguments name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 from inspect import Parameter, cleandoc, isfunction, signature

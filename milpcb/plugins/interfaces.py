@@ -1,7 +1,5 @@
 """Check that a registered object implements the interface of its kind: a class, a function or a value."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ Their modules are loaded from ``.py`` files alone, by path. Compiled files, whet
 that Python keeps beside a source, could do other things than the source that was read.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -6,8 +6,6 @@ may also name a class of its own folder as ``module:Class``, without any registr
 checked against the interface of its kind before it is called.
 """
 
-from __future__ import annotations
-
 import sys
 from contextlib import nullcontext
 from functools import cache

@@ -1,7 +1,5 @@
 """The interface of an environment, a stream of contexts and costs, and of what a learner knows of future contexts."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Protocol
 

@@ -1,7 +1,5 @@
 """The interface of a solver: opened on a program it answers for many objectives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Protocol
 

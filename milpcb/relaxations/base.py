@@ -1,7 +1,5 @@
 """The base class of relaxations, all of which one loop (milpcb.learners.bistro_plus) plays."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from fractions import Fraction
 from typing import Any, ClassVar, Literal

@@ -25,8 +25,6 @@ The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it
 draw on either side of 0: estimator = "ips" holds too.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -4,8 +4,6 @@ Every function keeps the number type of its arrays: floats in a run, Fractions w
 every round asks for goes through lists: of a few numbers, these are faster than arrays.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

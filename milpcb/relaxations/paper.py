@@ -1,7 +1,5 @@
 """The relaxation of BISTRO+ (Syrgkanis, Luo, Krishnamurthy & Schapire 2016, section 3), and others of signs."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import ClassVar

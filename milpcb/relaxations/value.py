@@ -5,8 +5,6 @@ milpcb.relaxations only bound that expectation, for any class of N policies. It 
 evaluates, so it can be had for the class at hand with a confidence interval (derived for this project).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Solver adapters, one a file; the only modules that import a solver."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from milpcb.errors import UnknownNameError

@@ -1,7 +1,5 @@
 """COPT, the Cardinal Optimizer, through coptpy: the model is loaded once, then only its objective changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """IBM CPLEX through its Python package: the model is built once, then only its linear objective changes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Turns a vendor's failures into one line, discards what its library prints, and keeps it from foreign settings."""
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

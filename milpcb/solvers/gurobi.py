@@ -1,7 +1,5 @@
 """Gurobi through gurobipy: the model is built once, then only the objective coefficients of its columns change."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.program import Program

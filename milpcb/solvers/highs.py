@@ -1,7 +1,5 @@
 """HiGHS through highspy: the model is passed once, then only column costs change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import highspy

@@ -3,8 +3,6 @@
 A model is built once; a query changes its objective only. What a step is called by a solver stands in its adapter.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager

@@ -1,7 +1,5 @@
 """scipy.optimize.milp, for comparison: HiGHS as scipy ships it, a new model for every query."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """FICO Xpress through its Python package: the model is loaded once, then only its objective coefficients change."""
 
-from __future__ import annotations
-
 import warnings
 from functools import cache
 from typing import Any

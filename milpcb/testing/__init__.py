@@ -14,8 +14,6 @@ Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instance
 and ``"environment"`` (entry: a name or an Environment).
 """
 
-from __future__ import annotations
-
 import unittest
 from collections.abc import Callable
 from dataclasses import dataclass

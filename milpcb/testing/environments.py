@@ -4,8 +4,6 @@ Each check takes an environment, a policy class with the same number of actions,
 AssertionError with what it saw; ``battery`` lists all of them for one environment.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial

@@ -6,8 +6,6 @@ points, beside them, and with numbers missing.
 
 # ruff: noqa: S608 - the SQL is ours, in databases of its own
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence

@@ -6,8 +6,6 @@ What the base class ``Learner`` enforces in every round (q is a distribution, ro
 meets it first.
 """
 
-from __future__ import annotations
-
 import inspect
 import json
 from collections.abc import Callable

@@ -4,8 +4,6 @@ Each check raises AssertionError with what it saw, or Unmet where a law does not
 with contexts small enough to list every policy; ``battery`` runs all checks on costs drawn from a fixed seed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import islice

@@ -1,7 +1,5 @@
 """Known problems as data: (program, objective, optimum, note). Every solver must solve every one."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

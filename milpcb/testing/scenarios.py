@@ -1,7 +1,5 @@
 """Instances that the battery of learners plays: contexts, a class that is a list, costs, and the coins of actions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

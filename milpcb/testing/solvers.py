@@ -3,8 +3,6 @@
 Each check takes a solver (and a problem) and raises AssertionError with what it saw; ``battery`` lists all of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial

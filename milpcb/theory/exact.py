@@ -4,8 +4,6 @@ Policies enter only through their labels. The past enters only through its *base
 the estimates of the actions that it would have played.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache

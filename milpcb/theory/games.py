@@ -1,7 +1,5 @@
 """Games small enough to enumerate: policies as labelings of a few contexts, a law of contexts, K, L and a horizon."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property

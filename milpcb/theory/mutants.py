@@ -6,8 +6,6 @@ with Z = L with probability p, that is kappa >= 1/2 and p kappa L >= 2; for one 
 - 1/2 is estimated, see milpcb.relaxations.coordinate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any

@@ -5,8 +5,6 @@ actions of every round is compared with that of fresh draws: they must be equal 
 where a leader is kept through ties, expected regret must not be above Rel(0, T). See milpcb/theory/one_draw.md.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

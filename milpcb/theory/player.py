@@ -1,7 +1,5 @@
 """One round of a relaxation in rational arithmetic: the functions that a run calls for q, called with Fractions."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass

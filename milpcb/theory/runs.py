@@ -13,8 +13,6 @@ counts : what is added to the totals for a cost and a probability, how often, be
 Frequencies are compared in standard errors, the seed is fixed.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass

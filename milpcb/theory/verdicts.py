@@ -4,8 +4,6 @@ In go small games that can be enumerated and a way to play (a Variant); out come
 (the side that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

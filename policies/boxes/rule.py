@@ -1,7 +1,5 @@
 """One box rule: an action where one or two features lie in intervals, another action elsewhere."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from math import inf
 

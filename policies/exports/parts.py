@@ -1,7 +1,5 @@
 """The parts of a rule as plain data, for programs in other languages: the conditions of each, and its action."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

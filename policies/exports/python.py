@@ -1,7 +1,5 @@
 """Decisions as the source of a Python function that needs no import."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from keyword import iskeyword
 from math import inf

@@ -1,7 +1,5 @@
 """Decisions as an SQL expression, in the subset that all databases know."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction

@@ -3,8 +3,6 @@
 A rule has as few digits as keep the labels whatever the rounding. All is answered by small linear programs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Contexts as columns of integers: all that a class of scoring rules needs to know of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

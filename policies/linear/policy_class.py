@@ -1,7 +1,5 @@
 """The class of scoring rules with integer weights: its settings, and what it is on given contexts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

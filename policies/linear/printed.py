@@ -1,7 +1,5 @@
 """A score card as it is printed: a page for a browser, and sheets of A4 as a PDF."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Sequence

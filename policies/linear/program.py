@@ -29,8 +29,6 @@ A score for each action
     become score_j[a] - score_j[b] >= [a > b] - M_j (1 - y[j, a]) for all b other than a.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from itertools import permutations
 

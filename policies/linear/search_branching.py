@@ -15,8 +15,6 @@ The first incumbent is the last optimum. So values do not depend on what was ask
 rules is returned may.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

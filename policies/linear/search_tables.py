@@ -5,8 +5,6 @@ each a walk through the graph of the table (template.py) looks for something les
 of its table, so a labeling comes once with every support it can be made on: a constant with all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import pairwise

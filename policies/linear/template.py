@@ -5,8 +5,6 @@ costs nothing. Supports that share a table are instances of its graph, which dif
 of a walk is bounded by any labels of the patterns to come. The costs are made of nested sums, which are compiled here.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

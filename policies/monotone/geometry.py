@@ -1,7 +1,5 @@
 """The partial order of contexts: all that a class of monotone rules needs to know of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

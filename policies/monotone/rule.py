@@ -1,7 +1,5 @@
 """One monotone rule: for each action above the least, the points from which on it is played."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self

@@ -11,8 +11,6 @@ is added up from the labels, so it is exact to rounding. A profile goes on from 
 (row, a) endless supply and (row, a + 1) endless demand.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.core.kernels import compiled, copy

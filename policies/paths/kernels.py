@@ -4,8 +4,6 @@ A graph has inner nodes 0..n-1, of which 0 is the root, and the sink n. Where ``
 (low, mass) that stands for low - log(mass): one exponential an edge, and exact at any rate.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

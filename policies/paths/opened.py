@@ -1,7 +1,5 @@
 """A class whose rules are paths, on fixed contexts: its capabilities, and its program, the flow of one unit."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import cached_property
 

@@ -5,8 +5,6 @@ turns round where no path can follow that is within its bound and keeps the rows
 cheapest by action, or adds up their weights, whole subgraphs at once where all of their paths keep the rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """One threshold rule: a feature cut into pieces, an action a piece."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Trees under side constraints: from costs of contexts, and from leaf totals that may hold noise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import groupby

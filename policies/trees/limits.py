@@ -9,8 +9,6 @@ Who keeps them, with what ``TreesOn`` makes of them:
 | features, ``closed`` | a recursion for each set | lines | not kept | (5) |
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

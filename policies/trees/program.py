@@ -27,8 +27,6 @@ Size
     p (2p)^l columns and 2p (2p)^(l-1) rows at level l; no big-M.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial

@@ -14,8 +14,6 @@ the trees on no contexts; sums and ties need these derivations, and with them al
 (+) is min, or with a float ``soft`` -log(e^-a + e^-b), kept as a pair: T - log(mass M).  (x) is +, and * of masses.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

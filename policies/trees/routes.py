@@ -15,8 +15,6 @@ through the roots one by one. Root cuts have no action weights: these are sums o
 where each limit is kept.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from math import comb
 

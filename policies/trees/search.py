@@ -18,8 +18,6 @@ Whole costs give exact answers while their absolute values add up to less than 2
 double precision are, by about 1e-16 of the summed absolute costs.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any

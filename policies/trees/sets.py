@@ -11,8 +11,6 @@ K answers for the one outcome of each set at the context x that is asked about, 
 action, g.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import comb
 from typing import Any, NamedTuple

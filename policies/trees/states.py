@@ -3,8 +3,6 @@
 Here too are the arrays that the recursion works in, the question that it is asked, and the sums of rows.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -6,8 +6,6 @@ search (policies/trees/search.py): any literal at each inner node, any action at
 on a path with different outcomes no context follows it: its terms cost nothing, and hold noise where there is some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any

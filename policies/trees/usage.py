@@ -15,8 +15,6 @@ one more constraint, of which every leaf uses 1. States are of one of two spaces
 serve costs of contexts. Sequences of tests, of which there are more, serve leaf totals that hold noise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

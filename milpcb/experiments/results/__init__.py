@@ -4,8 +4,6 @@ Here are the columns of curves that a config asks for: certificates with confide
 recovery after their changes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 CONFIDENT, ERROR, TURNS = "certificate_", "certificate_error", "regret_to_"  # the first and the last begin a name

@@ -4,8 +4,6 @@ Statistics of the last rows: intervals of means over seeds, and exponents of the
 on log T; both by Student's t.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ their labels in curves, and the names of its files. Labels are kept there and no
 costs no new run.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence

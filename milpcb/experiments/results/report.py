@@ -1,7 +1,5 @@
 """The HTML page on a study: what was run, what came out, how to run it again. It loads nothing from anywhere."""
 
-from __future__ import annotations
-
 import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 It has a row for the seeds of each environment, policy class, oracle, learner and horizon.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -4,8 +4,6 @@ Whoever makes a directory can write any checksum, so nothing that is read back i
 the names of files, names of policies' files lead nowhere else, pictures are png or svg, numbers are numbers.
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired, cast

@@ -13,8 +13,6 @@ study.json of milpcb, and never through a link. study.json, records, costs and s
 of what follows.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket

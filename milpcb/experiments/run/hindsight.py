@@ -1,7 +1,5 @@
 """The best policies in hindsight: a fixed one, and several in turn, on the true costs of a whole environment."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import pairwise

@@ -4,8 +4,6 @@ Studies and ``milpcb.play`` use it alike. It needs the core only, and knows no a
 policy on the true costs, or to the best in turn, found by the oracle at checkpoints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from time import perf_counter

@@ -4,8 +4,6 @@ The process that starts the tasks notes whole tasks (``start``, ``done``) and th
 (``note``), which costs it microseconds each.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterable, Mapping

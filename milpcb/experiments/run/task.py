@@ -1,7 +1,5 @@
 """One task of a study, as a worker computes it: a cell, which resumes from its saved state, or the best policy."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

@@ -1,7 +1,5 @@
 """The guarantees of a config's classes on their contexts: every closed form beside Rel(empty) itself."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product

@@ -1,7 +1,5 @@
 """Units of a study: cells (a learner at play) and comparators (a best policy), as values that can be pickled."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """TOML configs: strict keys, messages that name the key, the line and the nearest known name."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Callable, Collection, Iterator

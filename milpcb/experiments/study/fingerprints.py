@@ -5,8 +5,6 @@ They are part of the key of a cell: where a file or the code changes, the cell i
 list, and is no class of milpcb, every option that is the path of a file counts as read.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import sysconfig

@@ -1,7 +1,5 @@
 """Keys of a section are the arguments of a constructor: one mechanism checks, fills in defaults, prints the schema."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Mapping
 from functools import reduce

@@ -1,7 +1,5 @@
 """A resolved config as values: the settings measured, the lists that a study multiplies, how the study is run."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

@@ -8,8 +8,6 @@ open answer is looked at next, so the first one that is in order is the best, wh
 side constraints are.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush

@@ -1,7 +1,5 @@
 """Prices of restrictions, in a table of costs or by a log with intervals, and the Pareto front of two outcomes."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise

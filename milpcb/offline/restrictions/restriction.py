@@ -1,7 +1,5 @@
 """Restrictions of a policy: fewer columns, other options, further side constraints, another first question."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol

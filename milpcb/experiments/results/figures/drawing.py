@@ -4,8 +4,6 @@ Every figure has one of two widths, so that text of so many points is equally la
 given width: 9 points of a figure of 9 inches are 12.5 of 900 pixels, of which a capital letter takes 9.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

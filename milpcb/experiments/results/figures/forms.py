@@ -5,8 +5,6 @@ off the figure, so that every figure can be looked at in this way and none is dr
 wide as a column, with letters of a given size that stay text, and no title.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

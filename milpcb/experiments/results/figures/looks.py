@@ -3,8 +3,6 @@
 Lines of learners are always solid; dots are guarantees.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Regret of every learner in every panel as a share of that of choosing at random: a table of numbers on colours."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """A figure as a value, and the one function that draws it: panels, axes, lines named at their ends or in a legend."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise

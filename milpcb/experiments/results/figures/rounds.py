@@ -3,8 +3,6 @@
 Where costs are 0 or 1, as in classification, the mean cost is the error rate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial

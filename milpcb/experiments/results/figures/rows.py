@@ -1,7 +1,5 @@
 """Figures with a row for each learner: regret at the end, time per round, and queries where a rule is in force."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Against the horizon they show local slopes of the means, and those of the guaran
 a share of the regret of uniform play, where the study has that: 100 % is to choose at random.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from functools import partial

@@ -1,7 +1,5 @@
 """Captions of figures and reports: names and numbers as people write them, and fixed sentences on their meaning."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ All of them give the same numbers. Processes work on one task at a time each; on
 tried again.
 """
 
-from __future__ import annotations
-
 import multiprocessing as mp
 import os
 import pickle
