@@ -29,7 +29,7 @@ def test_texts_and_missing_values_are_tested_by_the_rules_found(tmp_path: Path) 
     bandit, draws = Bandit(TEXTS, seed=0, values=VALUES), np.random.default_rng(0)
     for t in range(600):
         person = {
-            "age": [20, 45, None][draws.integers(3)],
+            "age": [20, 45, 70, None][draws.integers(4)],  # 70 is beyond every cut
             "region": ["north", "south", "west", "?"][draws.integers(4)],
         }
         right = "call" if person["region"] == "north" or person["age"] is None else "wait"

@@ -65,7 +65,7 @@ def main() -> int:
         if picture["study"] in studies:
             keys = ("study",) if options.quick else ("study", "beside")  # which are one study then
             parts = [str(options.out / Path(picture[key]).stem) for key in keys if key in picture]
-            _milpcb("plot", *parts, "--figure", picture["figure"])
+            _milpcb("plot", *parts, "--figure", picture["figure"], *picture.get("options", ()))
     lines = [_compared(claim, options.out, quick=options.quick) for claim in claims(named) if claim.study in studies]
     outside = sum("outside" in line for line in lines)
     table = ["| page | number | page has | came out | two standard errors | |", "| --- |" + " --- |" * 5, *lines]

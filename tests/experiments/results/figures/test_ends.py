@@ -85,4 +85,4 @@ def test_many_lines_are_named_in_a_legend(make_frame):
     frame = make_frame([f"learner {i}" for i in range(12)])
     (drawing,) = regret(Results(frame, "t"))
     assert not drawing.figure.axes[0].texts
-    assert sum("learner" in text.get_text() for text in drawing.figure.legends[0].get_texts()) == 12
+    assert sum(text.get_text().startswith("learner") for text in drawing.figure.legends[0].get_texts()) == 12
