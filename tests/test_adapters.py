@@ -120,7 +120,7 @@ def test_what_cannot_be_is_refused():
     learner.learn([0, 0], action, 1.0, 0.5)
     with pytest.raises(InputError, match="every round must offer the same 2"):
         learner.predict([0, 0], ["r", "l"])
-    action, _ = learner.predict([0, 0], ["l", "r"])
+    assert learner.predict([0, 0], ["l", "r"])[1] == 0.5  # no refusal ended the game
 
 
 @pytest.mark.parametrize(

@@ -210,7 +210,9 @@ def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
     Bandit(Own(2, 1, thresholds=CUTS)).save(path)
     with pytest.raises(InputError, match=re.escape("Bandit.load(path, policies=...)")):
         Bandit.load(path)
-    Bandit.load(path, Own(2, 1, thresholds=CUTS)).act(BITS[0])
+    loaded = Bandit.load(path, Own(2, 1, thresholds=CUTS))
+    assert loaded.act(BITS[0]).probabilities == (0.5, 0.5)
+    assert list(tmp_path.iterdir()) == [path]  # a refusal writes nothing
 
 
 # ------------------------------------------------------------------- threads and mistakes

@@ -137,6 +137,9 @@ def test_totals_too_close_for_any_solver_are_an_error(monkeypatch):
     above = 1.0 + 1e-7 * np.arange(1, 16).reshape(5, 3)
     with pytest.raises(InputError, match="round its weights"):
         open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.0)])
+    costs = np.arange(15.0).reshape(5, 3) % 4
+    far = open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.1)])
+    assert far.value(costs) == open_oracle(*INSTANCES["trees of depth 1"]).value(costs)
 
 
 def test_each_labeling_is_cut_off_once(monkeypatch):
@@ -184,6 +187,9 @@ def test_only_the_constraints_that_conflict_are_named(kind):
     assert "'always action 1 on 2 rows', 'action 1 on at most 0.2 of the rows' together" in str(refusal.value)
     assert "action 2" not in str(refusal.value)
     assert "\n" not in str(refusal.value)
+    policies, contexts = INSTANCES["trees of depth 1"]
+    without = open_oracle(policies, contexts, kind=kind, constraints=rules[:3])  # the other three go together
+    assert without.minimise(np.zeros((5, 3))).policy.predict(contexts)[:2].tolist() == [1, 1]
 
 
 @KINDS

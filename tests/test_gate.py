@@ -99,6 +99,8 @@ def test_a_file_beyond_the_limit_is_not_read(tmp_path, monkeypatch):
         file.truncate(2**20 + 1)
     with pytest.raises(OSError, match="larger than 1 MB"):
         gate.read_bytes(tmp_path / "sparse")
+    os.truncate(tmp_path / "sparse", 2**20)
+    assert gate.read_bytes(tmp_path / "sparse") == bytes(2**20)
 
 
 BAD_JSON = {

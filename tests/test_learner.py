@@ -259,6 +259,8 @@ def test_a_class_that_hides_the_checks_is_refused() -> None:
     for name in ("act", "learn", "learn_all", "state", "restore"):
         with pytest.raises(InputError, match=rf"learner Own defines {name}: name it _{name}"):
             type("Own", (Given,), {name: lambda *_: None})
+    own = type("Own", (Given,), {"_act": lambda *_: np.array([0.0, 0.0, 1.0])})  # as the error says
+    assert own(Q).act(0).tolist() == [0.0, 0.0, 1.0]
 
 
 def test_a_dataclass_can_be_a_learner() -> None:
@@ -275,9 +277,11 @@ def test_a_dataclass_can_be_a_learner() -> None:
             """Learn nothing."""
 
     learner = Plain(Q)
-    learner.act(0)
+    q = learner.act(0)
     with pytest.raises(InputError, match="round 1 of Plain is not over"):
         learner.act(0)
+    learner.learn(0, 1, 0.5, q[1])
+    assert learner.played == 1
 
 
 def test_a_learner_says_what_it_is() -> None:

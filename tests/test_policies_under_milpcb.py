@@ -39,8 +39,9 @@ def test_what_leaves_the_process_keeps_its_name() -> None:
 
 def test_a_module_that_is_not_there_is_missed_by_its_name() -> None:
     """The message names what was asked for."""
-    with pytest.raises(ModuleNotFoundError, match=r"No module named 'milpcb\.policies\.forests'"):
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'milpcb\.policies\.forests'") as missed:
         import_module("milpcb.policies.forests")
+    assert missed.value.name == "milpcb.policies.forests"  # by which an import that may fail is told from another
 
 
 @pytest.mark.parametrize("hiding", ["policies.py", "policies/__init__.py", "policies/readme.txt"])

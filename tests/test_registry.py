@@ -241,9 +241,11 @@ def test_another_folder_has_modules_of_its_own(tmp_path):
 def test_the_folder_is_seen_only_while_a_name_is_resolved(folder):
     """Registered names do not look there, and nothing of it stays on the path."""
     (folder / "cplex.py").write_text("raise SystemExit('run')\n")
+    before = list(sys.path)
     for name in registry.names("solver"):
         registry.load("solver", name).describe()
-    assert str(folder) not in sys.path
+    assert sys.path == before
+    assert str(folder) not in before
 
 
 def test_a_file_that_hides_our_package_is_named(folder, monkeypatch):

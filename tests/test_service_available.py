@@ -125,3 +125,4 @@ def test_the_last_action_cannot_be_retired() -> None:
         one.retire(2)
     with pytest.raises(UnknownNameError):
         one.retire("walk")
+    assert one.act([0.0]).probabilities == (0.0, 0.0, 1.0)

@@ -10,7 +10,7 @@ from milpcb import Bandit, Decision, never, share_at_most
 from milpcb.errors import InputError
 from milpcb.learners import Conservative
 from policies import DecisionTrees
-from tests.inside import learner_of, state_of
+from tests.inside import learner_of, open_decisions, state_of
 
 NAMES = {"feature_names": ["age", "region"], "action_names": ["call", "write", "wait"]}
 TREES = DecisionTrees(3, depth=1, thresholds=[[30, 60], []], **NAMES)
@@ -96,4 +96,5 @@ def test_a_guard_rail_that_the_baseline_breaks_is_noticed() -> None:
     bandit.learn(bandit.act([20, "north"]), cost=0.5)
     with pytest.raises(InputError, match="a guard-rail forbids 'call' for this context, and the baseline plays it"):
         bandit.act([50, "north"])
+    assert len(open_decisions(bandit)) == 0
     bandit.learn(bandit.act([20, "north"]), cost=0.5)

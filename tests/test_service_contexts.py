@@ -13,7 +13,7 @@ from milpcb import Bandit
 from milpcb.bandit import Event
 from milpcb.errors import InputError
 from policies import DecisionTrees
-from tests.inside import learner_of
+from tests.inside import learner_of, open_decisions
 
 NUMBERS = DecisionTrees(2, 1, thresholds=[[30], [5]], feature_names=["age", "visits"], action_names=["call", "wait"])
 TEXTS = DecisionTrees(2, 2, thresholds=[[30, 60], []], feature_names=["age", "region"], action_names=["call", "wait"])
@@ -94,9 +94,11 @@ def test_a_batch_is_made_whole_or_not_at_all() -> None:
     for table in ([[20, 1], [20, "often"]], [[20, 1]] * 4):
         with pytest.raises(InputError):
             bandit.act_all(table)
+        assert len(open_decisions(bandit)) == 0
     decisions = bandit.act_all([[20, 1]] * 3)
     for decision in decisions:
         bandit.learn(decision, cost=0.0)
+    assert len({decision.id for decision in decisions}) == 3
 
 
 # ------------------------------------------------------------------- events and bounds

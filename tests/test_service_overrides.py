@@ -118,5 +118,7 @@ def test_mistakes_end_in_one_line() -> None:
         with pytest.raises(InputError, match=line):
             bandit.override(made, **arguments)  # type: ignore[arg-type]
     bandit.override(made, other, by="AB")
+    once = state_of(bandit)
     with pytest.raises(InputError, match="already"):
         bandit.override(made, other, by="AB")
+    assert state_of(bandit) == once

@@ -39,7 +39,9 @@ def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> N
     bandit, decision = lost(tmp_path / "bandit.json", "epsilon_greedy")
     with pytest.raises(InputError, match="EpsilonGreedy takes costs in order: it cannot be learnt any more"):
         bandit.learn(decision, cost=1.0)
+    assert len(credited(bandit)) == 1
     bandit.learn(bandit.act([1, 1]), cost=1.0)
+    assert [line[0] for line in credited(bandit)] == [[0, 1], [1, 1]]  # not the [1, 0] in between
 
 
 @pytest.mark.parametrize(

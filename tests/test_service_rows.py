@@ -12,6 +12,7 @@ import pytest
 from milpcb import Bandit, always, never
 from milpcb.errors import InputError
 from policies import DecisionTrees
+from tests.inside import open_decisions
 
 AGES = DecisionTrees(2, depth=1, thresholds=[[45], [5]], feature_names=["age", "visits"])
 
@@ -172,4 +173,5 @@ def test_a_joined_row_with_two_columns_of_one_name_is_refused() -> None:
     base.row_factory = sqlite3.Row
     row = base.execute("SELECT 20 AS age, 60 AS age, 3 AS visits").fetchone()
     with pytest.raises(InputError, match="the row has several values named 'age'"):
-        Bandit(AGES).act(row)
+        (bandit := Bandit(AGES)).act(row)
+    assert len(open_decisions(bandit)) == 0

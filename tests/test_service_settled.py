@@ -72,6 +72,7 @@ def test_what_cannot_be_known_is_refused_in_one_line() -> None:
         ruled.learn(ruled.act({"age": 0, "region": "north"}), reward=1)
     grown = played("uniform", 20)
     grown.add_action("visit")
+    before = [state_of(bandit) for bandit in (short, ruled, grown)]
     for wrong, line in [
         (lambda: played("exp4", 20).settled(1.0), "gives every action a chance"),
         (lambda: short.settled(0.1), "keep_log=True"),
@@ -82,3 +83,4 @@ def test_what_cannot_be_known_is_refused_in_one_line() -> None:
     ]:
         with pytest.raises(InputError, match=line):
             wrong()
+    assert [state_of(bandit) for bandit in (short, ruled, grown)] == before

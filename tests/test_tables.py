@@ -104,6 +104,8 @@ def test_an_empty_parquet_file_is_refused(tmp_path):
     pl.DataFrame({"age": []}, schema={"age": pl.Float64}).write_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match="no rows"):
         read_table(tmp_path / "t.parquet")
+    pl.DataFrame({"age": [30.0]}).write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet")[1].tolist() == [[30.0]]
 
 
 def test_a_first_line_of_numbers_that_may_be_names_is_said(tmp_path):
