@@ -82,6 +82,7 @@ def test_a_full_disk_is_told_in_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("milpcb.core.files.os.open", refuse_call)
     with pytest.raises(RunError, match=r"^cannot write .*f\.txt: No space left on device; .* kept, .* run again$"):
         write_file(tmp_path / "f.txt", b"new")
+    assert list(tmp_path.iterdir()) == []
 
 
 def refuse_call(*_):
@@ -308,8 +309,10 @@ def test_a_damaged_config_and_index_are_no_mark(held):
     """Where neither says that milpcb made the directory it is refused, and nothing is overwritten."""
     for name in ("config.toml", "study.json"):
         (held.path / name).write_bytes(b"{")
+    before = {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
     with pytest.raises(RunError, match=r"cannot read .*config\.toml: .*--out"):
         RunDirectory(held.path)
+    assert {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()} == before
 
 
 def test_one_run_at_a_time(held, tiny, play_into):

@@ -67,8 +67,10 @@ def test_a_bound_is_no_best_cost():
         def minimise(self, costs):
             return Answer(0.0, float(costs.sum()), None, Stop.TIME_LIMIT, 1.0)
 
+    heard = []
     with pytest.raises(OracleInexact, match="time_limit"):
-        hindsight(FakeStream(0), OutOfTime(), T, AT)
+        hindsight(FakeStream(0), OutOfTime(), T, AT, heard.append)
+    assert max(heard) <= min(AT)  # at the first checkpoint, not after the last round
 
 
 @pytest.mark.parametrize("changes", [1, 2])

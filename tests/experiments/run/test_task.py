@@ -292,6 +292,7 @@ def test_a_disk_that_refuses_concerns_all(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
     with pytest.raises(RunError, match="cells"):
         compute(cell_of(tiny), tmp_path, 0.0)
+    assert (tmp_path / "cells").read_text() == "in the way"
 
 
 def test_what_is_logged_or_warned_of_is_in_the_log_of_the_cell(tiny, tmp_path, register):

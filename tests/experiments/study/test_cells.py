@@ -111,8 +111,10 @@ def test_a_learners_own_oracle_is_put_over_every_common_one(tiny):
 
 def test_equal_cells_are_refused(tiny):
     """Two cells whose numbers would be the same are told by name, whatever their labels."""
+    again = '[[learners]]\nname = "bistro_plus"\nlabel = "again"\nqueries = "profile"\nscale = {}\n'
     with pytest.raises(InputError, match="'bistro_plus, seed 0' and 'again, seed 0' have the same settings"):
-        study_of(tiny + '[[learners]]\nname = "bistro_plus"\nlabel = "again"\nqueries = "profile"\nscale = 8\n')
+        study_of(tiny + again.format(8))
+    assert len({cell.key for cell in study_of(tiny + again.format(9)).cells}) == 2
 
 
 def test_longest_tasks_come_first(tiny):

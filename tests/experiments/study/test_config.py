@@ -211,6 +211,8 @@ def test_files_that_are_no_configs_are_refused(tmp_path, tiny):
     for path, what in ((tmp_path, "directory"), (tmp_path / "fifo", "device or a pipe"), (Path("/dev/zero"), "device")):
         with pytest.raises(InputError, match=f"cannot read config .*: it is a {what}"):
             read_config(path)
+    (tmp_path / "a.toml").write_bytes(tiny.encode() + b"#" * (2**22 - len(tiny)))
+    assert read_config(tmp_path / "a.toml").experiment.horizon == (40,)  # of 4 MB just so
 
 
 OWN = """from milpcb.environments.planted import Planted
@@ -266,6 +268,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
             config.write_text(tiny.replace(old, new))
             with pytest.raises(InputError, match=r"mine_evil\.py.*give --trust"):
                 first_learner(read_config(config, trusted=False))
+            assert not Path("was_run").exists()
         assert "mine_evil" not in sys.modules
     finally:
         local_classes.look_in(None)

@@ -53,9 +53,12 @@ def test_contents_count_and_paths_do_not(data, tmp_path):
 
 def test_a_file_that_is_not_there_is_named(data, tmp_path):
     """One line, as when it is read."""
+    known, content = fingerprint("environment", "replay", data), (tmp_path / "c.csv").read_bytes()
     (tmp_path / "c.csv").unlink()
     with pytest.raises(InputError, match=r"cannot read .*c\.csv: No such file"):
         fingerprint("environment", "replay", data)
+    (tmp_path / "c.csv").write_bytes(content)
+    assert fingerprint("environment", "replay", data) == known
 
 
 def test_what_milpcb_brings_is_named_and_no_more():
