@@ -145,7 +145,11 @@ def test_one_learner_one_model() -> None:
     model = Empirical(CONTEXTS)
     learner = learner_with(model, 10)
     model.attach(learner.oracle, 10)
+    before = model.state()
     with pytest.raises(InputError, match="one for each learner"):
         learner_with(model, 10)
+    assert model.state() == before
+    play(learner, 10, seed=0)
+    assert learner.played == 10
     with pytest.raises(InputError, match="use the same"):
         learner_with(Empirical(CONTEXTS[:2]), 10)

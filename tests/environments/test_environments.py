@@ -194,10 +194,16 @@ def test_starts():
 
 def test_nothing_to_switch_to(monkeypatch):
     """A class whose draws all label alike cannot switch; the error says what to do."""
-    draw = OpenedTrees.draw
-    monkeypatch.setattr(OpenedTrees, "draw", lambda self, _: draw(self, np.random.default_rng(0)))
+    draw, drawn = OpenedTrees.draw, []
+
+    def same(opened, _):
+        drawn.append(draw(opened, np.random.default_rng(0)))
+        return drawn[-1]
+
+    monkeypatch.setattr(OpenedTrees, "draw", same)
     with pytest.raises(InputError, match="nothing to switch to"):
         Switching().open(DecisionTrees(3), 10, 0)
+    assert len(drawn) > 2  # it tried again before it gave up
 
 
 def test_coinciding_phases():
@@ -309,6 +315,8 @@ def test_a_replay_takes_no_row_numbers_for_a_feature(tmp_path):
     (tmp_path / "c.csv").write_text("call,write\n0,1\n1,0\n")
     with pytest.raises(InputError, match="column 1 is called '', as pandas calls row numbers"):
         Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv"))
+    (tmp_path / "x.csv").write_text("visits,age\n0,30\n1,50\n")
+    assert Replay(contexts=str(tmp_path / "x.csv"), costs=str(tmp_path / "c.csv")).feature_names == ("visits", "age")
 
 
 def test_a_replay_says_once_what_separates_values(tmp_path, caplog):
