@@ -106,8 +106,8 @@ def test_a_lie_between_audits_is_caught_at_the_next():
     oracle = opened(Searched(), audit=0.25)
     oracle.value(costs_of(0))
     oracle.opened.search().lie = 2.0
-    for seed in range(3):
-        oracle.value(costs_of(seed))
+    right = opened(FiniteClass(LABELINGS, 3))
+    assert [oracle.value(costs_of(seed)) - right.value(costs_of(seed)) for seed in range(3)] == [2.0] * 3
     with pytest.raises(OracleDisagreement, match="query 5"):
         oracle.value(costs_of(4))
 
@@ -116,7 +116,8 @@ def test_real_values_may_differ_by_rounding_only():
     """For real costs a difference within what solvers prove is rounding, a larger one a lie, in any unit."""
     costs = costs_of(3) + 0.25
     for unit in (1e-300, 1.0, 1e300):
-        opened(Searched(lie=1e-8 * unit)).value(costs * unit)
+        value = opened(Searched(lie=1e-8 * unit)).value(costs * unit)
+        assert value / unit == pytest.approx(opened(Searched()).value(costs), abs=1e-7)
         with pytest.raises(OracleDisagreement):
             opened(Searched(lie=1e-7 * unit)).value(costs * unit)
 

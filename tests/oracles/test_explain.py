@@ -120,6 +120,9 @@ def test_lists_and_audits_are_described() -> None:
     audited = open_oracle(DecisionTrees(2), CONTEXTS, kind="audited", audit=0.25)
     assert "audited: one query in 4, by a solver" in audited.explain()
     assert "solver highs" in audited.explain()
+    for _ in range(8):
+        audited.value(np.zeros((5, 2)))
+    assert audited.audits == 2  # type: ignore[attr-defined]
 
 
 def test_contexts_that_arrive_are_counted() -> None:

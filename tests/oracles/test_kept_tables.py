@@ -22,8 +22,8 @@ SOLVED = [*KEPT, DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(m
 
 
 def column_table(oracle: Oracle) -> Table:
-    """Return a table with noise on columns; ``table("columns")`` hands it out."""
-    return oracle._column_table()
+    """Return a table with noise on columns."""
+    return oracle.table("columns")
 
 
 def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1) -> Floats:
@@ -186,6 +186,8 @@ def test_lists_have_no_columns() -> None:
         assert "columns" not in oracle.capabilities
         with pytest.raises(InputError, match="noise on contexts"):
             column_table(oracle)
+        costs = played([table := oracle.table("contexts")], 2)
+        assert table.minimise().value == oracle.value(costs)
 
 
 # ------------------------------------------------------------------- contexts that arrive

@@ -135,6 +135,8 @@ def test_what_is_not_proved_has_no_neighbours():
     oracle = open_oracle(TREES, CONTEXTS, "milp", time_limit=0.0)
     with pytest.raises(OracleInexact):
         oracle.near_best(COSTS, 1)
+    answer = oracle.minimise(COSTS)
+    assert answer.lower <= open_oracle(TREES, CONTEXTS, "search").value(COSTS) <= answer.upper
 
 
 @pytest.mark.parametrize("power", [-900, 0, 900])

@@ -84,8 +84,10 @@ def test_an_oracle_of_a_class_that_was_opened_before_can_be_pickled():
 def test_names_of_a_data_frame_are_kept():
     """A policy of an oracle that was opened on a data frame still reads its columns by name."""
     frame = pytest.importorskip("polars").DataFrame({"age": CONTEXTS[:, 0], "dose": CONTEXTS[:, 1]})
-    oracle = sent(open_oracle(ThresholdRules(2), frame, "search"))
-    assert "x0" not in str(oracle.minimise(COSTS).policy)
+    here = open_oracle(ThresholdRules(2), frame, "search")
+    policy = sent(here).minimise(COSTS).policy
+    assert "x0" not in str(policy)
+    assert policy.predict(frame).tolist() == here.minimise(COSTS).policy.predict(CONTEXTS).tolist()
 
 
 def test_an_oracle_whose_contexts_arrive_can_be_pickled():
