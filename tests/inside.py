@@ -2,18 +2,30 @@
 
 from typing import Any
 
+import numpy as np
+
 from milpcb import Bandit
 from milpcb.plugins import registry
 
 
+def rounds_of(bandit: Bandit) -> Any:
+    """Return everything of a bandit that changes from decision to decision."""
+    return bandit._rounds
+
+
 def learner_of(bandit: Bandit) -> Any:
     """Return the learner that a bandit asks."""
-    return bandit._rounds.learner
+    return rounds_of(bandit).learner
 
 
 def open_decisions(bandit: Bandit) -> Any:
     """Return the decisions of which no cost is known yet, by their names."""
-    return bandit._rounds.book.open
+    return rounds_of(bandit).book.open
+
+
+def numbers_of(bandit: Bandit, row: Any) -> Any:
+    """Return the numbers (d,) by which a bandit knows a row."""
+    return np.ravel(bandit._reader.read(row).numbers).astype(float)
 
 
 def state_of(bandit: Bandit) -> Any:

@@ -15,7 +15,7 @@ from milpcb.constraints import NamedRows
 from milpcb.errors import InputError
 from milpcb.ledger import Ledger
 from milpcb.policies import DecisionTrees, FiniteClass
-from tests.inside import learner_of
+from tests.inside import learner_of, numbers_of, rounds_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[45], []], feature_names=["age", "region"], action_names=["call", "mail"])
 GROUPS = ["region = north", "age > 60", "branch = 3"]
@@ -48,7 +48,7 @@ def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
         if over:
             bandit.override(made.to_json(), ["mail", "call"][action], by="AB", reason="")
         bandit.learn(made, cost=cost)
-        row = int(learner_of(bandit).oracle.rows(np.array(bandit._reader.read(made.context).numbers, dtype=float))[0])
+        (row,) = learner_of(bandit).oracle.rows(numbers_of(bandit, made.context)[None]).tolist()
         members = [person["region"] == "north", person["age"] > 60, person["branch"] == 3]
         for i in np.flatnonzero(members):
             played[i, 1 - action if over else action] += 1
@@ -64,7 +64,7 @@ def test_sums_of_each_group_are_as_by_hand(tmp_path: Path) -> None:
         assert group.paid == pytest.approx(paid[i])
         assert [rate.value for rate in group.rates.values()] == pytest.approx(played[i] / played[i].sum())
         assert group.outcome.lower <= group.outcome.value <= group.outcome.upper
-        own = ledgers[i].confident(bandit._rounds.allowed(), 1 - 0.1 / 3 / 4)
+        own = ledgers[i].confident(rounds_of(bandit).allowed(), 1 - 0.1 / 3 / 4)
         assert group.certificate == pytest.approx(own)
     assert bandit.statement(0.9).count(" each\n    call") == 3
     bandit.add_action("wait")
