@@ -208,13 +208,16 @@ def test_prices_by_row_are_a_column(log):
 def test_one_pass_refuses_weights_and_prices_by_row(log):
     """The sums know neither; one line says so."""
     path = str(log.with_suffix(".parquet"))
-    known = ["learn", path, "--action", "done", "--reward", "y", "--randomised", "--one-pass", "--out", "none"]
+    known = ["learn", path, "--action", "done", "--reward", "y", "--randomised", "--one-pass"]
+    known += ["--out", str(log.parent / "none")]
+    before = sorted(log.parent.iterdir())
     for option, message in (
         (["--weight", "w"], "--weight needs the rows themselves"),
         (["--treatment-cost", "treat=price"], "treatment_cost by row needs the rows themselves"),
     ):
         done = CliRunner().invoke(cli, [*known, *option], standalone_mode=False)
         assert message in str(done.exception)
+        assert sorted(log.parent.iterdir()) == before
 
 
 def test_batches_take_probabilities_by_action():
