@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 from milpcb import share_at_most
 from milpcb.errors import InputError
@@ -135,8 +136,10 @@ def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
     frame, names = chances(log(300)), ["p0", "p1", "p2"]
     wrong = frame.with_columns(p2=pl.when(pl.int_range(pl.len()) == 200).then(0.9).otherwise("p2"))
     asked = {"action": "action", "reward": "y", "propensity": names, "features": ["x0"]}
+    tree = clone(TREE)
     with pytest.raises(InputError, match=r"propensities of row 51 are .* with sum"):
-        TREE.fit_batches([wrong[:150], wrong[150:]], **asked)
+        tree.fit_batches([wrong[:150], wrong[150:]], **asked)
+    assert not hasattr(tree, "policy_")
 
 
 @pytest.mark.parametrize("far", [1.7e9, -1.7e9])

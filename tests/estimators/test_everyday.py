@@ -108,6 +108,7 @@ def test_two_columns_of_one_name_are_one_line(people):
             InputError, match=r"^the table has several columns named 'age': give each a name of its own$"
         ):
             ask()
+    assert tree.predict(X).tolist() == [int(costs.mean(axis=0).argmin())] * N
 
 
 def test_effects_are_no_labels(people):
@@ -182,12 +183,15 @@ def test_too_few_groups_ask_for_groups():
     tree = LoggedPolicyTree(method="snips", cv=2, constraints=[no_worse_than(-9.0, outcome=second, draws=20)])
     with pytest.raises(Exception, match="or take more groups"):
         tree.fit(X, done, reward=rng.random(60), propensity="randomised")
+    assert len(set(zip(log.group.tolist(), second.fold.tolist(), strict=True))) == 3  # a group is in one fold
 
 
 def test_unknown_names_stay_unknown_name_errors(people):
     """Errors that are said in other words keep their kind."""
+    tree = OptimalPolicyTree(kind="serach")
     with pytest.raises(UnknownNameError):
-        OptimalPolicyTree(kind="serach").fit(people[0], people[1])
+        tree.fit(people[0], people[1])
+    assert not hasattr(tree, "policy_")
 
 
 @pytest.mark.parametrize("label", ["call ", "Call", "c\u00e1ll"])

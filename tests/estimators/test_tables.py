@@ -91,9 +91,9 @@ def test_of_equal_trees_the_least_deep():
     """Where a tree of less depth is as good, it is the one that is found."""
     X, labels = np.arange(50.0)[:, None] % 7, np.arange(50) % 7 > 3
     for depth in (1, 2, 3):
-        assert str(OptimalPolicyTree(max_depth=depth).fit(X, labels).policy_) == (
-            "if x0 <= 3:\n    play False\nelse:\n    play True"
-        )
+        tree = OptimalPolicyTree(max_depth=depth).fit(X, labels)
+        assert str(tree.policy_) == "if x0 <= 3:\n    play False\nelse:\n    play True"
+        assert tree.predict(X).tolist() == labels.tolist()
 
 
 def test_features_are_chosen_and_others_may_be_anything():
@@ -116,6 +116,7 @@ def test_thresholds_by_name():
     labels = np.arange(40) > 17
     tree = OptimalPolicyTree(max_depth=1, thresholds={"age": [10, 20]}).fit(table, labels)
     assert "if age <= 20:" in str(tree.policy_)
+    assert tree.predict(table).tolist() == (np.arange(40) > 20).tolist()
     with pytest.raises(InputError, match="unknown feature in thresholds 'agee'; did you mean 'age'"):
         OptimalPolicyTree(thresholds={"agee": [1]}).fit(table, labels)
     with pytest.raises(InputError, match="thresholds list 1 features, but there are 2"):
