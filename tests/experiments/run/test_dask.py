@@ -427,12 +427,6 @@ def test_an_open_scheduler_is_named(
     assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
 
 
-def test_a_scheduler_that_wants_a_key() -> None:
-    """Without a key in Dask's settings one line says where to name it."""
-    with pytest.raises(InputError, match=r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"):
-        next(Dask(scheduler="tls://127.0.0.1:9").map(abs, [1]))
-
-
 def test_closing_early_ends_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
     """Workers in the middle of a minute are gone when the iterator is closed; they had one thread each."""
     name = "NUMBA_NUM_THREADS"
@@ -519,11 +513,18 @@ def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
     assert len(untimed(Path("dask"))) > 2 * 5
 
 
-def test_an_address_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line: which address, and how to start a scheduler and workers."""
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("tcp://127.0.0.1:9", r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"),
+        ("tls://127.0.0.1:9", r"cannot connect to tls://127\.0\.0\.1:9: .*distributed\.comm\.tls"),
+    ],
+)
+def test_an_address_that_cannot_be_reached(address: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line: how to start a scheduler where nobody answers, and where to name the key that Dask's settings lack."""
     monkeypatch.setattr(dask, "SECONDS", 0.3)
-    with pytest.raises(InputError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:9; .*'dask scheduler'"):
-        next(Dask(scheduler="tcp://127.0.0.1:9").map(abs, [1]))
+    with pytest.raises(InputError, match=message):
+        next(Dask(scheduler=address).map(abs, [1]))
 
 
 @pytest.mark.parametrize(
