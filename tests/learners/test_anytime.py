@@ -151,6 +151,7 @@ def test_without_anytime_an_unproved_answer_is_an_error() -> None:
         learner = BistroPlus(oracle, FinitePool(contexts), horizon=9000, seed=0, scale=8.0, queries=queries)
         with pytest.raises(OracleInexact):
             learner.act(0)
+        assert learner.played == 0
 
 
 def test_the_oracle_error_is_part_of_the_state() -> None:

@@ -69,10 +69,10 @@ def test_the_plain_estimator_adds_the_mean_of_the_other() -> None:
     """(c / q) e_y is added in units: hit * c / (L q), whatever the relaxation's unit, and no coin is tossed."""
     for noise, hit in (("paper", 1), ("half", 2), ("bistro", 1)):
         learner = learner_on(noise=noise, estimator="ips")[0]
-        before = learner.state()["estimate_rng"]
-        learner._learn(2, 1, 0.75, 0.5)
+        before, q = learner.state()["estimate_rng"], learner.act(2)
+        learner.learn(2, 1, 0.75, q[1])
         expected = np.zeros((5, 3))
-        expected[2, 1] = hit * 0.75 / (8 * 0.5)
+        expected[2, 1] = hit * 0.75 / (8 * q[1])
         assert np.array(learner.state()["past"]) == pytest.approx(expected)
         assert learner.state()["estimate_rng"] == before
 

@@ -163,7 +163,7 @@ def test_exp4p_trusts_the_uniform_expert_when_all_others_fail() -> None:
         q = learner.act(t % 4)
         action = int(rng.choice(3, p=q))
         learner.learn(t % 4, action, float(action == 0), q[action])
-    assert learner._act(0)[0] < 0.4
+    assert q[0] < 0.4
 
 
 # ------------------------------------------------------------------- the best policy in hindsight

@@ -15,6 +15,7 @@ from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, FiniteClass
+from tests.inside import rounds_of
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]])
@@ -178,5 +179,5 @@ def test_a_service_states_it_too() -> None:
             bandit.learn(decision, cost=0.1 if decision.action == "write" else 0.8)
         assert bandit.certificate() < bandit.certificate(confidence=0.95) < 200
         assert np.isnan(bandit.bound(0.95)) == bool(constraints)
-        free = bandit._rounds.allowed()
+        free = rounds_of(bandit).allowed()
         assert free.log_union == GrowingOracle(trees).log_derivations  # not of those that keep the budget so far alone

@@ -191,6 +191,7 @@ def test_a_damaged_state_is_refused() -> None:
     """An action that is none."""
     kept = KeptMinimiser(open_oracle(TREES, BITS, kind="search"), np.zeros((16, 2)), order)
     kept.update(lambda actions, _: np.zeros(len(actions)))
-    state = kept.state() | {"actions": [2] * 16}
+    before = kept.state()
     with pytest.raises(InputError, match="action"):
-        kept.restore(state, kept.costs)
+        kept.restore(before | {"actions": [2] * 16}, kept.costs)
+    assert kept.state() == before

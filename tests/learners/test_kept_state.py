@@ -72,3 +72,4 @@ def test_whoever_names_no_state_is_asked_for_it() -> None:
     """A learner without kept is not saved as if it had no state."""
     with pytest.raises(InputError, match="does not name its state: set kept"):
         Forgetful().state()
+    assert played(Forgetful(), 3) == played(Drawing(), 3)  # it plays all the same
