@@ -126,8 +126,10 @@ def _log():
 def test_an_outcome_that_is_a_code_is_explained(tmp_path):
     """Where a number must be, the line says which value is none, and why."""
     (tmp_path / "log.csv").write_text("x,treat,y\n1,a,3\n2,b,04\n")
+    frame = read_file(tmp_path / "log.csv").frame
+    assert frame["y"].to_list() == ["3", "04"]
     with pytest.raises(InputError, match=r"column 'y' must hold numbers, and holds '04' in row 2, a code as it begins"):
-        make_source("log.csv", read_file(tmp_path / "log.csv").frame, Columns("treat", "y", maximise=True))
+        make_source("log.csv", frame, Columns("treat", "y", maximise=True))
 
 
 def test_blank_lines_are_no_rows(tmp_path):
@@ -206,6 +208,8 @@ def test_a_row_without_end_is_refused(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b\n1," + "2" * 1000 + "\n")
     with pytest.raises(InputError, match="line 2 is longer than"):
         read_file(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text('a,b\n1,"2"\n' + "3,4\n" * 1000)
+    assert read_file(tmp_path / "t.csv").frame.shape == (1001, 2)
 
 
 WARD = Membership("ward", ("1", "2"), 1)

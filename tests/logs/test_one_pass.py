@@ -336,9 +336,10 @@ def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
             del work
             yield tasks[0], MemoryError("its worker died 3 times")
 
-    found = log_files(logs)
+    found, kept = log_files(logs), list[Any]()
     with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
-        count(counter_of(found), found, Dying(), [], lambda *_: None, lambda *_: None)  # type: ignore[arg-type]
+        count(counter_of(found), found, Dying(), [], lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
+    assert kept == []
 
 
 @pytest.mark.parametrize("log", ["*.parquet", "part[0-6].parquet", "."])

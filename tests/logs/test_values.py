@@ -77,6 +77,8 @@ def test_usual_marks_are_no_fault_beside_a_slip_among_numbers(tmp_path):
     path = written(tmp_path, {"age": ["4o", *without(AGES, "N/A")[1:]]})
     with pytest.raises(InputError, match=re.escape("'age' (numbers but for '4o' (1 row); --missing 4o if")):
         source(path)
+    ages = [None, *without(AGES, None)[1:]]
+    assert source(path, missing=("4o",)).frame["age"].to_list() == ages
 
 
 @pytest.mark.parametrize("slip", ["nroth", "nort", "norrth", "nortx"])
