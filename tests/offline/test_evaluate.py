@@ -211,6 +211,7 @@ def test_a_procedure_is_judged_by_rows_it_never_saw():
 def test_words_follow_the_intervals(table):
     """Better, worse and neither are told by the interval of the gain."""
     better = scores(drawn(reward=np.where(drawn().action == 2, 9.0, 1.0) + drawn().outcome / 9), "snips")
+    assert evaluate(better, np.zeros(N, int)).gain.upper < 0 < evaluate(better, np.full(N, 2)).gain_over_logged.lower
     assert "It is better than what was done" in " ".join(evaluate(better, np.full(N, 2)).words())
     assert "It is worse than the best constant" in " ".join(evaluate(better, np.zeros(N, int)).words())
     assert "There is no evidence that it is better or worse" in " ".join(evaluate(table, np.arange(N) % 3).words())

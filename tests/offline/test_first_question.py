@@ -77,7 +77,10 @@ def test_quantiles_become_the_cut_points_of_all_rows():
 
 def test_a_program_that_is_too_large_is_one_line(monkeypatch):
     """How large it would be, and what to do."""
-    monkeypatch.setattr(restriction, "MOST_COLUMNS", 10)
     X = np.arange(16.0).reshape(8, 2)
+    asked = Question(DecisionTrees(2, max_leaves=3), X), np.ones((8, 2)), [First((0,))]
+    (price,) = priced(*asked)
+    assert price.price == 0.0
+    monkeypatch.setattr(restriction, "MOST_COLUMNS", 10)
     with pytest.raises(InputError, match="columns, and 10 are the most: take fewer thresholds"):
-        priced(Question(DecisionTrees(2, max_leaves=3), X), np.ones((8, 2)), [First((0,))])
+        priced(*asked)

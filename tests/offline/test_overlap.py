@@ -194,6 +194,7 @@ def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
     guard = no_worse_than("treat", outcome=second, draws=20)
     with pytest.raises(InputError, match="not known what always 'treat' gives"):
         guard.base(X)
+    assert second.unseen[:, 0].tolist() == (X[:, 1] == 0).tolist()
 
 
 def test_estimators_warn_of_propensities_that_do_not_fit(recwarn):
@@ -237,6 +238,7 @@ def test_no_correction_is_named_that_prints_alike():
     X, action, outcome = even()
     log = read_log(X, action, reward=outcome, propensity=np.where(action == 1, 0.3, 0.7))
     snips, ips = (scores(log, method).diagnostics.words()[-1] for method in ("snips", "ips"))
+    assert not scores(log, "snips").diagnostics.fits
     assert "do not fit" in snips
     assert "would be worth" not in snips
     assert "would be worth" in ips
