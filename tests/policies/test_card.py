@@ -127,6 +127,8 @@ def test_what_cannot_be_a_card_is_refused():
         rule.card(labels={"agee": "Age"})
     with pytest.raises(InputError, match="not one of integers"):
         rule.card(whole=["age"])
+    page = rule.card(labels={"age": "Age"}).html()
+    assert [added_up(page, {"Age": age}) for age in (0.1, 0.5, 0.9)] == ["wait", "call", "call"]
 
 
 def test_the_pdf_has_what_the_page_has(monkeypatch):

@@ -79,6 +79,8 @@ def test_a_study_names_a_class_without_actions(monkeypatch):
     environment = SimpleNamespace(n_actions=2, feature_names=None, action_names=None)
     with pytest.raises(InputError, match=r"^Uncounted has no n_actions"):
         build_policies(Component("own:Uncounted", {}, "own"), environment)
+    monkeypatch.setattr("milpcb.plugins.registry.load", lambda *_: Counted)
+    assert isinstance(build_policies(Component("own:Counted", {}, "own"), environment), Counted)
 
 
 def test_a_class_shows_its_settings():

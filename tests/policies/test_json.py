@@ -79,6 +79,7 @@ def test_a_class_that_is_none_is_refused():
         with pytest.raises(UnknownNameError):
             from_json(json.dumps(document))
     assert "antigravity" not in sys.modules
+    assert from_json(RULES[0].to_json()) == RULES[0]
 
 
 def changed(rule, **fields):

@@ -84,6 +84,8 @@ def test_what_is_no_policy_is_told():
         open_oracle(wrong, CONTEXTS)
     with pytest.raises(InputError, match="yield at least one"):
         open_oracle(none, CONTEXTS)
+    wrong.n_actions = 3  # as its predictions have it
+    assert open_oracle(wrong, CONTEXTS).value(np.eye(4, 3)) == open_oracle(bands(), CONTEXTS).value(np.eye(4, 3))
 
 
 def test_a_config_names_a_class_of_its_folder(tmp_path):

@@ -89,6 +89,7 @@ def test_a_labeling_prints_its_counts():
     first, second, *_ = FiniteClass([[0, 1, 0], [1, 1, 1], [2, 1, 0]], 3).on(REALS[:3]).policies()
     assert str(first) == "labeling 0: action 0 on 2 contexts, action 1 on 1"
     assert str(second) == "labeling 1: action 1 on 3 contexts"
+    assert [first.predict(REALS[:3]).tolist(), second.predict(REALS[:3]).tolist()] == [[0, 1, 0], [1, 1, 1]]
     assert str(next(FiniteClass([[1]], 2).on(REALS[:1]).policies())) == "labeling 0: action 1 on 1 context"
 
 

@@ -220,9 +220,11 @@ def test_a_walk_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     _, under = odd(26)
-    monkeypatch.setattr(walks.LongSearch, "look", pressed)
-    with pytest.raises(KeyboardInterrupt):
-        under.value(np.zeros(52))
+    with monkeypatch.context() as patch:
+        patch.setattr(walks.LongSearch, "look", pressed)
+        with pytest.raises(KeyboardInterrupt):
+            under.value(np.zeros(52))
+    assert under.value(np.zeros(52)) == np.inf  # asked again it goes to its end
 
 
 def test_a_list_ends_where_too_many_break_a_row(monkeypatch: pytest.MonkeyPatch) -> None:

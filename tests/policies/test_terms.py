@@ -153,6 +153,7 @@ def test_classes_say_why_they_have_no_terms() -> None:
     for policies, reason in refused:
         with pytest.raises(InputError, match=reason):
             policies.terms()
+    assert DecisionTrees(2, depth=1, thresholds=cuts).terms().n_terms == 4 * 2 * 2  # tests, sides, actions
     assert "totals" not in DecisionTrees(2, min_leaf_size=2).on(POOLS["bits"]).capabilities
     with pytest.raises(InputError, match="no recursion over totals"):
         MonotoneRules(2).on(POOLS["bits"]).require("totals")

@@ -161,6 +161,8 @@ def test_trees_too_large_for_a_program_can_still_be_searched():
     assert "search" in trees.on(contexts).capabilities
     with pytest.raises(InputError, match=r"trees of depth 4 over 40 literals need more than 5 000 000 columns"):
         open_oracle(trees, contexts, kind="milp")
+    costs = np.column_stack([contexts[:, 3], 1 - contexts[:, 3]])
+    assert open_oracle(trees, contexts, kind="search").value(costs) == 0.0
 
 
 def test_export_text_is_scikit_learns_with_numbers_in_full():
@@ -175,6 +177,7 @@ def test_export_text_is_scikit_learns_with_numbers_in_full():
         "|   |--- insured >  0.5\n"
         "|   |   |--- class: treat\n"
     )
+    assert tree.predict([[0.3, 0.0], [0.1 + 0.2, 1.0], [0.31, 0.0], [0.31, 1.0]]).tolist() == [2, 2, 0, 1]
 
 
 def test_trees_of_too_many_subtrees_are_refused_by_the_search():

@@ -227,6 +227,8 @@ def test_a_bound_at_a_time_limit_is_never_a_value(monkeypatch: pytest.MonkeyPatc
     for ask in (oracle.value, lambda costs: oracle.profile(costs, 0), lambda costs: oracle.minimise(costs).value):
         with pytest.raises(OracleInexact, match="time_limit"):
             ask(costs)
+    answer = oracle.minimise(costs)
+    assert (answer.stop, answer.lower < answer.upper) == (Stop.TIME_LIMIT, True)
     for refused in (lambda: oracle.action_weights(costs, 0, 1.0), lambda: oracle.table("columns")):
         with pytest.raises(InputError, match="whatever the time_limit: leave it out"):
             refused()

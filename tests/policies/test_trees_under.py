@@ -183,6 +183,9 @@ def test_what_would_be_too_much_to_keep_is_refused(monkeypatch: pytest.MonkeyPat
     with pytest.raises(SearchTooLargeError, match=r"compares 5 policies, more than 4; use oracle kind 'milp'"):
         # Where all weigh nothing a merged state has one item: a pair for each of 5 roots.
         terms.under([SideConstraint(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2)
+    monkeypatch.setattr(usage, "MOST_LEFT", 5)
+    under, totals = terms.under([SideConstraint(np.zeros(terms.n_terms), -np.inf, 0.0)] * 2), np.arange(terms.n_terms)
+    assert under.value(totals.astype(float)) == terms.value(totals.astype(float))
 
 
 def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +193,7 @@ def test_the_counted_pairs_are_those_that_are_kept(monkeypatch: pytest.MonkeyPat
     terms = DecisionTrees(2, depth=3, thresholds=((0.5,),) * 2).terms()
     row = SideConstraint(np.random.default_rng(0).normal(size=terms.n_terms), -np.inf, 0.0)
     monkeypatch.setattr(routes, "MOST_PAIRS", 4 * 4 * 2 * 8**2)  # an item counts four times, and all are of one pair
-    terms.under([row])
+    assert terms.under([row]).value(np.zeros(terms.n_terms)) == 0.0
     monkeypatch.setattr(routes, "MOST_PAIRS", 4 * 4 * 2 * 8**2 - 1)
     with pytest.raises(SearchTooLargeError, match="by 2 048 numbers, more than 2 047; use oracle kind 'milp'"):
         terms.under([row])
