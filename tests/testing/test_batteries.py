@@ -246,6 +246,9 @@ def test_a_class_that_cannot_be_made_by_itself_needs_instances(monkeypatch):
     monkeypatch.delitem(BUILTIN, "finite_class")
     with pytest.raises(InputError, match=r"class method small\(\)"):
         instances("finite_class")
+    pair = FiniteClass([[0, 1], [1, 0]], 2)
+    monkeypatch.setattr(FiniteClass, "small", lambda: {"pair": (pair, np.eye(2))}, raising=False)
+    assert [(instance.name, instance.policies) for instance in instances("finite_class")] == [("pair", pair)]
 
 
 @pytest.mark.parametrize("name", ["decision_trees", "threshold_rules"])

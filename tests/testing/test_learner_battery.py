@@ -1,6 +1,7 @@
 """The battery of learners has teeth: a sound learner passes, and each way to break it fails the check for it."""
 
 import inspect
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -267,3 +268,4 @@ def test_required_options_are_given_by_a_partial() -> None:
 
     with pytest.raises(InputError, match=r"functools\.partial"):
         testing.battery("learner", Optional)
+    assert testing.run_all("learner", partial(Optional, temper=1.0)) == []

@@ -10,6 +10,7 @@ import pytest
 
 from milpcb import testing
 from milpcb.errors import InputError
+from milpcb.learners import Learner
 from milpcb.plugins import registry
 from tests.inside import find_plug_ins_again
 
@@ -101,5 +102,6 @@ def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
     try:
         with pytest.raises(InputError, match=r"registered twice: by milpcb\.solvers\.highs:Highs and somebody\.else"):
             registry.names("solver")
+        assert issubclass(registry.load("learner", "exp4"), Learner)  # other kinds are not concerned
     finally:
         find_plug_ins_again()

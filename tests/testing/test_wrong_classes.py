@@ -27,38 +27,45 @@ def thresholds_with(**instead):
     return Instance("wrong", Rules(2), np.arange(3.0)[:, None])
 
 
-def test_a_wrong_cost_map_fails_the_battery():
-    """A class whose program prices one context wrongly is caught."""
+class WrongCosts(PathEncoding):
+    """Prices one context wrongly."""
 
-    class Encoding(PathEncoding):
-        def objective(self, costs):
-            return Objective(super().objective(costs * np.linspace(1.0, 1.1, len(costs))[:, None]).coefficients)
-
-    def program(self, *, constrained=False):
-        return Encoding(self.own_terms.walked, self.contexts, constrained=constrained)
-
-    with pytest.raises((AssertionError, OracleInexact)):
-        testing.run_all("policies", thresholds_with(program=program))
+    def objective(self, costs):
+        """Return too large costs of all rows but the first."""
+        return Objective(super().objective(costs * np.linspace(1.0, 1.1, len(costs))[:, None]).coefficients)
 
 
-def test_a_policy_outside_the_class_fails_the_battery():
-    """A class that lists fewer policies than its program holds is caught."""
-
-    def policies(self):
-        return (rule for rule in OpenedThresholds.policies(self) if str(rule) != "play action 0")
-
-    with pytest.raises(AssertionError):
-        testing.run_all("policies", thresholds_with(policies=policies))
+def program(self, *, constrained=False):
+    """Return a program with a wrong cost map."""
+    return WrongCosts(self.own_terms.walked, self.contexts, constrained=constrained)
 
 
-def test_a_search_that_is_declared_and_fails_is_no_skip():
-    """What a class declares it must do: an error of its search is an error of its battery."""
+def policies(self):
+    """List fewer policies than the program holds."""
+    return (rule for rule in OpenedThresholds.policies(self) if str(rule) != "play action 0")
 
-    def search(_):
-        raise InputError("broken")
 
-    with pytest.raises(InputError, match="broken"):
-        testing.run_all("policies", thresholds_with(search=search))
+def search(_):
+    """Fail, although a search is declared."""
+    raise InputError("broken")
+
+
+@pytest.mark.parametrize(
+    ("method", "error", "check"),
+    [
+        (program, (AssertionError, OracleInexact), "program"),
+        (policies, AssertionError, "program"),
+        (search, InputError, "search"),
+    ],
+)
+def test_a_wrong_class_fails_the_battery(method, error, check):
+    """The check that is there for the mistake fails; an error of a search that is declared is no skip."""
+    wrong = thresholds_with(**{method.__name__: method})
+    with pytest.raises(error):
+        testing.run_all("policies", wrong)
+    (alone,) = (each for each in testing.battery("policies", wrong) if each.id == f"wrong: {check}")
+    with pytest.raises(error):
+        alone.run()
 
 
 def test_a_class_may_declare_that_it_has_no_search():

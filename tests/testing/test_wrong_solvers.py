@@ -51,33 +51,38 @@ def test_a_wrong_solver_fails_its_battery(mistake):
     assert any(note.startswith("solver, check '") for note in caught.value.__notes__)
 
 
-def test_a_solver_that_drops_integrality_fails_its_battery():
-    """Solving the relaxation of everything is caught."""
+class Relaxing(Highs):
+    """Solves the relaxation of everything."""
 
-    class Relaxing(Highs):
-        def open(self, program, **_):
-            return super().open(program, relax=True)
+    def open(self, program, **_):
+        """Open the relaxation."""
+        return super().open(program, relax=True)
 
+
+class StuckSession(HighsSession):
+    """Ignores what the second query asks."""
+
+    asked = None
+
+    def solve(self, objective, **options):
+        """Solve for the first objective."""
+        self.asked = objective if self.asked is None else self.asked
+        return super().solve(self.asked, **options)
+
+
+class Stuck(Highs):
+    """Remembers an objective."""
+
+    def open(self, program, *, relax=False):
+        """Open a session that does."""
+        return StuckSession(program, mip=bool(program.integer.any()) and not relax)
+
+
+@pytest.mark.parametrize("solver", [Relaxing, Stuck])
+def test_a_solver_of_another_program_fails_its_battery(solver):
+    """One that drops integrality, and one that remembers an objective, are caught."""
     with pytest.raises(AssertionError):
-        testing.run_all("solver", Relaxing())
-
-
-def test_a_solver_that_remembers_an_objective_fails_its_battery():
-    """A session that ignores what the second query asks is caught."""
-
-    class Stuck(HighsSession):
-        asked = None
-
-        def solve(self, objective, **options):
-            self.asked = objective if self.asked is None else self.asked
-            return super().solve(self.asked, **options)
-
-    class Solver(Highs):
-        def open(self, program, *, relax=False):
-            return Stuck(program, mip=bool(program.integer.any()) and not relax)
-
-    with pytest.raises(AssertionError):
-        testing.run_all("solver", Solver())
+        testing.run_all("solver", solver())
 
 
 class AddsNoRows(HighsSession):
