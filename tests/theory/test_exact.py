@@ -421,3 +421,4 @@ def test_no_game_is_no_verdict() -> None:
     """A relaxation that needs a larger L than any game has is an error."""
     with pytest.raises(InputError, match="nothing to verify"):
         judge(named("half"), [Game(ONE, UNIFORM, 2, F(2), 1)])
+    assert judge(named("half"), [Game(ONE, UNIFORM, 2, F(4), 1)]).passes

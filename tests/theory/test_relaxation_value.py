@@ -264,6 +264,7 @@ def test_a_scale_that_is_not_valid_or_an_unknown_law_is_one_clear_line() -> None
         tiny(pool=Empirical(CONTEXTS))
     with pytest.raises(InputError, match="use the same"):
         tiny(pool=FinitePool(np.zeros((3, 1))))
+    assert rng.random() == np.random.default_rng(0).random()  # nothing was drawn
 
 
 def test_the_sups_are_the_oracle_s_answers_centred() -> None:
