@@ -242,9 +242,8 @@ def in_order(frame: pl.DataFrame, settings: Mapping[str, Any]) -> pl.DataFrame:
 
 def longest(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of each learner at the longest horizon that it has in its environment."""
-    return frame.filter(
-        pl.col("horizon") == pl.col("horizon").max().over("learner", "environment", "policies", "oracle")
-    )
+    last = pl.col("horizon").max().over("learner", "environment", "policies", "oracle")
+    return frame.filter(pl.col("horizon") == last)
 
 
 def spread(values: Floats) -> tuple[Floats, Floats]:
