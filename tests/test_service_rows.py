@@ -172,6 +172,7 @@ def test_a_joined_row_with_two_columns_of_one_name_is_refused() -> None:
     base = sqlite3.connect(":memory:")
     base.row_factory = sqlite3.Row
     row = base.execute("SELECT 20 AS age, 60 AS age, 3 AS visits").fetchone()
+    bandit = Bandit(AGES)
     with pytest.raises(InputError, match="the row has several values named 'age'"):
-        (bandit := Bandit(AGES)).act(row)
+        bandit.act(row)
     assert len(open_decisions(bandit)) == 0
