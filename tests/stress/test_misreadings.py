@@ -29,6 +29,7 @@ from milpcb.data import fields, frames, made_columns, schema
 from milpcb.estimators import OptimalPolicyTree
 from policies import DecisionTrees
 from policies.exports import python
+from tests.inside import numbers_of
 from tests.stress.misreadings_cases import Service, drawn_service, spelt, ways
 
 Outcome = tuple[str, str]  # "as meant", "refused" or "SILENT", and what was asked how
@@ -69,7 +70,7 @@ def services(rng: random.Random) -> Iterator[Outcome]:
     bandit = Bandit(trees, seed=0, values=values if service.declared or service.missing else None)
 
     def read(row: Any) -> list[float]:
-        return np.ravel(bandit._reader.read(row).numbers).tolist()
+        return numbers_of(bandit, row).tolist()  # type: ignore[no-any-return]
 
     apart = [
         read([value, 2.0])

@@ -29,6 +29,7 @@ from milpcb.bandit.decisions import Book
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.errors import InputError, MilpcbError
 from policies import DecisionTrees
+from tests.inside import rounds_of
 from tests.stress.schedules_ledger import (
     CUTS,
     LOSS,
@@ -64,7 +65,7 @@ class DayByDay:
     @property
     def book(self) -> Book:
         """The record of the bandit: what its learner drew stands nowhere else."""
-        return self.bandit._rounds.book
+        return rounds_of(self.bandit).book  # type: ignore[no-any-return]
 
     def run(self, steps: int) -> str:
         """Take so many steps; return what went wrong first."""
