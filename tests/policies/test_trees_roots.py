@@ -228,7 +228,8 @@ def test_a_bound_at_a_time_limit_is_never_a_value(monkeypatch: pytest.MonkeyPatc
         with pytest.raises(OracleInexact, match="time_limit"):
             ask(costs)
     answer = oracle.minimise(costs)
-    assert (answer.stop, answer.lower < answer.upper) == (Stop.TIME_LIMIT, True)
+    assert answer.stop is Stop.TIME_LIMIT
+    assert answer.lower < answer.upper
     for refused in (lambda: oracle.action_weights(costs, 0, 1.0), lambda: oracle.table("columns")):
         with pytest.raises(InputError, match="whatever the time_limit: leave it out"):
             refused()
