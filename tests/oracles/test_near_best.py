@@ -51,6 +51,18 @@ def test_policies_are_made_as_they_are_asked_for():
     assert oracle.seconds > 0
 
 
+def test_actions_of_rows_are_kept_for_the_rows_that_are_asked_next():
+    """A row that was looked at costs no second query, and all of them together are as if asked at once."""
+    oracle = open_oracle(ThresholdRules(3), CONTEXTS, "milp")
+    found = oracle.near_best(COSTS, 3.0)
+    some = found.played(np.arange(2))
+    asked = oracle.calls
+    assert (found.played(np.arange(2)) == some).all()
+    assert oracle.calls == asked
+    assert (found.actions == open_oracle(ThresholdRules(3), CONTEXTS, "milp").near_best(COSTS, 3.0).actions).all()
+    assert oracle.calls > asked
+
+
 @pytest.mark.parametrize("kind", ["search", "milp"])
 def test_beyond_the_budget_the_cheapest_are_listed_and_it_says_so(monkeypatch, kind):
     """Where work ends early ``exact`` is False, and the policies are the cheapest of all."""
