@@ -63,8 +63,12 @@ class Stability:
         agreement = percent(self.agreement, 0)
         found = [f"The best rules of resamples treat {agreement} of the rows, on average, as this rule does."]
         found += [f"Of these rules, {percent(share, 0)} have the test '{test}'." for test, share in self.tests.items()]
-        if self.near_best is not None:
-            near = f"{fixed(self.near_best, 0)} rules are within one standard error of the best, which counts too"
+        if self.near_best == 1:
+            found.append("No other rule is within one standard error of the best, unless it treats these rows alike.")
+        elif self.near_best is not None:
+            near = (
+                f"{fixed(self.near_best, 0)} rules, the best one among them, are within one standard error of the best"
+            )
             found.append(f"{near}; no two of them treat all of these rows alike.")
         return found
 
@@ -117,6 +121,7 @@ def stability(
         if progress is not None:
             progress(next(counter), times + by_depth)
 
+    near_best = _near_best(question.oracle, scores, played)  # first: it takes longer or shorter than a search
     alike, tests = np.zeros(n), []
     for _ in range(times):
         other = question.best(costs * drawn_again(rng, members, n)[:, None]).policy
@@ -124,7 +129,6 @@ def stability(
         tests.append(_tests(other))
         searched()
     alike /= times
-    near_best = _near_best(question.oracle, scores, played)
     question.close()  # of a million rows it takes a gigabyte, and so does each of those below
     parts = np.asarray(policy.apply(contexts)) if hasattr(policy, "apply") else np.zeros(n, dtype=np.int64)
     return Stability(

@@ -5,6 +5,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.offline import evaluate, read_log, scores, stability
+from milpcb.oracles import Oracle
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
 
@@ -44,6 +45,16 @@ def test_resamples_are_refits_on_rows_drawn_again(table):
     assert found.tests[f"x{policy.root.feature} = 0"] == max(found.tests.values())
 
 
+def test_policies_near_the_best_are_counted_before_searches_are(table, monkeypatch):
+    """The time left is told by searches alone: the count takes longer or shorter than any of them."""
+    began, near_best = [], Oracle.near_best
+    monkeypatch.setattr(Oracle, "near_best", lambda *asked: began.append("count") or near_best(*asked))
+    trees = DecisionTrees(2, depth=2)
+    stability(trees, table.log.features, table, resamples=3, progress=lambda *_: began.append("search"))
+    assert began.index("count") == 0
+    assert began.count("count") == 1
+
+
 def test_policies_near_the_best_are_counted(table):
     """Labelings whose value is less than the standard error of the best below it."""
     rules, X = DecisionTrees(2, depth=2), table.log.features
@@ -77,4 +88,6 @@ def test_words_name_the_tests(table):
     """One sentence for the whole, one for each test, one for those near the best."""
     found = stability(DecisionTrees(2, depth=1), table.log.features, table, resamples=4)
     assert "have the test 'x0 = 0'." in " ".join(found.words())
-    assert found.words()[-1].startswith(f"{found.near_best} rules are within one standard error")
+    assert found.words()[-1].startswith("No other rule is within one standard error")
+    found = stability(DecisionTrees(2, depth=2), table.log.features, table, resamples=1)
+    assert found.words()[-1].startswith(f"{found.near_best} rules, the best one among them, are within one ")
