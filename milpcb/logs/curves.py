@@ -133,7 +133,7 @@ class BudgetCurve:
             axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
                           textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
         axes.legend(fontsize=SMALL, frameon=False, loc="best")
-        labelled(axes.xaxis, f"at most this share of the people gets '{self.action}'", lambda share: percent(share, 0))
+        labelled(axes.xaxis, f"at most this share of the people gets '{self.action}'", percent)
         labelled(axes.yaxis, unit.words, unit.tick)
         first, last = points[0], points[-1]
         words = (
