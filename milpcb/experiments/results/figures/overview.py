@@ -17,7 +17,7 @@ from milpcb.experiments.results.figures.plots import Entry, legend
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Panel, Results, longest
 from milpcb.experiments.results.figures.words import PAIRED, at_their_longest, band, distinguished, sentences, verdict
 
-COLUMNS = {WIDE: (4, 8), NARROW: (3, 3)}  # the width is cut into so many columns: at least, at most
+COLUMNS = {WIDE: 8, NARROW: 3}  # into so many the width is cut at most
 ROW, SPACE = 0.27, 0.6  # inches of a row; rows of space before those that are set apart
 MOST = 1.5  # shares of random play's regret from which on the colour stays the same
 SHADES = LinearSegmentedColormap.from_list(
@@ -58,8 +58,9 @@ def overview(results: Results) -> list[Drawing]:
     tables = [squares(panel, apart) for panel in panels]
     order = sorted((name for name in results.looks if name not in apart), key=lambda name: _mean_share(name, tables))
     figure = _figure(results, panels, tables, order, list(dict.fromkeys(apart)))
-    above = any(square.above for table in tables for square in table.values())
-    legend(figure, _entries(above=above), below=True)
+    every = [square for table in tables for square in table.values()]
+    above = any(square.above for square in every)
+    legend(figure, _entries(above=above, below=any(square.share < 0 for square in every)), below=True)
     shares = [f"{name} {share_text(_mean_share(name, tables))}" for name in order[:5]]
     means = f"Mean share of the regret of choosing at random: {', '.join(shares)}." if shares else ""
     alt, caption = sentences(verdict(results), means), _caption(results, above=above)
@@ -97,15 +98,15 @@ def _mean_share(name: str, tables: Sequence[Table]) -> float:
 def _figure(
     results: Results, panels: list[Panel], tables: Sequence[Table], order: list[str], apart: list[str]
 ) -> Figure:
-    fewest, most = COLUMNS[WIDE if results.width >= WIDE else NARROW]
+    most = COLUMNS[WIDE if results.width >= WIDE else NARROW]
     blocks = [slice(i, i + most) for i in range(0, len(panels), most)]
-    columns = max(min(len(panels), most), fewest)
+    columns = min(len(panels), most)
     figure = Figure(figsize=(results.width, 1.0), layout="constrained")
     names = [fitted(name, name_room(figure), SMALL) for name in [*order, *apart]]
     room = (results.width - max(width(name, SMALL) for name in names) - 0.3) / columns - 0.06
     headers = [fitted(panel.name, room, SMALL, lines=3) for panel in panels]
     lines = max(header.count("\n") + 1 for header in headers)
-    figure.set_figheight(len(blocks) * (ROW * (len(names) + SPACE) + 0.16 * lines + 0.1) + 0.4)
+    figure.set_figheight(len(blocks) * (ROW * (len(names) + SPACE) + 0.16 * lines + 0.1) + 0.6)
     write_title(figure, results.title)
     places = {name: i + SPACE * (i >= len(order)) for i, name in enumerate([*order, *apart])}
     for axes, block in zip(figure.subplots(len(blocks), 1, squeeze=False).ravel(), blocks, strict=True):
@@ -118,6 +119,7 @@ def _figure(
         axes.set_yticks(list(places.values()), names, fontsize=SMALL)
         axes.tick_params(length=0, labeltop=True, labelbottom=False)
         axes.spines[:].set_visible(False)
+    axes.set_xlabel("share of the regret of choosing at random", fontsize=SMALL)
     return figure
 
 
@@ -140,10 +142,11 @@ def share_text(share: float) -> str:
     return f"{MINUS * (share < 0 and float(digits) > 0)}{digits}{THIN}%"
 
 
-def _entries(*, above: bool) -> list[Entry]:
-    steps = [(-1.0, "as much better"), (0.0, "as the best policy"), (1.0, "as choosing at random")]
+def _entries(*, above: bool, below: bool) -> list[Entry]:
+    steps = [(0.0, "0 %: as the best policy"), (1.0, "100 %: as choosing at random")]
+    steps = [(-1.0, "below 0: better than the best policy"), *steps] if below else steps
     shades: list[Entry] = [
-        (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), f"{share_text(share)}: {text}")
+        (Patch(facecolor=SHADES(0.5 + share / (2 * MOST)), edgecolor="0.5"), text.replace(" %", f"{THIN}%"))
         for share, text in steps
     ]
     frame = Patch(facecolor="white", edgecolor=ABOVE, linewidth=2)

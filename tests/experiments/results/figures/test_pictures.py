@@ -159,6 +159,8 @@ def test_the_overview_is_a_table_of_shares(make_frame):
         share_text(means["bistro_plus", world] / means["uniform", world]) for world in ("one", "two")
     }
     assert "No mean is above" in drawing.caption
+    assert axes.get_xlabel() == "share of the regret of choosing at random"
+    assert axes.get_xlim() == (-0.5, 1.5)  # two panels fill the width
     above = results.frame.with_columns(guarantee=pl.when(pl.col("learner") == "exp4").then(1.0).otherwise("guarantee"))
     (framed,) = draw(Results(above, "t"), ["overview"])
     edges = [patch.get_edgecolor()[:3] for patch in framed.figure.axes[0].patches]
