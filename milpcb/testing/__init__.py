@@ -24,6 +24,12 @@ from milpcb.plugins import registry
 
 # Attributes by which a made object is known, by kind of battery.
 NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": ("__call__",), "environment": ("open",)}
+MADE = {  # objects that a battery takes in place of a name
+    "policies": "an Instance of milpcb.testing.instances (a class of policies, and contexts)",
+    "solver": "a Solver",
+    "learner": "a class of learners",
+    "environment": "an Environment",
+}
 
 
 class Unmet(unittest.SkipTest):
@@ -47,21 +53,19 @@ def battery(kind: str, entry: Any) -> list[Check]:
     if isinstance(entry, str):
         registry.target(kind, entry.partition(":")[0] if kind == "solver" else entry)
     elif kind in NEEDS and not all(hasattr(entry, name) for name in NEEDS[kind]):
-        raise InputError(
-            f"testing.battery('{kind}', ...) needs a registered name or what it stands for, got {shown(entry)}"
-        )
+        raise InputError(f"testing.battery('{kind}', ...) needs a registered name or {MADE[kind]}, got {shown(entry)}")
     return cast("list[Check]", make(entry))
 
 
 def run_all(kind: str, entry: Any) -> list[str]:
-    """Run every check of an entry and return skipped ones with their reasons; raises AssertionError at a failure."""
+    """Run every check of an entry and return skipped ones with their reasons; raises the error of a failing one."""
     skipped = []
     for check in battery(kind, entry):
         try:
             check.run()
         except Unmet as reason:
             skipped.append(f"{check.id}: {reason}")
-        except AssertionError as error:
+        except Exception as error:
             own = repr(entry) if isinstance(entry, str) else "..."
             error.add_note(f"{kind}, check '{check.id}': fix what the message names, then run this check alone:")
             error.add_note(f"next(c for c in milpcb.testing.battery('{kind}', {own}) if c.id == '{check.id}').run()")

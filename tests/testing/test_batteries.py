@@ -234,6 +234,12 @@ def test_made_objects_are_entries_too():
     assert {each.split(": ")[1] for each in skipped} == {"terms", "source code", "printed rules"}  # a list has none
 
 
+def test_another_object_is_refused_with_the_one_that_is_needed():
+    """A class of policies has no contexts, which an Instance adds."""
+    with pytest.raises(InputError, match="an Instance of milpcb"):
+        testing.battery("policies", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2))
+
+
 @pytest.mark.parametrize(("kind", "entry"), [("policy", "decision_trees"), ("policies", "decision_tree")])
 def test_unknown_names_are_explained(kind, entry):
     """A kind without a battery, and an entry that is not registered, name the nearest one."""

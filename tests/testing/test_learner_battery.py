@@ -250,6 +250,15 @@ def test_the_failing_check_is_named() -> None:
     assert ".run()" in caught.value.__notes__[1]
 
 
+def test_a_check_that_cannot_be_run_is_named_too() -> None:
+    """An error of another kind says which check it came from, and how to run that one alone."""
+    broken = type("Broken", (Sound,), {"guarantee": lambda _self: {}["T"]})
+    with pytest.raises(KeyError) as caught:
+        testing.run_all("learner", broken)
+    assert caught.value.__notes__[0].startswith("learner, check '")
+    assert ".run()" in caught.value.__notes__[1]
+
+
 def test_a_forgotten_generator_is_named_with_the_first_entry_that_differs() -> None:
     """A learner that draws and keeps only its totals is asked for its generator, without whole arrays."""
     forgetful = type("Forgetful", (Sound,), {"kept": ("totals", "log")})
