@@ -20,6 +20,10 @@ from milpcb.experiments.results.figures.words import FREE, legible
 from milpcb.experiments.study.cells import NO_ORACLE
 
 RUN = ("environment", "policies", "oracle", "learner", "horizon")  # labels of runs that differ in the seed only
+TIES = (
+    "Of policies that cost the same each oracle or solver may return another, so the regret of learners that follow "
+    "it, such as epsilon-greedy, may differ between them"
+)
 LEFT_OUT = ("share", "oracle_time")  # of the report's columns; the others fit a wide terminal
 BESIDE = 3  # letters of air beside a column
 # Columns to leave out of them in turn.
@@ -50,7 +54,7 @@ class ReportColumn:
 
 
 def report_table(results: Results) -> dict[str, Any]:
-    """Return columns and rows of entries; by environment, policy class and horizon, lowest regret first.
+    """Return columns and rows of entries, and a note; by environment, policy class and horizon, lowest regret first.
 
     A fact that is the same in all rows has no column.
     """
@@ -58,7 +62,9 @@ def report_table(results: Results) -> dict[str, Any]:
     worlds = list(dict.fromkeys(map(_world, rows)))
     rows.sort(key=lambda row: (worlds.index(_world(row)), row.horizon, row.regret))
     columns = [*_columns(results, rows), *_on_demand(rows)]
-    return {"columns": columns, "rows": [[each.entry(row) for each in columns] for row in rows]}
+    oracles = {row.labels["oracle"] for row in rows} - {NO_ORACLE}
+    entries = [[each.entry(row) for each in columns] for row in rows]
+    return {"columns": columns, "rows": entries, "note": TIES if len(oracles) > 1 else ""}
 
 
 def summary_table(results: Results, width: int | None = None) -> Table:
@@ -83,6 +89,7 @@ def summary_table(results: Results, width: int | None = None) -> Table:
         table.add_row(*(row[i].text for i in shown))
     free = any(FREE in row[0].text for row in report["rows"])
     notes = [f"{FREE} need not keep the side constraints"] if free else []
+    notes += [report["note"]] if report["note"] else []
     notes += [f"No room for {', '.join(sorted(folded))}: see report.html, which milpcb report writes"] if folded else []
     table.caption = "\n".join(notes) or None
     table.caption_justify = "left"

@@ -16,7 +16,7 @@ from matplotlib.image import imread
 from milpcb.experiments.results.figures import draw
 from milpcb.experiments.results.figures.results import Results
 from milpcb.experiments.results.report import DrawnPolicy, picture, remark, report_page
-from milpcb.experiments.results.report_table import report_table
+from milpcb.experiments.results.report_table import report_table, summary_table
 from tests import browser
 from tests.sketches import sketch
 
@@ -150,6 +150,15 @@ def test_a_row_says_what_the_runs_say(results):
     assert shown == ["learner", "environment", "horizon", "regret", "certificate", "guarantee"]
     assert (row["time"].value, row["oracle_time"].value) == pytest.approx((42.0, 31.0))
     assert "oracle_error" not in keys
+
+
+def test_regrets_by_several_oracles_have_a_note_on_ties(results):
+    """One oracle has none: the note is on what differs between rows of a table."""
+    both = [results.frame.with_columns(oracle=pl.lit(oracle)) for oracle in ("search", "milp:highs")]
+    several = Results(pl.concat(both), "t")
+    assert "each oracle or solver may return another" in report_table(several)["note"]
+    assert report_table(several)["note"] in summary_table(several).caption
+    assert report_table(results)["note"] == ""
 
 
 def test_oracle_errors_are_shown_where_there_are_any(results):
