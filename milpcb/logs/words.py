@@ -247,7 +247,9 @@ def gain(found: Findings) -> str:
         parts.append(f"at {unit.gain(own.value)} ({unit.interval(own)})")
     if found.held_out is not None and found.held_out.gain.known:
         aside = found.held_out.gain
-        parts.append(f"in the rows kept aside at {unit.gain(aside.value)} ({unit.interval(aside)})")
+        there = alike(found.held_out.reference)
+        over = "" if there == other(found) else f" over {there}, the best there"
+        parts.append(f"in the rows kept aside at {unit.gain(aside.value)} ({unit.interval(aside)}){over}")
     gained = f"The gain of the rule over {other(found)} is estimated {', and '.join(parts)}; {_sure(found)}."
     return gained if parts else ""
 
