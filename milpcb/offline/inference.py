@@ -99,7 +99,7 @@ class Inference:
             f"The best policy of the class looks better than {other} by {looks}, for which it was chosen.",
             *self._evidence(),
             f"Policies learnt on all folds but one gain {learnt} on the rest: expect about that.",
-            f"The gain of this policy is between {ends}, whichever of the class had been chosen, and why.",
+            f"The gain of this policy is between {ends}: this holds for all policies of the class at once.",
             f"No policy of the class gains more than {self._amount(self.most)} over {other} ({level}).",
         ]
 
