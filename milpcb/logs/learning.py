@@ -291,7 +291,7 @@ def _words(files: LogFiles, source: Source, estimator: Any, questions: Asked, cl
         f"Cut points are those of a sample of {fixed(len(source.log), 0)} rows."
     )
     bernstein = (
-        "The intervals of the rule hold for all rules of its class at once, whichever is chosen and why: by "
+        "The intervals of the rule hold for all rules of its class at once, so also for the one chosen: by "
         f"Bernstein's inequality for exp({claims.log_size:.1f}) rules, each compared with each of {len(rows.counts)} "
         "constants. It holds at every number of rows for outcomes in the range that was seen, and is wider than the "
         "band that rows in memory have."
