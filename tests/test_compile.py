@@ -16,8 +16,8 @@ from milpcb.errors import InputError
 # the tables. Those of trees have a test of their own.
 MOST = 2
 FILES = (
-    *("milpcb.contexts.kernels", "policies.linear.kernels", "policies.linear.kernels"),
-    *("policies.monotone.search", "policies.paths.kernels", "policies.paths.lanes"),
+    *("milpcb.contexts.kernels", "policies.linear.search_branching", "policies.linear.template"),
+    *("policies.monotone.search", "policies.paths.kernels"),
 )
 
 

@@ -138,7 +138,7 @@ def test_tables_of_numbers_are_replayed_solved_and_certified(asked: Any) -> None
             assert answer.predict_names(frame.astype(float)) == right
             world = Replay(contexts=table, costs="costs.csv")
             found = play(world, "uniform", len(right), policies=TREES).plays[0]
-            assert found.best_costs[-1] == 0
+            assert found.rows[-1]["best_cost"] == 0
             log = in_file(frame, ending, action=done, cost=wrong, probability=[0.5] * len(right))
             assert str(answer) in run("certify", log, "--depth", "2", "--thresholds", "all")
         else:

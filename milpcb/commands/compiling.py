@@ -20,7 +20,7 @@ from milpcb.plugins import registry
 from milpcb.types import Floats, Ints
 
 # Contexts: how many there are, of how many features, and how many values each of these has.
-FEW, WIDE = (40, 3, 5), (4, 20, 5)
+FEW, WIDE = (40, 3, 5), (4, 20, 2)
 MANY_CUTS, EVERY_CUT = (40, 2, 20), (60, 2, 10**6)
 
 # Questions by a name to show: a registered class, its options and contexts; without thresholds among these,

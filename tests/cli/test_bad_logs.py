@@ -297,7 +297,7 @@ def test_a_policy_file_runs_no_code_that_it_names(run, tmp_path):
     """Only registered policies are loaded; a module beside the log is not imported."""
     pl.DataFrame(good()).write_csv("log.csv")
     (tmp_path / "evil.py").write_text("open('ran', 'w').close()\nclass Policy: pass\n")
-    (tmp_path / "policy.json").write_text('{"milpcb_policy": 1, "class": "evil:Policy"}')
+    (tmp_path / "policy.json").write_text('{"milpcb_policy": 3, "class": "evil:Policy"}')
     code, said = run("evaluate", "log.csv", "policy.json", *TRIAL)
     assert (code, "unknown policy 'evil:Policy'" in said) == (2, True), said
     assert not (tmp_path / "ran").exists()

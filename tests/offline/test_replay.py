@@ -62,8 +62,8 @@ def test_learners_play_a_log_from_its_start():
     options = {"horizon": 900, "policies": TREES, "contexts": BITS, "seeds": [3]}
     both = milpcb.play(rounds, ["exp4", "uniform"], **options)
     alone = milpcb.play(rounds, ["uniform"], **options)
-    exp4, uniform = (play.points[-1]["cumulative_cost"] for play in both.plays)
-    assert uniform == alone.plays[0].points[-1]["cumulative_cost"]
+    exp4, uniform = (play.rows[-1]["cumulative_cost"] for play in both.plays)
+    assert uniform == alone.plays[0].rows[-1]["cumulative_cost"]
     assert exp4 < 0.35 * 900 < 0.4 * 900 < uniform
 
 
@@ -100,7 +100,7 @@ def test_strings_and_booleans_are_replayed():
         assert np.array_equal(rounds.contexts, by_hand)
         options = {"policies": DecisionTrees(2, 1), "contexts": rounds.contexts}
         (played,) = milpcb.play(rounds, ["exp4"], 1000, **options).plays
-        plays.append([point["cumulative_cost"] for point in played.points])
+        plays.append([point["cumulative_cost"] for point in played.rows])
     assert plays == [plays[2]] * 3
     named = LoggedRounds(read_log(frame, action, cost=cost, propensity=np.full(3000, 0.5))).feature_names
     assert named == ("region = north", "region = south", "region = west", "member = true")
