@@ -25,7 +25,7 @@ def test_attacks_do_no_harm(runs: int, tmp_path: Path, forks: Any) -> None:
     assert {name: found for name, found in harms.items() if found} == {}
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(8)
 @pytest.mark.parametrize("group", ["code", "settings"])
 def test_attacks_do_harm_without_the_gate(runs: int, group: str, tmp_path: Path, forks: Any) -> None:
     """The attacks are real ones: where everything passes, code of files runs."""
