@@ -68,7 +68,7 @@ def test_what_there_are_several_of_has_its_own_column_and_lines(make_frame):
     )
     headings, *lines = printed(frame)
     assert headings[:5] == ["learner", "environment", "oracle", "horizon T", "regret"]
-    assert [line[1:5] for line in lines] == [
+    assert [line[1:5] for line in lines[:4]] == [  # notes follow
         ["one", "x", "2", "2.0"],
         ["two", "y", "1", "5.0"],
         ["two", "x", "2", "3.0"],
