@@ -80,7 +80,7 @@ class Stuck(Highs):
 
 @pytest.mark.parametrize("solver", [Relaxing, Stuck])
 def test_a_solver_of_another_program_fails_its_battery(solver):
-    """One that drops integrality, and one that remembers an objective, are caught."""
+    """A solver that drops integrality, and a session that remembers an objective, are caught."""
     with pytest.raises(AssertionError):
         testing.run_all("solver", solver())
 
