@@ -30,7 +30,7 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-FORMAT = 10
+FORMAT = 11
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

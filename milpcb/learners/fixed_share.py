@@ -90,7 +90,7 @@ class FixedShare(Learner):
     plays_policies = True
     share: ClassVar[float] = 0.016  # alpha, what a new start gets of all weight
     calm: ClassVar[float] = 5.0  # of the alarm
-    bolder: ClassVar[float] = 1.5  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
+    bolder: ClassVar[float] = 3.0  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
     oracle: WeighingOracle
     kept = (
         "block",

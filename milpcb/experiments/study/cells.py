@@ -12,7 +12,7 @@ from milpcb.experiments.study.fingerprints import fingerprint, sources_of
 from milpcb.experiments.study.sections import Component, Config, LearnerSection, OracleSection
 from milpcb.plugins import injection, local_classes, registry
 
-FORMAT = 12  # of run directories and of keys, which contain it: raised whenever records, states or draws change
+FORMAT = 13  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
 Kind = Literal["cell", "comparator"]
 
