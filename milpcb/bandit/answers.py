@@ -21,6 +21,8 @@ from milpcb.protocols import FoundPolicy
 if TYPE_CHECKING:
     from milpcb.offline import Log, Settled
 
+STATED = 5  # policies in turn, at most, that a statement compares with a single one
+
 
 class BanditAnswers(BanditParts):
     """The questions that a bandit answers, in any thread, without changing what it does."""
@@ -148,7 +150,7 @@ class BanditAnswers(BanditParts):
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
 
         What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
-        known yet; a proof that two policies in turn would have been better; a baseline's promise; decisions that are
+        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that are
         open, given up or overridden; the rule in force; groups. Costs and rewards are in their own unit.
         """
         confidence = check_confidence(confidence)
@@ -161,7 +163,7 @@ class BanditAnswers(BanditParts):
                 confidence,
                 most,
                 covered=learner.ledger.covered(oracle, confidence) if empty else 1.0,
-                change=None if empty or not known else learner.ledger.change(oracle, 2, confidence),
+                change=None if empty or not known else learner.ledger.change(oracle, STATED, confidence),
                 compared=in_words(self._policies, constrained=bool(self._constraints)),
                 baseline=self._settings["baseline"],
                 scale=self._scale,

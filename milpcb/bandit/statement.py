@@ -28,7 +28,7 @@ class Statement:
     learner : that made the decisions; with a baseline the one around that which was asked for
     most : its certificate with ``confidence``, in units of cost
     covered : as Ledger.covered, where ``most`` is no less than what was paid
-    change : a proof with ``confidence`` that two policies in turn would have been better than every single one
+    change : a proof with ``confidence`` that several policies in turn would have been better than every single one
     compared : the policies it is compared with, in words
     baseline : its settings
     scale : of costs, or rewards
@@ -117,8 +117,10 @@ class Statement:
         if self.change is None:
             return
         as_good = "earned as much" if self.scale.rewards else "cost as little"
-        in_turn = f"as two in turn, the second once {as_count(self.change.after[0])} decisions were learnt"
-        none = f"no single one of them would have {as_good} {in_turn}: none is the best both before and after that."
+        *others, last = map(as_count, self.change.after)
+        then = f"{', '.join(others)} and {last}" if others else last
+        in_turn = f"as {self.change.changes + 1} in turn, which change once {then} decisions were learnt"
+        none = f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
         yield f"With {_percent(self.confidence)} confidence {none}"
 
     def _of_baseline(self, learner: Any, baseline: Mapping[str, Any]) -> Iterator[str]:

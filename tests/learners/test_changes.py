@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit, blocks, open_oracle
+from milpcb.bandit.scale import as_count
 from milpcb.bets import loss, proved
 from milpcb.blocks import Blocks, least_in_turn
 from milpcb.errors import InputError
@@ -239,25 +240,25 @@ def test_a_bandit_answers_too() -> None:
         bandit.certificate(changes=-1)
 
 
+@pytest.mark.parametrize("changes", [0, 1, 2])
 @pytest.mark.parametrize("reward_range", [None, (0, 10)])
-def test_a_statement_names_a_change_where_it_is_proved(
-    reward_range: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
+def test_a_statement_names_changes_where_they_are_proved(
+    changes: int, reward_range: tuple[int, int] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And only there: not before it is, and not where the same actions are right throughout."""
+    """And only there: not before they are, and not where the same actions are right throughout."""
     monkeypatch.undo()
-    for changing in (True, False):
-        policies = DecisionTrees(2, depth=1, thresholds=[[0.5]])
-        bandit = Bandit(policies, learner="uniform", seed=0, reward_range=reward_range)
-        for t in range(2000):
-            decision = bandit.act([t % 2])
-            cost = float(decision.action == (changing and t >= 1000))
-            bandit.learn(decision, **({"cost": cost} if reward_range is None else {"reward": 10 - 10 * cost}))
-            if t == 999:
-                assert "in turn" not in bandit.statement()
-        sentences = [line for line in bandit.statement().splitlines() if "in turn" in line]
-        best = "cost as little" if reward_range is None else "earned as much"
-        shown = (
-            f"With 95 % confidence no single one of them would have {best} as two in turn, the second once 1 000 "
-            "decisions were learnt: none is the best both before and after that."
-        )
-        assert sentences == [shown] * changing
+    bandit = Bandit(DecisionTrees(2, depth=1, thresholds=[[0.5]]), learner="uniform", seed=0, reward_range=reward_range)
+    ends = (1000, 1948)[:changes]  # of blocks
+    for t in range(1000 * (changes + 1)):
+        decision = bandit.act([t % 2])
+        cost = float(decision.action == sum(t >= end for end in ends) % 2)
+        bandit.learn(decision, **({"cost": cost} if reward_range is None else {"reward": 10 - 10 * cost}))
+        if t == 999:
+            assert "in turn" not in bandit.statement()
+    sentences = [line for line in bandit.statement().splitlines() if "in turn" in line]
+    best = "cost as little" if reward_range is None else "earned as much"
+    shown = (
+        f"With 95 % confidence no single one of them would have {best} as {changes + 1} in turn, which change once "
+        f"{' and '.join(map(as_count, ends))} decisions were learnt: none is the best throughout."
+    )
+    assert sentences == [shown] * bool(changes)
