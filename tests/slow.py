@@ -105,7 +105,7 @@ SLOW = {
     "tests/oracles/test_under.py::test_the_search_answers_as_the_solver_and_the_list_do": "every class under a solver",
     "tests/oracles/test_starts.py": "every class under a solver",
     "tests/environments/test_environments.py::test_rounds_of_several_blocks": "many rounds of every environment",
-    "tests/experiments/study/test_bounds.py": "bounds of many studies, and their picture",
+    "tests/experiments/study/test_bounds.py": "bounds of many studies",
     "tests/policies/test_drawing.py::test_nothing_meets_in_a_figure": "pictures measured in pixels",
     "tests/policies/test_listed_tables.py::test_the_value_is_the_least_of_the_list": "drawn costs",
     "tests/test_imports.py::test_an_import_against_the_rules_is_found": "every rule broken once",

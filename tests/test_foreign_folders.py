@@ -8,10 +8,9 @@ from click.testing import CliRunner
 
 from milpcb import play
 from milpcb.commands.learn import learn
-from milpcb.core.files import append, digest, own_contents, sealed
+from milpcb.core.files import digest, own_contents, sealed
 from milpcb.errors import RunError
 from milpcb.experiments.results.figures.single import draw_policy
-from milpcb.experiments.results.store import RunDirectory
 from milpcb.logs.folder import INDEX, NAMES, check_folder
 from policies import DecisionTrees
 from policies.trees.rule import DecisionTree, Leaf, Split
@@ -68,30 +67,6 @@ def test_a_link_among_the_results_changes_nothing_outside(link, found, tmp_path)
     call("--never", "b: x >= 0")
     assert outside.read_bytes() == before
     assert ((folder / "policy.txt").read_bytes() == before) == (link is os.symlink)  # which is refused
-
-
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_nothing_is_added_to_a_file_that_has_another_name(link, tmp_path):
-    """A log in a run directory may be a hard link to any file of the user's."""
-    (tmp_path / "mine").write_text("mine")
-    link(tmp_path / "mine", tmp_path / "task.log")
-    with pytest.raises(OSError, match=r"link|of its own"):
-        append(tmp_path / "task.log", "more")
-    assert (tmp_path / "mine").read_text() == "mine"
-
-
-@pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_a_lock_that_is_a_link_is_not_written(link, tmp_path):
-    """A lock is opened and emptied before it is held."""
-    (tmp_path / "mine").write_text("mine")
-    (tmp_path / "run").mkdir()
-    link(tmp_path / "mine", tmp_path / "run/.milpcb.lock")
-    with (
-        pytest.raises(RunError, match="is a link, and a run writes only inside"),
-        RunDirectory(tmp_path / "run").locked(),
-    ):
-        pass
-    assert (tmp_path / "mine").read_text() == "mine"
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])

@@ -1,19 +1,27 @@
-"""What the tests of experiments share: a tiny config, a run of it, curves without their times."""
+"""What the tests of experiments share: a tiny config, runs of configs, curves without their times."""
 
 from __future__ import annotations
 
+import shutil
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
+from rich.console import Console
 
 from milpcb.experiments.results.curves import SCHEMA
 from milpcb.experiments.results.store import RunDirectory
+from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.run.runner import Failed, run
+from milpcb.experiments.study.cells import Task
 from milpcb.experiments.study.config import parse_config
+from tests.sketches import sketch
 
 TINY = """\
 [experiment]
@@ -40,44 +48,41 @@ scale = 8
 """
 
 
-class Recorder:
-    """Progress that writes down which tasks were started, and which ended."""
+class Recorder(Progress):
+    """Progress that writes down which tasks were begun, and remarks."""
 
     def __init__(self) -> None:
+        super().__init__(Console(quiet=True))
         self.started: list[str] = []
-        self.ended: list[tuple[str, str | None]] = []
         self.remarks: list[str] = []
 
-    def __enter__(self) -> Recorder:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def start(self, tasks: Any) -> None:
+    def start(self, tasks: Iterable[Task]) -> None:
         """Note the tasks."""
         self.started += [f"{task.title}: {task.horizon}" for task in tasks]
-
-    def note(self, at: Any) -> None:
-        """Leave a position aside."""
-
-    def done(self, task: Any, failure: str | None) -> None:
-        """Note the task."""
-        self.ended.append((task.title, failure))
 
     def remark(self, line: str) -> None:
         """Note the line."""
         self.remarks.append(line)
 
 
+@dataclass(frozen=True)
 class Played:
-    """What a run left behind."""
+    """What a run left behind: its directory, the tasks that were begun, those that failed, and remarks."""
 
-    def __init__(self, path: Path, tasks: list[str], failed: Failed, remarks: list[str]) -> None:
-        self.path, self.tasks, self.failed, self.remarks = path, tasks, failed, remarks
+    path: Path
+    tasks: list[str]
+    failed: Failed
+    remarks: list[str]
 
 
-@pytest.fixture
+def play(text: str, path: Path, backend: str = "serial") -> Played:
+    """Run a config in this process."""
+    config, recorder = parse_config(tomllib.loads(text), text), Recorder()
+    failed = run(config, RunDirectory(path), recorder, backend)
+    return Played(path, recorder.started, failed, recorder.remarks)
+
+
+@pytest.fixture(scope="session")
 def tiny() -> str:
     """Return the text of a config whose run takes a fraction of a second."""
     return TINY
@@ -90,13 +95,26 @@ def play_into(sketches: None) -> Callable[..., Played]:
     Its pictures are sketches, but in tests with the mark ``drawn``.
     """
     del sketches
-
-    def play(text: str, path: Path, backend: str = "serial") -> Played:
-        config, recorder = parse_config(tomllib.loads(text), text), Recorder()
-        failed = run(config, RunDirectory(path), recorder, backend)
-        return Played(path, recorder.started, failed, recorder.remarks)
-
     return play
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return ``finished(text)``: the run directory of a config, which is played once for all tests that read it."""
+
+    @cache
+    def run_of(text: str) -> Path:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Figure, "savefig", sketch)
+            return play(text, tmp_path_factory.mktemp("finished") / "run").path
+
+    return run_of
+
+
+@pytest.fixture
+def copied(finished: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+    """Return ``copied(text)``: a copy of such a directory, for the test to change."""
+    return lambda text: Path(shutil.copytree(finished(text), tmp_path / "run"))
 
 
 @pytest.fixture

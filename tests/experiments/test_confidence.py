@@ -1,26 +1,37 @@
-"""Certificates with confidence in studies: asked for by a key, kept in records, shown in tables, pictures, pages."""
+"""Columns of curves that a config asks for: certificates with confidence, and regret to the best policies in turn.
+
+One study has both; they are kept in records, and shown in tables, pictures and pages.
+"""
 
 import tomllib
 
 import numpy as np
+import polars as pl
 import pytest
 
 import milpcb
 from milpcb import open_oracle, rng
 from milpcb.errors import InputError
 from milpcb.experiments.results import confident_column, confident_in
+from milpcb.experiments.results.curves import recovery
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.results import read_results
+from milpcb.experiments.results.figures.results import Results, read_results
+from milpcb.experiments.results.figures.rounds import in_turn_mean_costs
 from milpcb.experiments.results.figures.words import glossary
+from milpcb.experiments.results.records import read_index, read_record
 from milpcb.experiments.results.report import report
-from milpcb.experiments.results.report_table import summary_table
+from milpcb.experiments.results.report_table import report_table, summary_table
+from milpcb.experiments.run.task import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
+from milpcb.experiments.study.worlds import open_world
 from milpcb.learners import Exp4
 from policies import DecisionTrees
 
-ASKED = "horizon = 40\nconfidence = 0.9"
-LEARNERS = '[[learners]]\nname = "uniform"\n[[learners]]\nname = "exp4"\nrate = "certified"\n'
+HORIZON, CONFIDENCE, CHANGES = "horizon = 40", "horizon = 40\nconfidence = 0.9", "horizon = 40\nchanges = 2"
+LEARNERS = "".join(
+    f'[[learners]]\nname = "{name}"\n' for name in ("uniform", 'exp4"\nrate = "certified', "fixed_share")
+)
 CORNERS = np.array([[i >> 2 & 1, i >> 1 & 1, i & 1] for i in range(8)], dtype=float)
 TREES = DecisionTrees(2, depth=1, thresholds=1)
 
@@ -42,54 +53,61 @@ class World:
 
 
 @pytest.fixture
-def run(tiny, tmp_path, play_into):
-    """Return a finished run directory of three learners and two seeds, with certificates of 90 per cent."""
-    text = tiny.replace("horizon = 40", ASKED + "\nseeds = [0, 1]") + LEARNERS
-    return play_into(text, tmp_path / "run").path
+def run(tiny, finished):
+    """Return a finished run directory of four learners and two seeds, with all that can be asked for."""
+    return finished(tiny.replace(HORIZON, f"{CONFIDENCE}\nchanges = 2\nseeds = [0, 1]") + LEARNERS)
 
 
-def test_a_column_of_the_curves_beside_those_without(run, tiny, tmp_path, play_into):
-    """It stands after the certificates in the mean; all other numbers are those of the study without a confidence."""
+def study_of(text):
+    """Return the study of a config."""
+    return build_study(parse_config(tomllib.loads(text), text))
+
+
+def legends(drawing):
+    """Return the words of a picture's legends."""
+    return [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
+
+
+def test_columns_beside_those_without(run, tiny, finished):
+    """They stand where they belong; all other numbers are those of the study that asks for nothing."""
     frame = milpcb.load(run)
     columns = frame.columns
     assert columns[columns.index("certificate_error") + 1] == "certificate_90"
+    assert columns[columns.index("regret") + 1] == "regret_to_3"
     assert (frame["certificate_90"] >= 0).all()
+    assert (frame["regret_to_3"] >= frame["regret"] - 1e-9).all()
+    assert (frame["recovery"].is_nan() | (frame["recovery"] > 0)).all()
     assert (run / "curves.csv").read_text().splitlines()[0] == ",".join(columns)
-    plain = milpcb.load(
-        play_into(tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]") + LEARNERS, tmp_path / "p").path
-    )
+    plain = milpcb.load(finished(tiny.replace(HORIZON, f"{HORIZON}\nseeds = [0, 1]") + LEARNERS))
+    assert not {"certificate_90", "regret_to_3", "recovery"} & set(plain.columns)
     untimed = [name for name in plain.columns if name not in {"seconds", "oracle_seconds", "key"}]
     assert frame.select(untimed).equals(plain.select(untimed))
-    assert "certificate_90" not in plain.columns
 
 
-def test_keys_of_studies_without_a_confidence_are_as_ever(tiny):
-    """Old records are found again: the settings name a confidence only where one is asked for, as another cell."""
+def test_keys_of_studies_that_ask_for_nothing_are_as_ever(tiny):
+    """Old records are found again: a confidence makes another cell, changes make another comparator."""
+    keys = []
+    for asked in (HORIZON, CONFIDENCE, CHANGES):
+        study = study_of(tiny.replace(HORIZON, asked))
+        assert ["confidence" in cell.settings() for cell in study.cells] == [asked == CONFIDENCE]
+        keys.append([study.cells[0].key, study.comparators[0].key])
+    plain, confident, changes = keys
+    assert (confident[0] == plain[0], confident[1] == plain[1]) == (False, True)
+    assert (changes[0] == plain[0], changes[1] == plain[1]) == (True, False)
 
-    def keys(text):
-        study = build_study(parse_config(tomllib.loads(text)))
-        assert ["confidence" in cell.settings() for cell in study.cells] == ["confidence" in text]
-        return [cell.key for cell in study.cells], [comparator.key for comparator in study.comparators]
 
-    (plain, best), (asked, same) = keys(tiny), keys(tiny.replace("horizon = 40", ASKED))
-    assert plain != asked
-    assert best == same
+@pytest.mark.parametrize("value", ["1.0", "0.2", '"95"', "nan", "0", "20", "1.5"])
+def test_what_cannot_be_asked_for_is_one_line(value, tiny):
+    """The key and its line are named; there are 20 blocks, so at most 19 changes."""
+    for key in ("confidence", "changes"):
+        with pytest.raises(InputError, match=rf"line 4.*{key}"):
+            study_of(tiny.replace(HORIZON, f"{HORIZON}\n{key} = {value}"))
 
 
 def test_an_interrupted_cell_keeps_its_certificates(tiny):
     """The points of a checkpoint hold them, and a play that goes on from it ends with the same."""
-    from pathlib import Path
-
-    from milpcb.experiments.results.records import WorldCosts
-    from milpcb.experiments.run.task import cell_player
-    from milpcb.experiments.study.worlds import open_world
-
-    (cell,) = build_study(parse_config(tomllib.loads(tiny.replace("horizon = 40", ASKED)))).cells
-
-    def player():
-        return cell_player(cell, open_world(cell, WorldCosts(Path("nowhere"), cell.world_key)))
-
-    whole, first, second = player(), player(), player()
+    (cell,) = study_of(tiny.replace(HORIZON, CONFIDENCE)).cells
+    whole, first, second = (cell_player(cell, open_world(cell)) for _ in range(3))
     first.advance(40)
     second.restore(first.state())
     for each in (whole, second):
@@ -99,22 +117,42 @@ def test_an_interrupted_cell_keeps_its_certificates(tiny):
     assert whole.record()["confidence"] == 0.9
 
 
-def test_pictures_have_a_line_of_their_own(run):
-    """Diamonds are these certificates and nothing else; the legend and the caption name them."""
+def test_records_hold_the_best_sequence(run):
+    """Policies in turn, followed through the environment, cost the least total that regret is to."""
+    for each in read_index(run)["comparators"]:
+        record = read_record(run, "comparator", each["key"], each["horizon"])
+        assert record["sequence"]["cost"][-1] == pytest.approx(record["in_turn"][-1])
+        assert len(record["sequence"]["random"]) == len(record["rounds"])
+
+
+def test_recovery_counts_the_rounds_after_a_change_until_regret_grows_slowly():
+    """A learner that is right again 100 rounds after the change, seen every 50 rounds; one that never is; no change."""
+    rounds = np.arange(50, 2001, 50)
+    least = 0.2 * rounds
+    late = least + 0.4 * np.clip(rounds - 1000, 0, 100)
+    never = least + 0.4 * np.clip(rounds - 1000, 0, None)
+    shared = {"cost": least, "random": least + 0.4 * rounds, "after": [1000]}
+    assert recovery(rounds, late, **shared) == 150  # the window of 50 rounds from 1100 on is the first without regret
+    assert recovery(rounds, never, **shared) == 1000
+    assert recovery(rounds, late, **shared | {"after": [500, 1000]}) == (50 + 150) / 2
+    assert np.isnan(recovery(rounds, late, **shared | {"after": []}))
+
+
+def test_pictures_have_lines_of_their_own(run):
+    """Diamonds are certificates with confidence and nothing else; of costs there is a curve of the best in turn."""
     results = read_results(run)
-    (drawing,) = draw(results, ["finals"])
-    markers = [line.get_marker() for line in drawing.figure.axes[0].lines]
-    texts = [text.get_text() for legend in drawing.figure.legends for text in legend.get_texts()]
-    assert ("d" in markers) == any("90\u202f% certificate" in text for text in texts)
-    assert "at any of all rounds, is at most 10\u202f%" in dict(glossary(results))["90\u202f% certificate"]
+    (ends,) = draw(results, ["finals"])
+    markers = [line.get_marker() for line in ends.figure.axes[0].lines]
+    assert ("d" in markers) == any("90\u202f% certificate" in text for text in legends(ends))
+    rounds, means = in_turn_mean_costs(results.longest_panels[0])
+    assert len(means) == 2
+    assert (np.diff(rounds) > 0).all()
+    (costs,) = draw(results, ["costs"])
+    assert any("best 3 in turn" in text for text in legends(costs))
 
 
 def test_near_certificates_are_drawn(make_frame):
     """A diamond near the regrets is drawn at the mean over the seeds, one far above them is not."""
-    import polars as pl
-
-    from milpcb.experiments.results.figures.results import Results
-
     regrets = [float(t) for t in range(1, 31)]
     frame = pl.concat([make_frame("exp4", seed, regrets) for seed in (0, 1)])
     for shift, wanted in ((8.0, True), (500.0, False)):
@@ -128,34 +166,28 @@ def test_near_certificates_are_drawn(make_frame):
             assert axes.get_xlim()[1] > 38.5
 
 
-def test_tables_and_pages_have_the_column(run):
-    """The table of the terminal and that of the report show the mean; the page says what it means."""
-    frame = milpcb.load(run)
-    headings = [str(column.header) for column in summary_table(read_results(run)).columns]
+@pytest.mark.usefixtures("sketches")
+def test_tables_and_pages_have_the_columns(run):
+    """The table of the terminal and that of the report show the means; the page says what they mean."""
+    results = read_results(run)
+    headings = [str(column.header) for column in summary_table(results).columns]
     assert headings[headings.index("certificate") + 1] == "90\u202f% certificate"
+    words, table = dict(glossary(results)), [column.heading for column in report_table(results)["columns"]]
+    assert "at any of all rounds, is at most 10\u202f%" in words["90\u202f% certificate"]
+    for heading in ("regret to 3 in turn", "rounds to recover"):
+        assert heading in table
+        assert heading in words
     page = " ".join(report(run).split())  # narrow spaces are spaces then
-    assert "90 % certificate" in page
     assert "A 90 % certificate is about one run" in page
-    last = frame.filter(round=40, learner="exp4")["certificate_90"].mean()
+    last = milpcb.load(run).filter(round=40, learner="exp4")["certificate_90"].mean()
     assert f"{last:.1f}" in page
-
-
-@pytest.mark.parametrize("value", ["1.0", "0.2", '"95"', "nan"])
-def test_a_confidence_that_is_none_is_one_line(value, tiny):
-    """The key and its line are named."""
-    text = tiny.replace("horizon = 40", f"horizon = 40\nconfidence = {value}")
-    with pytest.raises(InputError, match=r"line 4.*confidence"):
-        parse_config(tomllib.loads(text), text)
 
 
 def test_a_play_from_python_has_it_too():
     """The frame's column and the table's are what the learner itself says by hand of the same play."""
     plays = milpcb.play(World(), "exp4", 200, policies=TREES, contexts=CORNERS, seeds=[3], confidence=0.95)
-    learner, draws, world = (
-        Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=200),
-        rng.child(3, "actions"),
-        World(),
-    )
+    learner = Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=200)
+    draws, world = rng.child(3, "actions"), World()
     for _ in range(200):
         row = int(world.context() @ [4, 2, 1])
         q = learner.act(row)
@@ -174,11 +206,8 @@ def test_a_play_from_python_has_it_too():
 
 def test_the_names_of_columns():
     """They are per cents; nothing is taken for one that is not, and of several levels none is."""
-    assert [confident_column(level) for level in (0.95, 0.57, 0.999)] == [
-        "certificate_95",
-        "certificate_57",
-        "certificate_99.9",
-    ]
+    levels = [confident_column(level) for level in (0.95, 0.57, 0.999)]
+    assert levels == ["certificate_95", "certificate_57", "certificate_99.9"]
     assert confident_in(["certificate", "certificate_error"]) is None
     assert confident_in(["certificate", "certificate_error", "certificate_95"]) == "certificate_95"
     assert confident_in(["certificate_90", "certificate_95"]) is None

@@ -15,26 +15,9 @@ from milpcb.errors import RunError
 from milpcb.experiments.results.curves import SCHEMA, csv_text
 
 COLUMNS = [
-    "learner",
-    "environment",
-    "policies",
-    "oracle",
-    "seed",
-    "horizon",
-    "round",
-    "cumulative_cost",
-    "best_cost",
-    "regret",
-    "guarantee",
-    "certificate",
-    "certificate_error",
-    "bound",
-    "oracle_error",
-    "oracle_calls",
-    "rule_changes",
-    "seconds",
-    "oracle_seconds",
-    "key",
+    *("learner", "environment", "policies", "oracle", "seed", "horizon", "round", "cumulative_cost", "best_cost"),
+    *("regret", "guarantee", "certificate", "certificate_error", "bound", "oracle_error", "oracle_calls"),
+    *("rule_changes", "seconds", "oracle_seconds", "key"),
 ]
 REALS = st.floats(allow_nan=False)
 LABELS = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Zl", "Zp")), min_size=1)
@@ -68,48 +51,59 @@ def test_no_label_is_a_formula_in_a_spreadsheet(label):
 
 
 @pytest.fixture
-def run(tiny, tmp_path, play_into):
-    """Return a finished run directory."""
-    text = tiny.replace("horizon = 40", "horizon = [9, 40]\nseeds = [10, 9]") + '[[learners]]\nname = "uniform"\n'
-    return play_into(text, tmp_path / "run").path
+def study(tiny):
+    """Return the config of two learners, horizons and seeds."""
+    return tiny.replace("horizon = 40", "horizon = [9, 40]\nseeds = [10, 9]") + '[[learners]]\nname = "uniform"\n'
 
 
-def test_the_columns_are_those_that_are_promised(run):
+@pytest.fixture
+def whole(study, finished):
+    """Return its run directory, to read."""
+    return finished(study)
+
+
+@pytest.fixture
+def run(study, copied):
+    """Return a copy of that, to change."""
+    return copied(study)
+
+
+def test_the_columns_are_those_that_are_promised(whole):
     """Their names and their order are fixed; a learner without oracle or guarantee says so."""
-    frame = milpcb.load(run)
+    frame = milpcb.load(whole)
     assert frame.columns == COLUMNS == list(SCHEMA)
-    assert (run / "curves.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
+    assert (whole / "curves.csv").read_text().splitlines()[0] == ",".join(COLUMNS)
     uniform = frame.filter(learner="uniform")
     assert set(uniform["oracle"]) == {"-"}
     assert uniform["guarantee"].is_infinite().all()
     assert (uniform["oracle_calls"] == 0).all()
 
 
-def test_rows_are_sorted(run):
+def test_rows_are_sorted(whole):
     """By learner, then the other labels, seed, horizon and round, as numbers."""
-    frame = milpcb.load(run)
+    frame = milpcb.load(whole)
     assert frame.select("learner", "seed", "horizon").unique(maintain_order=True).rows() == [
         (learner, seed, horizon) for learner in ("bistro_plus", "uniform") for seed in (9, 10) for horizon in (9, 40)
     ]
     assert_frame_equal(frame, frame.sort(COLUMNS[:7]))
 
 
-def test_load_equals_both_files(run):
+def test_load_equals_both_files(whole):
     """load, curves.csv and curves.parquet hold the same numbers to the last bit."""
-    frame = milpcb.load(run)
-    assert_frame_equal(pl.read_csv(run / "curves.csv", schema=SCHEMA), frame, check_exact=True)
-    assert_frame_equal(pl.read_parquet(run / "curves.parquet"), frame, check_exact=True)
+    frame = milpcb.load(whole)
+    assert_frame_equal(pl.read_csv(whole / "curves.csv", schema=SCHEMA), frame, check_exact=True)
+    assert_frame_equal(pl.read_parquet(whole / "curves.parquet"), frame, check_exact=True)
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"PAR1 but no more"])
-def test_load_reads_the_records_and_not_the_table(damage, run):
+def test_load_reads_the_records_and_not_the_table(run):
     """A table that is missing or damaged, even so that it can be read, changes nothing: records have checksums."""
-    frame = milpcb.load(run)
-    (run / "curves.parquet").unlink()
-    if damage is not None:
-        (run / "curves.parquet").write_bytes(damage)
+    frame, table = milpcb.load(run), run / "curves.parquet"
+    table.unlink()
     assert_frame_equal(milpcb.load(run), frame, check_exact=True)
-    frame.with_columns(regret=pl.col("regret") + 1.0).write_parquet(run / "curves.parquet")
+    for damage in (b"", b"PAR1 but no more"):
+        table.write_bytes(damage)
+        assert_frame_equal(milpcb.load(run), frame, check_exact=True)
+    frame.with_columns(regret=pl.col("regret") + 1.0).write_parquet(table)
     assert_frame_equal(milpcb.load(run), frame, check_exact=True)
 
 

@@ -1,9 +1,8 @@
 """Whole runs in one process: the same seed is the same run, and learners do not disturb each other."""
 
-import json
-import tomllib
+from itertools import product
+from types import SimpleNamespace
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -17,6 +16,7 @@ from milpcb.experiments.study.worlds import World
 UNIFORM = '[[learners]]\nname = "uniform"\n'
 HEDGE = '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n'
 BISTRO = "bistro_plus,planted,decision_trees,enumeration,0,"
+KNOWN = ("order", "empirical")
 TWO_SEEDS = ("horizon = 40", "horizon = 40\nseeds = [0, 7]")
 
 
@@ -42,12 +42,11 @@ def assert_same(one, two):
     assert_frame_equal(curves, other_curves, check_exact=True)
 
 
-def test_the_same_seed_writes_the_same_bytes(three, tmp_path, play_into, untimed):
+def test_the_same_seed_writes_the_same_bytes(three, tmp_path, play_into, finished, untimed):
     """Two runs of one config differ in nothing but the columns seconds and oracle_seconds."""
-    for name in ("one", "two"):
-        play_into(three, tmp_path / name)
-    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
-    assert_same(tmp_path / "one", tmp_path / "two")
+    play_into(three, tmp_path / "again")
+    assert untimed(tmp_path / "again") == untimed(finished(three))
+    assert_same(tmp_path / "again", finished(three))
 
 
 @pytest.mark.drawn
@@ -59,41 +58,36 @@ def test_processes_write_what_one_process_writes(three, tmp_path, play_into, unt
     assert_same(tmp_path / "serial", tmp_path / "processes")
 
 
-def test_another_seed_is_another_run(three, tmp_path, play_into):
+def test_another_seed_is_another_run(three, finished):
     """Seeds change environment, actions and noise."""
-    curves = milpcb.load(play_into(three, tmp_path / "run").path)
+    curves = milpcb.load(finished(three))
     for learner in ("bistro_plus", "uniform", "hedge"):
         zero, seven = (curves.filter(learner=learner, seed=seed)["regret"].to_list() for seed in (0, 7))
         assert zero
         assert zero != seven
 
 
-def test_a_learner_more_changes_no_other_learner(tiny, three, tmp_path, play_into, untimed):
+def test_a_learner_more_changes_no_other_learner(tiny, three, finished, untimed):
     """Alone or in company, before or after others, with more seeds or fewer: bistro_plus plays the same rounds."""
     first, rest = tiny.split("[[learners]]")
-    texts = {"alone": tiny, "first": tiny + UNIFORM + HEDGE, "last": f"{first}{UNIFORM}{HEDGE}[[learners]]{rest}"}
-    for name, text in texts.items():
-        play_into(text, tmp_path / name)
-    play_into(three, tmp_path / "seeds")
-    alone = untimed(tmp_path / "alone", BISTRO)
+    alone = untimed(finished(tiny), BISTRO)
     assert len(alone) > 5
-    for name in ("first", "last", "seeds"):
-        assert untimed(tmp_path / name, BISTRO) == alone, name
+    for text in (tiny + UNIFORM, f"{first}{UNIFORM}{HEDGE}[[learners]]{rest}", three):
+        assert untimed(finished(text), BISTRO) == alone
 
 
-def test_a_resolved_config_is_the_same_experiment(three, tmp_path, play_into, untimed):
+def test_a_resolved_config_is_the_same_experiment(three, tmp_path, play_into, finished, untimed):
     """The config.toml of a run, run elsewhere, gives the same curves, and is written again byte by byte."""
-    play_into(three, tmp_path / "one")
-    resolved = tmp_path / "one/config.toml"
-    play_into(resolved.read_text(encoding="utf-8"), tmp_path / "two")
-    assert untimed(tmp_path / "one") == untimed(tmp_path / "two")
-    assert (tmp_path / "two/config.toml").read_bytes() == resolved.read_bytes()
-    assert read_config(resolved).table() == read_config(tmp_path / "two/config.toml").table()
+    resolved = finished(three) / "config.toml"
+    play_into(resolved.read_text(encoding="utf-8"), tmp_path / "again")
+    assert untimed(finished(three)) == untimed(tmp_path / "again")
+    assert (tmp_path / "again/config.toml").read_bytes() == resolved.read_bytes()
+    assert read_config(resolved).table() == read_config(tmp_path / "again/config.toml").table()
 
 
-def test_rows_are_what_was_measured(tiny, tmp_path, play_into):
+def test_rows_are_what_was_measured(tiny, finished):
     """Regret is cost minus best cost, calls and seconds grow, and every checkpoint up to T has its row."""
-    curves = milpcb.load(play_into(tiny, tmp_path / "run").path)
+    curves = milpcb.load(finished(tiny))
     assert curves["round"].is_sorted()
     assert curves["round"].n_unique() == len(curves)
     assert curves["round"][-1] == 40
@@ -106,19 +100,18 @@ def test_rows_are_what_was_measured(tiny, tmp_path, play_into):
     assert curves["guarantee"].is_finite().all()
 
 
-def test_finished_cells_are_not_played_again(three, tmp_path, play_into):
+def test_finished_cells_are_not_played_again(three, play_into, copied):
     """A run goes on with what is missing: one cell whose record is gone here, and nothing the second time."""
-    first = play_into(three, tmp_path / "run")
-    assert len(first.tasks) == 8  # for two seeds: hindsight and three learners
-    before = milpcb.load(first.path)
+    run = copied(three)
+    before = milpcb.load(run)
     lost = before.filter(learner="uniform", seed=7)["key"][0]
-    (first.path / f"cells/{lost}.json").unlink()
-    assert play_into(three, tmp_path / "run").tasks == ["uniform, seed 7: 40"]
-    after = milpcb.load(first.path)
+    (run / f"cells/{lost}.json").unlink()
+    assert play_into(three, run).tasks == ["uniform, seed 7: 40"]
+    after = milpcb.load(run)
     kept = pl.col("key") != lost
     assert_frame_equal(before.filter(kept), after.filter(kept), check_exact=True)
     assert_frame_equal(before.drop("seconds"), after.drop("seconds"), check_exact=True)
-    assert play_into(three, tmp_path / "run").tasks == []
+    assert play_into(three, run).tasks == []
 
 
 CHANGES = {
@@ -129,47 +122,38 @@ CHANGES = {
     ),
     "an option of one learner": ("scale = 8", "scale = 9", ["bistro_plus, seed 0", "bistro_plus, seed 7"]),
     "a label": ('name = "uniform"', 'name = "uniform"\nlabel = "coin"', []),
-    "the place of the pictures": ("[experiment]", "[run]\nloglog = true\n[experiment]", []),
 }
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_changed_config_plays_what_changed(change, three, tmp_path, play_into, untimed):
+def test_a_changed_config_plays_what_changed(change, three, play_into, copied, finished, untimed):
     """Cells with the settings they had are kept, under new labels if there are any; the result is that of a new run."""
     old, new, played = CHANGES[change]
-    play_into(three, tmp_path / "run")
     changed = three.replace(old, new)
-    again = play_into(changed, tmp_path / "run")
+    again, fresh = play_into(changed, copied(three)), finished(changed)
     assert [task.split(":")[0] for task in again.tasks if "hindsight" not in task] == played
-    fresh = play_into(changed, tmp_path / "fresh")
-    assert untimed(again.path) == untimed(fresh.path)
-    assert (again.path / "config.toml").read_bytes() == (fresh.path / "config.toml").read_bytes()
+    assert untimed(again.path) == untimed(fresh)
+    assert (again.path / "config.toml").read_bytes() == (fresh / "config.toml").read_bytes()
 
 
 def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypatch):
     """Environments, classes, horizons, seeds, learners and oracles multiply; each axis is told by its label."""
     monkeypatch.setattr("milpcb.experiments.study.cells.MOST_DRAWN", 1)
     grid = (
-        tiny.replace("horizon = 40", "horizon = [20, 40]\nseeds = [0, 1]")
+        tiny.replace("horizon = 40", "horizon = [5, 10]\nseeds = [0, 1]")
         .replace("[environment]", "[[environment]]")
         .replace("[policies]", '[[environment]]\nname = "switching"\nn_contexts = 8\nn_features = 3\n\n[[policies]]')
         .replace("[oracle]", '[[policies]]\nname = "threshold_rules"\nlabel = "cuts"\n\n[[oracle]]')
         .replace("[[learners]]", '[[oracle]]\nsolver = ["highs", "scipy"]\n\n[[learners]]')
-    ) + '[[learners]]\nname = "uniform"\nmax_horizon = 20\n'
+    ) + '[[learners]]\nname = "uniform"\nmax_horizon = 5\n'
     played = play_into(grid, tmp_path / "run")
     curves = milpcb.load(played.path)
     axes = ["environment", "policies", "oracle", "horizon", "seed"]
     cells = {learner: set(curves.filter(learner=learner).select(axes).rows()) for learner in ("bistro_plus", "uniform")}
-    worlds = [
-        (e, p, t, s)
-        for e in ("planted", "switching")
-        for p in ("decision_trees", "cuts")
-        for t in (20, 40)
-        for s in (0, 1)
-    ]
+    worlds = list(product(("planted", "switching"), ("decision_trees", "cuts"), (5, 10), (0, 1)))
     oracles = ("enumeration", "milp:highs", "milp:scipy")
     assert cells["bistro_plus"] == {(e, p, o, t, s) for e, p, t, s in worlds for o in oracles}
-    assert cells["uniform"] == {(e, p, "-", t, s) for e, p, t, s in worlds if t == 20}
+    assert cells["uniform"] == {(e, p, "-", t, s) for e, p, t, s in worlds if t == 5}
     assert len(played.tasks) == 16 * 4 + 8
     by_oracle = curves.filter(learner="bistro_plus").drop("key", "seconds", "oracle_seconds")
     for solver in oracles[1:]:  # exact oracles give the same play
@@ -178,37 +162,41 @@ def test_a_grid_is_the_product_of_its_lists(tiny, tmp_path, play_into, monkeypat
     names = {file.name for file in played.path.glob("best_policy_*.txt")}
     assert len(names) == 16
     assert len(list(played.path.glob("best_policy_*.svg"))) == 1
-    assert "best_policy_switching_cuts_T20_seed1.txt" in names
+    assert "best_policy_switching_cuts_T5_seed1.txt" in names
 
 
-def test_side_constraints_of_a_config_change_the_comparator(tiny, tmp_path, play_into):
+def test_side_constraints_of_a_config_change_the_comparator(tiny, finished):
     """The best policy in hindsight keeps the constraint, costs at least as much, and learners are measured with it."""
-    rule = '[[constraints]]\nname = "never"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n'
-    free = milpcb.load(play_into(tiny.replace("= 40", "= 400"), tmp_path / "free").path)
-    bound = milpcb.load(play_into(tiny.replace("= 40", "= 400") + rule, tmp_path / "bound").path)
-    assert "action 2" in (tmp_path / "free/best_policy_seed0.txt").read_text()
-    assert "action 2" not in (tmp_path / "bound/best_policy_seed0.txt").read_text()
+    rule, text = (
+        '[[constraints]]\nname = "never"\naction = 2\nrows = [0, 1, 2, 3, 4, 5, 6, 7]\n',
+        tiny.replace("= 40", "= 400"),
+    )
+    free, bound = finished(text), finished(text + rule)
+    assert "action 2" in (free / "best_policy_seed0.txt").read_text()
+    assert "action 2" not in (bound / "best_policy_seed0.txt").read_text()
+    free, bound = milpcb.load(free), milpcb.load(bound)
     assert (bound["best_cost"] >= free["best_cost"]).all()
     assert bound["best_cost"][-1] > free["best_cost"][-1]
     assert bound["cumulative_cost"][-1] != free["cumulative_cost"][-1]
 
 
-def test_a_learner_may_be_told_the_best_policy(tiny, tmp_path, play_into):
-    """A learner that asks for the best policy in hindsight gets its labels, and so has no regret at the horizon."""
-    curves = milpcb.load(play_into(tiny + '[[learners]]\nname = "best_in_hindsight"\n', tmp_path / "run").path)
-    assert curves.filter(learner="best_in_hindsight")["regret"][-1] == 0.0
-    assert curves.filter(learner="bistro_plus")["regret"][-1] > 0.0
+def test_what_learners_know_and_do_are_columns_of_one_study(tiny, finished):
+    """The best policy in hindsight, the true order, nothing but what was seen: each is another play than the pool's.
 
-
-@pytest.mark.parametrize("contexts", ["order", "empirical"])
-def test_what_a_learner_knows_of_contexts_is_a_key(contexts, tiny, tmp_path, play_into):
-    """The true order, or nothing but what was seen, is another play than that of the known pool."""
-    other = tiny.replace('name = "bistro_plus"', f'name = "bistro_plus"\ncontexts = "{contexts}"')
-    costs = [
-        milpcb.load(play_into(text, tmp_path / name).path)["cumulative_cost"]
-        for name, text in (("pool", tiny), ("other", other))
-    ]
-    assert not costs[0].equals(costs[1])
+    A learner that asks for the best policy gets its labels, and so has no regret at the horizon. The changes of a rule
+    in force never fall, and are fewer than queries; NaN where no rule is in force.
+    """
+    plus = '[[learners]]\nname = "bistro_plus"\nlabel = "{}"\n{}\n'
+    text = tiny + '[[learners]]\nname = "best_in_hindsight"\n'
+    text += "".join(plus.format(known, f'queries = "profile"\nscale = 8\ncontexts = "{known}"') for known in KNOWN)
+    text += plus.format("once", 'noise = "half"\nfuture = "once"')
+    of = {label: curve for (label,), curve in milpcb.load(finished(text)).group_by("learner")}
+    assert of["best_in_hindsight"]["regret"][-1] == 0.0
+    assert of["bistro_plus"]["regret"][-1] > 0.0
+    assert not any(of["bistro_plus"]["cumulative_cost"].equals(of[known]["cumulative_cost"]) for known in KNOWN)
+    assert of["bistro_plus"]["rule_changes"].is_nan().all()
+    assert (of["once"]["rule_changes"].diff().drop_nulls() >= 0).all()
+    assert 0 < of["once"]["rule_changes"][-1] < of["once"]["oracle_calls"][-1]
 
 
 WRONG = {
@@ -271,12 +259,6 @@ def test_the_best_policy_is_written_as_rules_and_picture(three, tmp_path, play_i
         assert drawing.count("% of contexts") == drawing.count("<!-- play action") >= drawing.count("mean cost") > 0
 
 
-def test_the_resolved_config_says_what_it_was_run_with(tiny, tmp_path, play_into):
-    """Versions of the packages that decide the numbers stand in config.toml."""
-    play_into(tiny, tmp_path / "run")
-    assert tomllib.loads((tmp_path / "run/config.toml").read_text())["versions"]["numpy"] == np.__version__
-
-
 @pytest.mark.drawn
 def test_leaders_are_written_as_rules_and_pictures(tiny, tmp_path, play_into):
     """Names are safe and distinct whatever the labels are; those of an earlier config are taken away."""
@@ -310,36 +292,25 @@ def test_any_label_may_name_a_file(tiny, tmp_path, play_into):
     assert set(milpcb.load(played.path)["learner"]) == {"\u00bd x\u00b2"}
 
 
-def test_a_lost_picture_of_a_leader_is_drawn_again(tiny, tmp_path, play_into):
-    """The cell is played once more, and its picture is the same."""
-    run = tmp_path / "run"
-    play_into(tiny, run)
-    before = (run / "leader_bistro_plus_seed0.svg").read_bytes()
-    index = json.loads((run / "study.json").read_text())
-    (run / f"cells/{index['leaders'][0]['key']}.svg").unlink()
-    assert play_into(tiny, run).tasks == ["bistro_plus, seed 0: 40"]
-    assert (run / "leader_bistro_plus_seed0.svg").read_bytes() == before
-
-
 @pytest.mark.parametrize("damage", [None, b"<svg/>"])
-def test_a_lost_picture_hides_no_failure(damage, tiny, tmp_path, play_into, monkeypatch):
+def test_a_lost_picture_hides_no_failure(damage, tiny, copied, play_into, monkeypatch):
     """Where a cell fails that is played again for its picture, the run ends as with any failure, without that one."""
-    played = play_into(tiny, tmp_path / "run")
-    (kept,) = played.path.glob("leader_*.svg")
-    (picture,) = (file for file in played.path.glob("cells/*.svg") if file.read_bytes() == kept.read_bytes())
+    run = copied(tiny)
+    (kept,) = run.glob("leader_*.svg")
+    (picture,) = (file for file in run.glob("cells/*.svg") if file.read_bytes() == kept.read_bytes())
     picture.unlink()
     if damage is not None:
         picture.write_bytes(damage)
     monkeypatch.setattr("milpcb.learners.bistro_plus.BistroPlus._act", lambda *_: 1 / 0)
-    again = play_into(tiny, tmp_path / "run")
+    again = play_into(tiny, run)
     assert [reason.rpartition(": ")[2] for _, reason in again.failed] == ["division by zero"]
     assert not kept.exists()
     assert kept.with_suffix(".png").exists()
 
 
-def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, tmp_path, play_into, monkeypatch):
+def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, copied, play_into, monkeypatch):
     """Curves and policies of other cells are not taken for those of this config; what is as before stays."""
-    path = play_into(tiny + UNIFORM, tmp_path / "run").path
+    path = copied(tiny + UNIFORM)
     other = tiny.replace("scale = 8", "scale = 9")
 
     def written():
@@ -353,9 +324,9 @@ def test_a_run_that_fails_leaves_nothing_of_the_config_before(tiny, tmp_path, pl
     assert written() == {"best_policy_seed0.txt", "leader_bistro_plus_seed0.txt", "curves.csv", "curves.parquet"}
 
 
-def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, tmp_path, play_into, monkeypatch):
+def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, copied, play_into, monkeypatch):
     """Pages would show it as the one of this config."""
-    path = play_into(tiny, tmp_path / "run").path
+    path = copied(tiny)
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -367,11 +338,22 @@ def test_an_interrupt_leaves_no_policy_of_the_config_before(tiny, tmp_path, play
     assert not list(path.glob("leader_*"))
 
 
-def test_the_rule_changes_of_one_draw_are_a_column(tiny, tmp_path, play_into):
-    """They never fall, and are fewer than queries; NaN where no rule is in force."""
-    once = '\n[[learners]]\nname = "bistro_plus"\nlabel = "once"\nnoise = "half"\nfuture = "once"\n'
-    curves = milpcb.load(play_into(tiny + once, tmp_path / "run").path)
-    kept, fresh = (curves.filter(learner=label) for label in ("once", BISTRO))
-    assert fresh["rule_changes"].is_nan().all()
-    assert (kept["rule_changes"].diff().drop_nulls() >= 0).all()
-    assert 0 < kept["rule_changes"][-1] < kept["oracle_calls"][-1]
+class Clocked:
+    """A player whose rounds take a millisecond, but for one that compiles for ten seconds."""
+
+    def __init__(self, compiles):
+        self.at, self.tally = [1000], SimpleNamespace(round=0)
+        self.compiles, self.now = compiles, 0.0
+
+    def advance(self, rounds):
+        """Play, and let time pass."""
+        self.tally.round += rounds
+        self.now += 10.0 if self.tally.round == self.compiles else 0.001
+
+
+@pytest.mark.parametrize("compiles", [1, 7, 2000])
+def test_rounds_that_compile_do_not_count_for_the_estimate_of_a_dry_run(compiles, monkeypatch):
+    """Whichever round it is; one that never comes changes nothing."""
+    player = Clocked(compiles)
+    monkeypatch.setattr(runner, "perf_counter", lambda: player.now)
+    assert runner._measure(player) == pytest.approx(1000)

@@ -7,6 +7,8 @@ import tomllib
 import warnings
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from milpcb.experiments.results.records import file_of
 from milpcb.experiments.run import player as players
 from milpcb.experiments.run import task as tasks
 from milpcb.experiments.run.backends import listening
-from milpcb.experiments.run.task import Failure, Outcome, Pace, TaskFiles, cell_player, compute
+from milpcb.experiments.run.task import Failure, Outcome, TaskFiles, cell_player, compute
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
@@ -41,16 +43,30 @@ LEARNERS = {
 }
 
 
-def cell_of(text, learner="bistro_plus"):
+def cell_of(text, learner="bistro_plus", *, draw=False):
     """Return the cell of a config with one learner."""
     head = text[: text.index("[[learners]]")]
     (cell,) = build_study(parse_config(tomllib.loads(f"{head}[[learners]]\n{LEARNERS.get(learner, learner)}"))).cells
-    return cell
+    return replace(cell, draw=draw)
 
 
 def timeless(record):
     """Return a record without its times."""
     return {name: value for name, value in record.items() if name not in TIMES}
+
+
+def play_to(cell, round_):
+    """Return the player of a cell after so many rounds."""
+    player = cell_player(cell, open_world(cell))
+    while player.tally.round < round_:
+        player.advance(round_ - player.tally.round)
+    return player
+
+
+def save(cell, directory, round_=23):
+    """Write the state of a cell after so many rounds where its next attempt goes on from; return the file."""
+    TaskFiles(directory, cell.key, cell.title, 1.0).save(play_to(cell, round_).state())
+    return file_of(directory, "part", cell.key)
 
 
 def sent(value):
@@ -88,10 +104,7 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     """Computing a cell whose checkpoint is there plays only the rounds after it; the record is that of a whole play."""
     cell = cell_of(tiny)
     whole = compute(cell, tmp_path / "whole", 1e9)
-    player = cell_player(cell, open_world(cell))
-    while player.tally.round < 23:
-        player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
+    save(cell, tmp_path / "run")
     seen = []
 
     def spy(learner, stream, tally, until, rng):
@@ -104,11 +117,6 @@ def test_a_cell_goes_on_from_its_checkpoint(tiny, tmp_path, monkeypatch):
     assert seen[0][0] == 23
     assert seen[-1][1] == 40
     assert timeless(again.record) == timeless(whole.record)
-
-
-def without(state, *keys):
-    """Return a state without some of its keys."""
-    return {key: value for key, value in state.items() if key not in keys}
 
 
 DAMAGED = {  # what becomes of its bytes
@@ -124,8 +132,7 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
         lambda state: state | {"versions": {"milpcb": "0.0.1"}},
         "was made with other versions, milpcb 0.0.1",
     ),
-    "without the learner": (lambda state: without(state, "learner"), "is damaged"),
-    "without the round": (lambda state: without(state, "round"), "is damaged"),
+    "without the learner": (lambda state: {key: state[key] for key in state if key != "learner"}, "is damaged"),
     "with a learner of another kind": (lambda state: state | {"learner": 3}, "is damaged"),
     "with another learner": (lambda state: state | {"learner": {}}, "cannot be restored ("),
     "with points of another kind": (lambda state: state | {"points": [3]}, "is damaged"),
@@ -138,38 +145,37 @@ UNFIT = {  # with a checksum that fits: what becomes of its content, and why it 
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tiny):
+    """Return the record of a cell that nobody disturbs."""
+    with TemporaryDirectory() as folder:
+        return timeless(compute(cell_of(tiny), Path(folder), 1e9).record)
+
+
 @pytest.mark.parametrize("case", [*DAMAGED, *UNFIT])
-def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, tmp_path):
+def test_a_checkpoint_that_does_not_serve_is_given_up(case, tiny, whole, tmp_path):
     """Whatever is wrong with it, the cell is played from its first round, to the same numbers, and a line says why."""
     cell = cell_of(tiny)
-    player = cell_player(cell, open_world(cell))
-    while player.tally.round < 23:
-        player.advance(23 - player.tally.round)
-    TaskFiles(tmp_path, cell.key, cell.title, 1.0).save(player.state())
-    part = file_of(tmp_path, "part", cell.key)
-    whole = part.read_bytes()
+    part = save(cell, tmp_path)
+    before = part.read_bytes()
     if case in DAMAGED:
-        part.write_bytes(DAMAGED[case](whole))
+        part.write_bytes(DAMAGED[case](before))
         reason = "is damaged"
     else:
         change, reason = UNFIT[case]
-        part.write_bytes(sealed(change(unsealed(whole))))
-    assert part.read_bytes() != whole
+        part.write_bytes(sealed(change(unsealed(before))))
+    assert part.read_bytes() != before
     outcome = compute(cell, tmp_path, 1e9)
-    assert timeless(outcome.record) == timeless(compute(cell, tmp_path / "new", 1e9).record)
+    assert timeless(outcome.record) == whole
     (line,) = outcome.remarks
     assert line.startswith(f"saved state {cell.key} of 'bistro_plus, seed 0' {reason}")
     assert line.endswith("; it is played from its first round")
 
 
-def test_checkpoints_change_no_number(tiny, tmp_path, monkeypatch):
-    """However often the state is saved and the clock is looked at, the record is the same."""
-    cell = cell_of(tiny)
-    whole = timeless(compute(cell, tmp_path / "never", 1e9).record)
+def test_checkpoints_change_no_number(tiny, whole, tmp_path, monkeypatch):
+    """However often the state is saved, the record is the same."""
     monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
-    for slice_, every in ((1e-9, 0.0), (1e9, 0.0), (1e-9, 1e9)):
-        monkeypatch.setattr(tasks, "SLICE", slice_)
-        assert timeless(compute(cell, tmp_path / f"{slice_} {every}", every).record) == whole
+    assert timeless(compute(cell_of(tiny), tmp_path, 0.0).record) == whole
 
 
 def test_data_that_change_while_a_study_runs_are_a_failure(tiny, tmp_path):
@@ -192,25 +198,22 @@ def test_checkpoints_and_positions_show_where_it_is_while_it_plays(tiny, tmp_pat
     monkeypatch.setattr(tasks, "REPORT_EVERY", 0.0)
     monkeypatch.setattr(tasks, "MOST_SAVING", np.inf)
 
-    class Watched(Pace):
-        def measure(self, rounds):
-            if positions:
-                seen.append((positions[-1], unsealed(file_of(tmp_path, "part", cell.key).read_bytes())))
-            super().measure(rounds)
+    class Watched(TaskFiles):
+        def save(self, state):
+            super().save(state)
+            seen.append((positions[-1], unsealed(file_of(tmp_path, "part", cell.key).read_bytes())))
 
-    monkeypatch.setattr(tasks, "Pace", Watched)
+    monkeypatch.setattr(tasks, "TaskFiles", Watched)
     with listening(positions.append):
         outcome = compute(cell, tmp_path, 0.0)
     assert seen
     for live, part in seen:
         assert live["key"] == part["key"] == cell.key
-        assert live["first"] == 1  # what came before was opening
+        assert live["first"] == 1  # what came before was opening, and the first round
         assert live["round"] == part["round"]
         assert live["cost"] == part["cost"]
-        assert [point["rounds"] for point in part["points"]] == [
-            n for n in outcome.record["rounds"] if n <= part["round"]
-        ]
-    assert not (tmp_path / "live").exists()
+        points = [point["rounds"] for point in part["points"]]
+        assert points == [n for n in outcome.record["rounds"] if n <= part["round"]]
 
 
 def test_a_tiny_cell_writes_nothing(tiny, tmp_path):
@@ -268,7 +271,7 @@ def test_a_failure_is_a_result(case, tiny, tmp_path, register):
     assert sent(failure) == failure
 
 
-def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, untimed):
+def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_into, finished, untimed):
     """The rest is played and kept, the failure is in its log, and the next run tries the failed cell alone again."""
     register(faulty(InputError("fix it so")))
     text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
@@ -280,8 +283,7 @@ def test_a_failed_cell_does_not_stop_the_others(tiny, tmp_path, register, play_i
     for task, _ in run.failed:
         assert "fix it so" in file_of(run.path, "log", task.key).read_text()
     assert len(list((run.path / "logs").iterdir())) == 2
-    alone = play_into(f'{text}[[learners]]\nname = "uniform"\n', tmp_path / "alone")
-    assert untimed(run.path) == untimed(alone.path)
+    assert untimed(run.path) == untimed(finished(f'{text}[[learners]]\nname = "uniform"\n'))
     again = play_into(f'{text}[[learners]]\nname = "faulty"\n[[learners]]\nname = "uniform"\n', tmp_path / "run")
     assert again.tasks == ["faulty, seed 0: 40", "faulty, seed 1: 40"]
 
@@ -326,26 +328,6 @@ def test_a_log_that_cannot_be_written_ends_no_task(place, tmp_path):
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-def test_the_pace_follows_the_clock(monkeypatch):
-    """The rounds between two looks at the clock grow until they take 0.1 s, and shrink when rounds get dear."""
-    now, per_round = [0.0], [1e-5]
-    monkeypatch.setattr(tasks, "perf_counter", lambda: now[0])
-    pace = Pace()
-
-    def settled():
-        for _ in range(20):
-            now[0] += pace.rounds * per_round[0]
-            pace.measure(pace.rounds)
-        return pace.rounds
-
-    assert pace.rounds == 1
-    assert settled() == pytest.approx(10_000, rel=0.01)
-    per_round[0] = 0.03
-    assert settled() == 3
-    per_round[0] = 2.0
-    assert settled() == 1
-
-
 def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
     """A task, and what computes it, survive pickle; the key is that of the settings."""
     cell = cell_of(tiny)
@@ -358,7 +340,7 @@ def test_tasks_and_work_can_be_sent_to_workers(tiny, tmp_path):
 @pytest.mark.parametrize("kind", ["enumeration", "search", "milp"])
 def test_a_record_ends_with_the_leader(kind, tiny, tmp_path):
     """It is a policy of least estimated cost; the curve does not count the question; a study's first cell is drawn."""
-    cell = cell_of(tiny.replace("enumeration", kind))
+    cell = cell_of(tiny.replace("enumeration", kind), draw=True)
     outcome = compute(cell, tmp_path, 1e9)
     player, world = cell_player(cell, open_world(cell)), open_world(cell)
     points = timeless(played(player, iter(lambda: 7, None)))
@@ -379,10 +361,7 @@ def test_a_resumed_solver_finds_the_same_leader(tiny, tmp_path):
     cell = cell_of(tiny.replace("enumeration", "milp"))
     whole = compute(cell, tmp_path / "whole", 1e9)
     for stop in (1, 13, 39):
-        player = cell_player(cell, open_world(cell))
-        while player.tally.round < stop:
-            player.advance(stop - player.tally.round)
-        TaskFiles(tmp_path / "run", cell.key, cell.title, 1.0).save(player.state())
+        save(cell, tmp_path / "run", stop)
         assert timeless(compute(cell, tmp_path / "run", 1e9).record) == timeless(whole.record)
 
 
@@ -442,24 +421,22 @@ def test_the_search_finds_the_best_policy_where_it_holds_the_constraints(tiny):
     assert set(answered_by.values()) == {SearchOracle}
 
 
-def test_no_leader_is_no_failure(tiny, tmp_path, monkeypatch):
+def test_no_leader_is_no_failure(tiny, whole, tmp_path, monkeypatch):
     """Learners that ask no oracle have none, nor has a play whose oracle fails at the end: the record is whole."""
     for learner in ("uniform", "best"):
-        outcome = compute(cell_of(tiny, learner), tmp_path, 1e9)
+        outcome = compute(cell_of(tiny, learner, draw=True), tmp_path, 1e9)
         assert not {"leader", "actions"} & set(outcome.record)
         assert outcome.pictures == {}
 
     def fail(*_):
         raise OracleInexact("no time left")
 
-    whole = timeless(compute(cell_of(tiny), tmp_path, 1e9).record)
     monkeypatch.setattr(Oracle, "minimise", fail)
-    failed = compute(cell_of(tiny), tmp_path, 1e9)
+    failed = compute(cell_of(tiny, draw=True), tmp_path, 1e9)
     assert failed.pictures == {}
     unknown = {name: [None] * len(whole["rounds"]) for name in ("certificate", "certificate_error")}
-    assert (
-        timeless(failed.record) == {name: whole[name] for name in whole if name not in {"leader", "actions"}} | unknown
-    )
+    left = {name: whole[name] for name in whole if name not in {"leader", "actions"}}
+    assert timeless(failed.record) == left | unknown
 
 
 def test_linear_algebra_keeps_to_one_thread(tiny, tmp_path, monkeypatch):

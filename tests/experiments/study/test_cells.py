@@ -48,6 +48,10 @@ UNCHANGED = {
     "label of the learner": ("scale = 8", 'scale = 8\nlabel = "mine"'),
     "label of the environment": ("n_contexts", 'label = "mine"\nn_contexts'),
     "label of the oracle": ('"enumeration"', '"enumeration"\nlabel = "mine"'),
+    "comments and the order of keys": (
+        "horizon = 40\ncheckpoints = 4",
+        "# the same\ncheckpoints = 4\nhorizon = [40]",
+    ),
     "name of the experiment": ('"tiny"', '"other"'),
     "a default written down": ("depth = 1", "depth = 1\nthresholds = 3"),
     "max_horizon": ("scale = 8", "scale = 8\nmax_horizon = 40"),
