@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from milpcb.errors import InputError
-from milpcb.experiments.run import progress
 from milpcb.experiments.run import progress as module
 from milpcb.experiments.run.progress import Progress, open_progress, span
 
@@ -42,7 +41,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Return the only clock that progress sees."""
     clock = Clock()
     monkeypatch.setattr(module, "monotonic", clock)
-    monkeypatch.setattr(progress, "time", clock)
+    monkeypatch.setattr(module, "time", clock)
     return clock
 
 
@@ -53,18 +52,9 @@ def position(progress: Progress, key: str, round_: int, started: float, first: i
 
 def make(mode: str, width: int = 100, height: int = 25) -> tuple[Progress, io.StringIO]:
     """Return a progress and what it writes; its console is a terminal for "live" only."""
-    file = io.StringIO()
-    terminal = mode == "live"
-    console = Console(
-        file=file,
-        width=width,
-        height=height,
-        force_terminal=terminal,
-        color_system=None,
-        markup=terminal,
-        highlight=False,
-    )
-    return open_progress(mode, console), file
+    file, terminal = io.StringIO(), mode == "live"
+    look: dict[str, Any] = {"force_terminal": terminal, "color_system": None, "markup": terminal, "highlight": False}
+    return open_progress(mode, Console(file=file, width=width, height=height, **look)), file
 
 
 def cells(count: int, horizon: int = 100) -> list[Any]:
@@ -97,77 +87,50 @@ def test_no_time_left_is_said_before_each_learner_has_played(clock: Clock, title
     assert said == [number >= first for number in range(4)]
 
 
-def test_time_left_is_the_rounds_left_over_the_rounds_a_second(clock: Clock) -> None:
-    """Five cells of 100 rounds: one done and one halfway in the next 10 s leave 250 rounds at 15 a second."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(tasks := cells(5))
-    clock.now += 60  # of opening and compiling, within the first
-    assert quiet.seconds_left([]) is None
-    quiet.done(tasks[0], None)
-    assert quiet.seconds_left([]) is None
-    clock.now += 10
-    quiet.done(tasks[1], None)
-    assert quiet.seconds_left([]) == pytest.approx(300 / 10)
-    position(quiet, "k2", 50, started=clock.now - 5)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(250 / 15)
+def done(number: int) -> tuple[str, int, str | None]:
+    """Return the step that a task ends."""
+    return "done", number, None
 
 
-def test_a_failed_cell_is_neither_played_nor_to_come(clock: Clock) -> None:
-    """A failure within a moment does not make the rest look fast."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(tasks := cells(4))
-    quiet.done(tasks[0], None)
-    quiet.done(tasks[1], "no solver")
-    clock.now += 10
-    quiet.done(tasks[2], None)
-    assert quiet.seconds_left([]) == pytest.approx(100 / 10)
+def at(number: int, round_: int, seconds: float, first: int = 0) -> tuple[str, int, int, float, int]:
+    """Return the step that a task is at a round after so many seconds of play."""
+    return "at", number, round_, seconds, first
 
 
-def test_the_last_cell_has_one_worker_only(clock: Clock) -> None:
-    """Many done cells do not hide how slow the one is that is still playing."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(tasks := cells(10))
-    for task in tasks[1:]:
-        quiet.done(task, None)
-    clock.now += 10
-    position(quiet, "k0", 10, started=clock.now - 10)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(90)
+LAST = [done(number) for number in range(1, 10)]
+HALF = [60.0, done(0), 10.0, done(1)]  # a minute of opening and compiling, within the first task
+LEFT = {
+    "nothing is said before the first task ends": (5, 100, HALF[:1], None),
+    "nor before a second of play": (5, 100, HALF[:2], None),
+    "100 rounds in 10 s, and 300 to come": (5, 100, HALF, 300 / 10),
+    "a cell halfway counts too": (5, 100, [*HALF, at(2, 50, 5)], 250 / 15),
+    "a failed cell is neither played nor to come": (4, 100, [done(0), ("done", 1, "no"), 10.0, done(2)], 100 / 10),
+    "the last cell has one worker only": (10, 100, [*LAST, 10.0, at(0, 10, 10)], 90),
+    "a cell that has hardly begun has no pace": (10, 1000, [*LAST, 10.0, at(0, 1, 10)], 999 * 10 / 8001),
+    "opening is no play": (2, 100, [60.0], None),
+    "what is played first is timed from its start": (2, 100, [60.0, 2.0, at(0, 20, 2)], 18),
+    "and no longer when it has ended": (2, 100, [60.0, 2.0, at(0, 20, 2), 8.0, done(0)], 10),
+    "a resumed cell is timed from where it went on": (2, 100, [10.0, at(0, 90, 10, 80)], 110),
+}
 
 
-def test_a_cell_that_has_hardly_begun_says_nothing_of_its_pace(clock: Clock) -> None:
-    """Ten seconds of opening and one of 1000 rounds do not mean hours: the mean over all cells is shown."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(tasks := cells(10, horizon=1000))
-    for task in tasks[1:]:
-        quiet.done(task, None)
-    clock.now += 10
-    position(quiet, "k0", 1, started=clock.now - 10)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(999 * 10 / 8001)
-
-
-def test_opening_and_compiling_are_no_play(clock: Clock) -> None:
-    """A minute before the first round does not count: 20 rounds in 2 s leave 8 s for 80, 18 s when the next plays."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(tasks := cells(2))
-    clock.now += 60
-    assert quiet.seconds_left(quiet.positions()) is None
-    clock.now += 2
-    position(quiet, "k0", 20, started=clock.now - 2)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(18)
-    clock.now += 8
-    quiet.done(tasks[0], None)
-    assert quiet.seconds_left([]) == pytest.approx(10)
-    assert clock.now - quiet.began == 70
-
-
-def test_a_resumed_cell_is_timed_from_where_it_went_on(clock: Clock) -> None:
-    """Rounds before the checkpoint cost this run nothing: 10 rounds in 10 s leave 110 s for 110 rounds."""
-    quiet = Progress(Console(quiet=True))
-    quiet.start(cells(2))
-    clock.now += 10
-    position(quiet, "k0", 90, started=clock.now - 10, first=80)
-    assert quiet.positions()[0].pace == pytest.approx(1.0)
-    assert quiet.seconds_left(quiet.positions()) == pytest.approx(110)
+@pytest.mark.parametrize("case", LEFT)
+def test_time_left_is_the_rounds_left_over_the_rounds_a_second(case: str, clock: Clock) -> None:
+    """After seconds that pass, tasks that end and tasks that report where they are."""
+    count, horizon, steps, expected = LEFT[case]
+    quiet, began = Progress(Console(quiet=True)), clock.now
+    quiet.start(tasks := cells(count, horizon))
+    for step in steps:
+        if isinstance(step, float):
+            clock.now += step
+        elif step[0] == "done":
+            quiet.done(tasks[step[1]], step[2])
+        else:
+            position(quiet, f"k{step[1]}", step[2], started=clock.now - step[3], first=step[4])
+            assert quiet.positions()[0].pace == pytest.approx((step[2] - step[4]) / step[3])
+        left = quiet.seconds_left(quiet.positions())
+    assert left == (None if expected is None else pytest.approx(expected))
+    assert quiet.began == began
 
 
 def test_news_of_tasks_that_do_not_play_are_left_aside() -> None:
@@ -292,14 +255,8 @@ def test_json_is_one_object_a_line() -> None:
 def test_json_says_that_it_was_interrupted() -> None:
     """Whoever reads the lines learns that the run did not end by itself."""
     progress, file = make("json")
-
-    def interrupted() -> None:
-        with progress:
-            progress.start(cells(3))
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        interrupted()
+    with pytest.raises(KeyboardInterrupt), progress:
+        raise KeyboardInterrupt
     assert json.loads(file.getvalue().splitlines()[-1])["complete"] is False
 
 
@@ -312,16 +269,12 @@ def test_quiet_writes_nothing() -> None:
     assert file.getvalue() == ""
 
 
-def test_live_off_a_terminal_is_plain() -> None:
-    """A table drawn over itself would fill a log file."""
+def test_modes_are_chosen_by_name() -> None:
+    """Off a terminal a live table, drawn over itself, would fill a log file; an unknown mode is told all there are."""
     console = Console(file=io.StringIO(), force_terminal=False)
     assert type(open_progress("live", console)) is module.Plain
-
-
-def test_an_unknown_mode_is_named() -> None:
-    """The message lists what there is."""
     with pytest.raises(InputError, match=r"unknown progress 'fancy'.* live, plain, quiet, json"):
-        open_progress("fancy", Console())
+        open_progress("fancy", console)
 
 
 def test_tasks_may_come_in_parts(clock: Clock) -> None:
