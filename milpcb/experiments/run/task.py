@@ -25,7 +25,6 @@ from milpcb.protocols import Policy
 from milpcb.types import Floats, Ints
 
 REPORT_EVERY = 0.5  # seconds between two reports of the position
-SLICE = 0.1  # seconds of play between two looks at the clock
 MOST_SAVING = 0.05  # share of the time that saving may take: large states are saved less often
 
 
@@ -104,20 +103,6 @@ class TaskFiles:
             logging.captureWarnings(False)
             logging.getLogger().removeHandler(handler)
             handler.close()
-
-
-class Pace:
-    """The number of rounds to play between two looks at the clock."""
-
-    def __init__(self) -> None:
-        self.rounds = 1
-        self._then = perf_counter()
-
-    def measure(self, played: int) -> None:
-        """Set ``rounds`` from the number played since the last call."""
-        now = perf_counter()
-        fit = SLICE * played / max(now - self._then, 1e-9)
-        self.rounds, self._then = max(1, min(4 * self.rounds, int(fit))), now
 
 
 class _LateLog(logging.FileHandler):
@@ -223,9 +208,9 @@ def play_cell(cell: Task, files: TaskFiles) -> Outcome:
 
 
 def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> Outcome:
-    pace, contexts = Pace(), player.stream.contexts
+    contexts = player.stream.contexts
     while player.tally.round < cell.horizon:
-        pace.measure(player.advance(pace.rounds))
+        player.advance(1)  # a look at the clock takes a microsecond
         files.report(player.tally.round, player.tally.cost)
         if files.save_due:
             files.save(player.state())
