@@ -95,34 +95,23 @@ class RunDirectory:
             lock.release()
 
     def begin(self, config: Config, study: Study, finished: Collection[str] = ()) -> None:
-        """Write down what is going to be computed, and clear away what a killed run left.
+        """Write down what is going to be computed, and clear away what earlier runs left.
 
-        That are temporaries, saved states of tasks that are ``finished`` (their keys), and policies that an earlier run
-        wrote for other tasks.
+        That are temporaries, saved states of tasks that are ``finished`` (their keys), and policies, which are written
+        again at the end.
         """
-        earlier, index = records.whole_index(self.path), records.index_of(config, study)
-        written = self._clear_policies(earlier, index) if earlier else []
+        for name in (records.whole_index(self.path) or {"written": ()})["written"]:
+            if _POLICY_FILE.fullmatch(name):
+                files.remove(self.path / name)
         text = tomli_w.dumps({**config.table(), "versions": {**records.installed(), "format": FORMAT}})
         self.write(records.CONFIG, f'{text}checksum = "{files.digest(text.encode())}"\n'.encode())
-        self.write(records.INDEX, files.sealed({**index, "written": written}, indent=1))
+        self.write(records.INDEX, files.sealed({**records.index_of(config, study), "written": []}, indent=1))
         for folder in (self.path, self.path / "cells", self.path / "costs"):
             for file in filter(files.is_temporary, _files_in(folder)):
                 files.remove(file)
         for file in _files_in(self.path / "cells"):
             if file.suffix == ".part" and file.stem in finished:
                 files.remove(file)
-
-    def _clear_policies(self, earlier: Mapping[str, Any], index: Mapping[str, Any]) -> list[str]:
-        """Remove the policies written for other tasks than ``index`` has under their names; return those that stay."""
-        now, kept = _tasks_of_files(index), []
-        then = _tasks_of_files(earlier)
-        for name in earlier["written"]:
-            file = name.rpartition(".")[0]
-            if now.get(file) == then.get(file):
-                kept.append(name)
-            elif _POLICY_FILE.fullmatch(name):
-                files.remove(self.path / name)
-        return kept
 
     def held(self, tasks: Iterable[Task]) -> Held:
         """Return which tasks are finished: their records are whole, and so are the pictures that are wanted.
@@ -160,29 +149,22 @@ class RunDirectory:
         return files.write_file(self.path / name, content)
 
     def write_policies(self) -> None:
-        """Write best policies in hindsight and leaders as rules and pictures, under the names that people look for.
-
-        Files that an earlier run wrote here, and that the config does not ask for any more, are removed.
-        """
-        index, names = records.read_index(self.path), set()
-        of_cells = [{**of_cell, "draw": True} for of_cell in index["leaders"]]
+        """Write best policies in hindsight and leaders as rules and pictures, under the names that people look for."""
+        index, names = records.read_index(self.path), []
         drawn: list[tuple[Any, Kind, str]] = [(task, "comparator", "policy") for task in index["comparators"]]
-        drawn += [(task, "cell", "leader") for task in of_cells]
-        for of_task, kind, rules in drawn:
-            record = records.read_record(self.path, kind, of_task["key"], of_task["horizon"])
+        drawn += [({**of_cell, "draw": True}, "cell", "leader") for of_cell in index["leaders"]]
+        for task, kind, rules in drawn:
+            record = records.read_record(self.path, kind, task["key"], task["horizon"])
             if record is None or rules not in record:
                 continue
             parts = {"txt": f"{record[rules]}\n".encode()}
-            for suffix, wanted in record["pictures"].items() if of_task["draw"] else ():
+            for suffix, wanted in record["pictures"].items() if task["draw"] else ():
                 with suppress(OSError):  # it is lost, and the task that was to draw it again has failed
-                    content = files.contents(records.file_of(self.path, suffix, of_task["key"]))
+                    content = files.contents(records.file_of(self.path, suffix, task["key"]))
                     parts |= {suffix: content} if files.digest(content) == wanted else {}
             for suffix, content in parts.items():
-                names.add(files.write_file(self.path / f"{of_task['file']}.{suffix}", content, durable=False).name)
-        for stale in set(index["written"]) - names:
-            if _POLICY_FILE.fullmatch(stale):
-                files.remove(self.path / stale)
-        if set(index["written"]) != names:
+                names.append(files.write_file(self.path / f"{task['file']}.{suffix}", content, durable=False).name)
+        if names:
             self.write(records.INDEX, files.sealed({**index, "written": sorted(names)}, indent=1))
 
 
@@ -223,10 +205,6 @@ def _on_records(path: Path, damaged: Sequence[str], made_with: Iterable[Mapping[
         yield f"and {spaced(len(damaged) - MOST_REMARKS)} more records are damaged, too"
     if others := records.describe(made_with):
         yield f"{path} holds records made with other versions: {others}; their numbers may differ"
-
-
-def _tasks_of_files(index: Mapping[str, Any]) -> dict[str, str]:
-    return {task["file"]: task["key"] for task in (*index["comparators"], *index["leaders"])}
 
 
 def _files_in(folder: Path) -> list[Path]:
