@@ -84,14 +84,17 @@ class LongSearch:
 
 
 @contextmanager
-def waiting(what: str) -> Iterator[None]:
-    """Write a line now and then while the body goes on, for one that does not look up, such as a solver."""
+def waiting(what: str | Callable[[], str]) -> Iterator[None]:
+    """Write a line now and then while the body goes on, for one that does not look up, such as a solver.
+
+    ``what`` is done, or returns what is done at the time of a line.
+    """
     over, began = Event(), monotonic()
 
     def write() -> None:
         pause = FIRST
         while not over.wait(max(0.0, pause)):
-            _write(f"milpcb: {what}, {monotonic() - began:.0f} s")
+            _write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")
             pause = EVERY
 
     thread = Thread(target=write, daemon=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from time import monotonic
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.core.decimals import spaced
+from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
 from milpcb.experiments.results import confident_column
@@ -64,9 +62,7 @@ def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant
 
 
 POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
-SLICE = 16  # rounds between two looks at the clock
-FIRST = 2.0  # seconds before anything is shown
-EVERY = {True: 0.25, False: 10.0}  # seconds between two updates, on a terminal and elsewhere
+SLICE = 16  # rounds after which a line that shows how far a play is may change
 
 
 def play(
@@ -123,19 +119,15 @@ def play(
     named = entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
-    with progress_line() as ticker:
-        for seed in chosen:
-            world = _open(made, policies, horizon, seed, contexts)
-            best = _best(world, seed, at, ticker)
-            players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
-            for each, player in zip(named, players, strict=True):
-                if best is None:
-                    world.stream.begin(seed)
-                tick = ticker(f"{each.label}, seed {seed}", horizon)
-                while player.tally.round < horizon:
-                    player.advance(SLICE)
-                    tick(player.tally.round)
-                played.append(_played(each, player, seed, best))
+    for seed in chosen:
+        world = _open(made, policies, horizon, seed, contexts)
+        best = _best(world, seed, at)
+        players = [_player(each, world, seed, best, at, sure) for each in named]  # mistakes come before any plays
+        for each, player in zip(named, players, strict=True):
+            if best is None:
+                world.stream.begin(seed)
+            _play_out(player, f"{each.label}, seed {seed}", horizon)
+            played.append(_played(each, player, seed, best))
     return Plays(tuple(played), horizon)
 
 
@@ -166,11 +158,11 @@ def _open(made: Any, policies: PolicyClass, horizon: int, seed: int, contexts: A
     return World(made, policies, LiveStream(made, open_class(policies, known), known), horizon)
 
 
-def _best(world: World, seed: int, at: Ints, ticker: Ticker) -> Hindsight | None:
+def _best(world: World, seed: int, at: Ints) -> Hindsight | None:
     if isinstance(world.stream, LiveStream):
         return None
-    tick = ticker(f"best policy in hindsight, seed {seed}", world.horizon)
-    return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist()), tick)
+    with waiting(f"best policy in hindsight, seed {seed}"):
+        return hindsight(world.stream, world.comparator_oracle(), world.horizon, frozenset(at.tolist()))
 
 
 def _player(
@@ -189,6 +181,12 @@ def _player(
     return LearnerPlayer(world, each, seed, at, confidence, labels)
 
 
+def _play_out(player: LearnerPlayer, called: str, horizon: int) -> None:
+    with waiting(lambda: f"{called}: {spaced(player.tally.round)} of {spaced(horizon)} rounds"):
+        while player.tally.round < horizon:
+            player.advance(SLICE)
+
+
 def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | None) -> Played:
     rows = []
     for point in player.points:
@@ -201,34 +199,3 @@ def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | N
             row[confident_column(player.confidence)] = row["confident"]
         rows.append(row)
     return Played(each.label, seed, tuple(rows), player.certify().policy, each.name)
-
-
-Ticker = Callable[[str, int], Callable[[int], None]]
-
-
-@contextmanager
-def progress_line() -> Iterator[Ticker]:
-    """Show how far a long call is on standard error; a terminal has one line, written over.
-
-    Within the block, a function of what is done and of how many rounds it has returns a function of the rounds done so
-    far, which shows these when it is time.
-    """
-    terminal, due, width = sys.stderr.isatty(), monotonic() + FIRST, 0
-
-    def ticker(what: str, horizon: int) -> Callable[[int], None]:
-        def tick(done: int) -> None:
-            nonlocal due, width
-            if monotonic() >= due:
-                line = f"milpcb: {what}: {spaced(done)} of {spaced(horizon)} rounds"
-                sys.stderr.write(f"\r{line:<{width}}" if terminal else f"{line}\n")
-                sys.stderr.flush()
-                due, width = monotonic() + EVERY[terminal], len(line)
-
-        return tick
-
-    try:
-        yield ticker
-    finally:
-        if terminal and width:
-            sys.stderr.write("\r" + " " * width + "\r")
-            sys.stderr.flush()

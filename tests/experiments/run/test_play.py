@@ -1,23 +1,28 @@
 """milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
 import tomllib
+from dataclasses import replace
+from time import monotonic
 
 import numpy as np
 import pytest
 
 import milpcb
 from milpcb import rng
+from milpcb.core import long_search
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.experiments.run import play as module
+from milpcb.experiments.results.figures.looks import looks
 from milpcb.experiments.run.play import POINTS
+from milpcb.experiments.run.play_results import Plays
+from milpcb.experiments.run.player import LiveStream
 from milpcb.experiments.run.task import cell_player
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config
 from milpcb.experiments.study.worlds import open_world
 from milpcb.learners import Exp4, Learner, Uniform
 from milpcb.oracles import open_oracle
-from policies import DecisionTrees, Halfspaces
+from policies import DecisionTrees, FiniteClass, Halfspaces
 
 TREES = DecisionTrees(n_actions=2, depth=1)
 SMALL = Planted(n_actions=2, n_contexts=12, n_features=3)
@@ -87,11 +92,9 @@ def test_every_learner_plays_every_seed():
     plays = milpcb.play(SMALL, ["exp4", "best_in_hindsight"], 60, policies=TREES, seeds=range(3))
     frame = plays.frame()
     assert (frame["regret"] == frame["cumulative_cost"] - frame["best_cost"]).all()
-    assert frame.filter(frame["round"] == 60).height == 6
-    assert (
-        frame.filter((frame["round"] == 60) & (frame["learner"] == "best_in_hindsight"))["regret"].to_list()
-        == [0.0] * 3
-    )
+    last = frame.filter(frame["round"] == 60)
+    assert last.height == 6
+    assert last.filter(learner="best_in_hindsight")["regret"].to_list() == [0.0] * 3
     assert [list(by_seed) for by_seed in plays.policies.values()] == [[0, 1, 2], [0, 1, 2]]
     assert len(plays.policies["exp4"][2].predict(CORNERS)) == 8
 
@@ -121,11 +124,8 @@ def test_the_table_by_hand():
     """Uniform play pays 1/2 where one action is free: the certificate is what it paid, as the best policy pays 0."""
     plays = milpcb.play(Fixed(), {"coin": "uniform"}, 400, policies=TREES)
     last = plays.frame().row(-1, named=True)
-    paid = int(
-        (
-            np.array([rng.draw_action(np.full(2, 0.5), g) for g in [rng.child(0, "actions")] for _ in range(400)]) == 0
-        ).sum()
-    )
+    draws = rng.child(0, "actions")
+    paid = [rng.draw_action(np.full(2, 0.5), draws) for _ in range(400)].count(0)
     assert (last["cumulative_cost"], last["regret"], last["certificate"]) == (200.0, 200.0, paid)
     heading, _, titles, row, _, words = str(plays).splitlines()
     assert heading == "400 rounds, 1 seed"
@@ -142,11 +142,8 @@ def test_ways_to_name_learners():
 
     assert labels("exp4") == ["exp4"]
     assert labels(Uniform) == ["Uniform"]
-    assert labels(["uniform", {"name": "exp4"}, {"name": "exp4", "label": "slow", "rate": 0.01}]) == [
-        "uniform",
-        "exp4",
-        "slow",
-    ]
+    slow = {"name": "exp4", "label": "slow", "rate": 0.01}
+    assert labels(["uniform", {"name": "exp4"}, slow]) == ["uniform", "exp4", "slow"]
     assert labels({"a": "uniform", "b": {"name": "hedge", "oracle": "enumeration"}}) == ["a", "b"]
     assert labels({"name": "hedge", "oracle": {"kind": "enumeration"}}) == ["hedge"]
 
@@ -159,11 +156,8 @@ def test_live_play_knows_the_cost_of_the_action_played_only():
     shop = Shop()
     plays = milpcb.play(shop, "exp4", 300, policies=TREES, contexts=CORNERS, seeds=[7])
     assert shop.asked == ["context", "cost"] * 300
-    by_hand, draws, world = (
-        Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=300),
-        rng.child(7, "actions"),
-        Shop(),
-    )
+    by_hand = Exp4(open_oracle(TREES, CORNERS, kind="search"), horizon=300)
+    draws, world = rng.child(7, "actions"), Shop()
     for _ in range(300):
         row = int(world.context() @ [4, 2, 1])
         q = by_hand.act(row)
@@ -188,21 +182,27 @@ def test_live_play_is_explained_where_people_look():
 
 def test_contexts_that_no_policy_can_tell_apart_are_one():
     """Between the same cut points a context may be any number; one that a policy distinguishes is refused in a line."""
-
-    class Drifts(Shop):
-        def context(self):
-            return super().context() + 0.25
-
     contexts = CORNERS[:, :1]
-    world = Drifts()
-    world.context = lambda: [Drifts.context(world)[0]]
+    world, strange = Shop(), Shop()
+    world.context = lambda: [Shop.context(world)[0] + 0.25]
     assert milpcb.play(world, "exp4", 30, policies=TREES, contexts=contexts).live
-    strange = Shop()
     strange.context = lambda: [0.5, 0.5, 0.5]
-    with pytest.raises(
-        InputError, match="round 1 shows a context that policies distinguish from every row of contexts="
-    ):
+    refusal = "round 1 shows a context that policies distinguish from every row of contexts="
+    with pytest.raises(InputError, match=refusal):
         milpcb.play(strange, "uniform", 9, policies=Halfspaces(2), contexts=CORNERS)
+
+
+@pytest.mark.parametrize(("shown", "row"), [([-0.0, 1.0], 0), ([2.0, 0.0], 1), ([1.0, 1.0], None)])
+def test_contexts_are_known_by_their_numbers(shown, row):
+    """A context with -0.0 is the one with 0.0, and the other way round; where no policy helps, others are unknown."""
+    contexts, shop = np.array([[0.0, 1.0], [2.0, -0.0]]), Shop()
+    shop.context = lambda: shown
+    stream = LiveStream(shop, FiniteClass([[0, 1], [1, 0]], 2).on(contexts), contexts)
+    if row is not None:
+        assert stream.reveal(0) == row
+        return
+    with pytest.raises(InputError, match="policies distinguish from every row"):
+        stream.reveal(0)
 
 
 # --------------------------------------------------------------------------- pictures, progress
@@ -213,91 +213,90 @@ def test_pictures(tmp_path):
     for number, (world, more) in enumerate([(SMALL, {}), (Shop(), {"contexts": CORNERS})]):
         plays = milpcb.play(world, ["exp4", "uniform"], 40, policies=TREES, seeds=[0, 1], **more)
         assert plays.plot(tmp_path / f"{number}.png").read_bytes().startswith(b"\x89PNG")
-        text = plays.plot(str(tmp_path / f"{number}.svg")).read_text()
-        assert "<svg" in text
-        with pytest.raises(InputError, match=r"plot writes \.png, \.svg and \.pdf files, got x\.jpg"):
-            plays.plot("x.jpg")
-        with pytest.raises(InputError, match=r"cannot write .*No such file"):
-            plays.plot(tmp_path / "none" / "x.png")
+        assert "<svg" in plays.plot(str(tmp_path / f"{number}.svg")).read_text()
+    with pytest.raises(InputError, match=r"plot writes \.png, \.svg and \.pdf files, got x\.jpg"):
+        plays.plot("x.jpg")
+    with pytest.raises(InputError, match=r"cannot write .*No such file"):
+        plays.plot(tmp_path / "none" / "x.png")
+
+
+def test_labels_do_not_change_colours(tmp_path):
+    """The picture has the colour of the registered name, as in a study, under any label, and for the class itself."""
+    learners = {"our own": "exp4", "the class": Exp4, "dice": "uniform"}
+    plays = milpcb.play(SMALL, learners, 40, policies=TREES, seeds=range(2))
+    assert plays.names == {"our own": "exp4", "the class": "exp4", "dice": "uniform"}
+    drawn, of_study = plays.plot(tmp_path / "plays.svg").read_text().lower(), looks(["exp4", "uniform"])
+    assert all(look.colour.lower() in drawn for look in of_study.values())
+    assert looks(["our own", "dice"])["our own"].colour != of_study["exp4"].colour
+    by_hand = replace(plays.plays[0], name="")  # a play that holds no registered name goes by its label
+    assert Plays((by_hand,), 40).names == {"our own": "our own"}
 
 
 def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
     """On standard error, which learner and how many rounds; nothing in the first two seconds."""
     milpcb.play(SMALL, "uniform", 20, policies=TREES)
     assert capsys.readouterr() == ("", "")
-    monkeypatch.setattr(module, "FIRST", -1.0)
-    monkeypatch.setattr(module, "EVERY", {False: -1.0, True: -1.0})
-    milpcb.play(SMALL, "uniform", 2000, policies=TREES)
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert "milpcb: best policy in hindsight, seed 0: 1 of 2\u202f000 rounds\n" in err
-    assert err.endswith("milpcb: uniform, seed 0: 2\u202f000 of 2\u202f000 rounds\n")
+    lines = []
+    monkeypatch.setattr(long_search, "FIRST", 0.0)
+    monkeypatch.setattr(long_search, "EVERY", 0.0)
+    monkeypatch.setattr(long_search, "_write", lines.append)
+
+    def wait_for(start):
+        deadline = monotonic() + 600
+        while not any(line.startswith(f"milpcb: {start}") for line in lines):
+            assert monotonic() < deadline
+
+    class Slow(Fixed):
+        def costs(self, t):
+            wait_for("best policy in hindsight, seed 0, ")
+            return super().costs(t)
+
+    class Waits(Uniform):
+        def _act(self, row):
+            wait_for("slow, seed 0: 0 of 2\u202f000 rounds, ")
+            return super()._act(row)
+
+    milpcb.play(Slow(), {"slow": Waits}, 2000, policies=TREES)
 
 
 # --------------------------------------------------------------------------- mistakes
 
 WORLD = {"policies": TREES}
+LIVE = {"policies": TREES, "contexts": CORNERS}
+UNKNOWN = UnknownNameError
 
 
 @pytest.mark.parametrize(
-    ("call", "error", "fragment"),
+    ("arguments", "more", "error", "fragment"),
     [
-        (lambda: milpcb.play("plantd", "exp4", 9, **WORLD), UnknownNameError, "did you mean 'planted'"),
-        (lambda: milpcb.play("planted", "exp4", 9, **WORLD), InputError, "has 2 actions, the environment 3"),
-        (
-            lambda: milpcb.play(3, "exp4", 9, **WORLD),
-            InputError,
-            "environment must be a registered name, an environment",
-        ),
-        (lambda: milpcb.play(Planted, "exp4", 9, **WORLD), InputError, "an environment such as Planted"),
-        (lambda: milpcb.play(Shop(), "exp4", 9, **WORLD), InputError, "a live environment needs contexts="),
-        (lambda: milpcb.play(SMALL, "exp4", 9, contexts=CORNERS, **WORLD), InputError, "contexts= is for live"),
-        (lambda: milpcb.play(SMALL, "exp5", 9, **WORLD), UnknownNameError, "did you mean 'exp4'"),
-        (
-            lambda: milpcb.play(SMALL, {"name": "exp4", "rat": 1}, 9, **WORLD),
-            InputError,
-            "no option 'rat'; did you mean 'rate'",
-        ),
-        (
-            lambda: milpcb.play(SMALL, {"a": {"rate": 1}}, 9, **WORLD),
-            InputError,
-            "a table with the key 'name', got {'rate': 1}",
-        ),
-        (lambda: milpcb.play(SMALL, [], 9, **WORLD), InputError, "there is no learner to play"),
-        (lambda: milpcb.play(SMALL, ["exp4", "exp4"], 9, **WORLD), InputError, "two learners are called 'exp4'"),
-        (
-            lambda: milpcb.play(SMALL, {"slow": {"name": "exp4", "rate": -1.0}}, 9, **WORLD),
-            InputError,
-            "learner 'slow': ",
-        ),
-        (lambda: milpcb.play(SMALL, "hedge", 9, **WORLD), InputError, 'oracle = { kind = "enumeration" }'),
-        (lambda: milpcb.play(SMALL, "exp4", 9, oracle="serch", **WORLD), InputError, "did you mean 'search'"),
-        (lambda: milpcb.play(SMALL, "exp4", 9, oracle=3, **WORLD), InputError, "oracle must be a kind such as 'milp'"),
-        (lambda: milpcb.play(SMALL, "exp4", 0, **WORLD), InputError, "horizon must be an integer of at least 1"),
-        (
-            lambda: milpcb.play(SMALL, "exp4", 9, seeds=3, **WORLD),
-            InputError,
-            r"seeds must be a list .* such as range\(5\)",
-        ),
-        (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[-1], **WORLD), InputError, "seed must be a non-negative integer"),
-        (lambda: milpcb.play(SMALL, "exp4", 9, seeds=[1, 0, 1], **WORLD), InputError, "a seed is listed twice"),
-        (lambda: milpcb.play(SMALL, "exp4", 9, policies="trees"), InputError, "policies must be a policy class"),
-        (
-            lambda: milpcb.play(Shop(), "best_in_hindsight", 9, contexts=CORNERS, **WORLD),
-            InputError,
-            "learner 'best_in_hindsight': it learns from the costs of all actions",
-        ),
-        (
-            lambda: milpcb.play(Shop(), "exp4", 9, contexts=CORNERS[:, :2], **WORLD),
-            InputError,
-            "round 1 shows a context of 3 numbers, contexts= has 2 columns",
-        ),
+        (("plantd", "exp4", 9), WORLD, UNKNOWN, "did you mean 'planted'"),
+        (("planted", "exp4", 9), WORLD, InputError, "has 2 actions, the environment 3"),
+        ((3, "exp4", 9), WORLD, InputError, "environment must be a registered name, an environment"),
+        ((Planted, "exp4", 9), WORLD, InputError, "an environment such as Planted"),
+        ((Shop(), "exp4", 9), WORLD, InputError, "a live environment needs contexts="),
+        ((SMALL, "exp4", 9), LIVE, InputError, "contexts= is for live"),
+        ((SMALL, "exp5", 9), WORLD, UNKNOWN, "did you mean 'exp4'"),
+        ((SMALL, {"name": "exp4", "rat": 1}, 9), WORLD, InputError, "no option 'rat'; did you mean 'rate'"),
+        ((SMALL, {"a": {"rate": 1}}, 9), WORLD, InputError, "a table with the key 'name', got {'rate': 1}"),
+        ((SMALL, [], 9), WORLD, InputError, "there is no learner to play"),
+        ((SMALL, ["exp4", "exp4"], 9), WORLD, InputError, "two learners are called 'exp4'"),
+        ((SMALL, {"slow": {"name": "exp4", "rate": -1.0}}, 9), WORLD, InputError, "learner 'slow': "),
+        ((SMALL, "hedge", 9), WORLD, InputError, 'oracle = { kind = "enumeration" }'),
+        ((SMALL, "exp4", 9), WORLD | {"oracle": "serch"}, InputError, "did you mean 'search'"),
+        ((SMALL, "exp4", 9), WORLD | {"oracle": 3}, InputError, "oracle must be a kind such as 'milp'"),
+        ((SMALL, "exp4", 0), WORLD, InputError, "horizon must be an integer of at least 1"),
+        ((SMALL, "exp4", 9), WORLD | {"seeds": 3}, InputError, r"seeds must be a list .* such as range\(5\)"),
+        ((SMALL, "exp4", 9), WORLD | {"seeds": [-1]}, InputError, "seed must be a non-negative integer"),
+        ((SMALL, "exp4", 9), WORLD | {"seeds": [1, 0, 1]}, InputError, "a seed is listed twice"),
+        ((SMALL, "exp4", 9), {"policies": "trees"}, InputError, "policies must be a policy class"),
+        ((Shop(), "best_in_hindsight", 9), LIVE, InputError, "hindsight': it learns from the costs of all actions"),
+        ((Shop(), "exp4", 9), LIVE | {"contexts": CORNERS[:, :2]}, InputError, "of 3 numbers, contexts= has 2 columns"),
     ],
 )
-def test_mistakes_are_one_line(call, error, fragment):
+def test_mistakes_are_one_line(arguments, more, error, fragment):
     """Each names what is wrong and how to fix it."""
     with pytest.raises(error, match=fragment) as raised:
-        call()
+        milpcb.play(*arguments, **more)
     assert "\n" not in str(raised.value)
 
 
