@@ -6,12 +6,11 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
-from milpcb.core.checks import check_file, whole
+from milpcb.core.checks import check_file
 from milpcb.core.decimals import spaced
 from milpcb.core.gate import named_classes, nests_deeply
-from milpcb.core.text import escaped
 from milpcb.errors import InputError, SolverMissingError, UnknownNameError, clipped
 from milpcb.experiments.study import sections
 from milpcb.experiments.study.fingerprints import foreign_parts
@@ -141,25 +140,17 @@ class _Reader:
 
     def component(self, section: str, index: int) -> sections.Component:
         table = dict(self.tables(section)[index])
-        label = self._label(table, section, index)
-        return self._component(table, section, index, label)
+        own = self._own(sections.OwnKeys, table, section, index)
+        found = self._component(table, section, index)
+        return replace(found, label=own.label or found.name)
 
     def learner(self, section: str, index: int) -> sections.LearnerSection:
         table = dict(self.tables(section)[index])
-        label = self._label(table, section, index)
-        oracle, contexts, most = (table.pop(key, None) for key in ("oracle", "contexts", "max_horizon"))
-        component = self._component(table, section, index)
-        with self._placing(section, index, "oracle"):
-            if not isinstance(oracle, dict | None):
-                raise InputError(f'a learner\'s oracle is a table like {{ kind = "milp" }}, got {oracle!r}')
-        knowledge: sections.Contexts = "pool" if contexts is None else contexts
-        with self._placing(section, index, "contexts"):
-            if knowledge not in get_args(sections.Contexts):
-                raise UnknownNameError("contexts", str(contexts), get_args(sections.Contexts))
-        with self._placing(section, index, "max_horizon"):
-            most = None if most is None else whole("max_horizon", most, 1)
+        own = self._own(sections.LearnerKeys, table, section, index)
+        component, oracle = self._component(table, section, index), own.oracle or {}
         oracles = self._merged_oracles(oracle, index) if oracle else self.common_oracles()
-        return sections.LearnerSection(label or component.name, component, oracle or {}, oracles, knowledge, most)
+        label = own.label or component.name
+        return sections.LearnerSection(label, component, oracle, oracles, own.contexts, own.max_horizon)
 
     def common_oracles(self) -> tuple[sections.OracleSection, ...]:
         """Return the common oracles, one for each solver where a list of solvers is given."""
@@ -217,21 +208,17 @@ class _Reader:
                 with self._placing("policies", number, keys=self.tables("policies")[number]):
                     injection.make(registry.load("policies", classes.name), known, classes.options)
 
-    def _label(self, table: dict[str, Any], section: str, index: int) -> str:
-        """Take the label out of a section's table, "" without one; raises InputError where it cannot be shown."""
-        label = table.pop("label", "")
-        with self._placing(section, index, "label"):
-            if not (isinstance(label, str) and escaped(label) == label):
-                owner = "learner" if section == "learners" else section
-                raise InputError(f"a {owner}'s label is a string on one line, got {label!r}")
-            if len(label) > sections.LONGEST:
-                size = f"has {len(label)} characters; at most {sections.LONGEST} can be shown"
-                raise InputError(f"label '{clipped(label)}' {size}")
-        return label
+    def _own(self, keys: Callable[..., T], table: dict[str, Any], section: str, index: int) -> T:
+        """Take the keys out of a section's table that are no options of the class that it names."""
+        found = {key: table.pop(key) for key in option_names(keys) if key in table}
+        with self._placing(section, index):
+            return keys(**check_options(keys, found, self._heading(section)))
 
-    def _component(self, options: dict[str, Any], section: str, index: int, label: str = "") -> sections.Component:
-        kind = sections.KIND_OF[section]
-        heading = f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
+    def _heading(self, section: str) -> str:
+        return f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
+
+    def _component(self, options: dict[str, Any], section: str, index: int) -> sections.Component:
+        kind, heading = sections.KIND_OF[section], self._heading(section)
         name = options.pop("name", None)
         if not isinstance(name, str):
             raise InputError(f"{self._where}{self._line(section, '', index)}: {heading} needs a name, a string")
@@ -241,7 +228,7 @@ class _Reader:
         with self._placing(section, index, keys=options):
             checked = check_options(cls, options, heading, (*registry.KINDS[kind].supplied, *unset))
             check_plain(checked, heading)
-        return sections.Component(name, checked, label or name)
+        return sections.Component(name, checked, name)
 
     def _merged_oracles(self, own: dict[str, Any], index: int) -> tuple[sections.OracleSection, ...]:
         """Return the common oracles with a learner's own keys put over them; equal ones once.
@@ -255,7 +242,7 @@ class _Reader:
                 known = ("kind", *self._oracle_options(kind, "learners", index))
                 merged = {**{key: table[key] for key in table if key in known}, **own}
                 options = self._oracle(merged, "learners", index)
-                found.setdefault(repr(options), sections.OracleSection(label, options))
+                found.setdefault(repr(options), sections.OracleSection(label or "", options))
         names = [sections.oracle_label(section.options) for section in found.values()]
         distinct = len(set(names)) == len(names)
         return tuple(
@@ -263,10 +250,10 @@ class _Reader:
             for name, section in zip(names, found.values(), strict=True)
         )
 
-    def _by_solver(self, index: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    def _by_solver(self, index: int) -> Iterator[tuple[str | None, dict[str, Any]]]:
         """Yield label and table of one [oracle] section, once for each solver in its list."""
         table = dict(self.tables("oracle")[index])
-        label, solvers = self._label(table, "oracle", index), table.get("solver")
+        label, solvers = self._own(sections.OwnKeys, table, "oracle", index).label, table.get("solver")
         if not isinstance(solvers, list):
             yield label, table
             return
@@ -274,7 +261,7 @@ class _Reader:
             with self._placing("oracle", index, "solver"):
                 raise InputError('the list of solvers is empty; name at least one, such as "highs"')
         for solver in solvers:
-            yield f"{label}:{solver}" if label else "", {**table, "solver": solver}
+            yield label and f"{label}:{solver}", {**table, "solver": solver}
 
     def _oracle_options(self, kind: Any, section: str, index: int) -> list[str]:
         with self._placing(section, index, "kind"):

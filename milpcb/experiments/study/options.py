@@ -14,7 +14,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from milpcb.errors import InputError, clipped, did_you_mean, shown
-from milpcb.experiments.study.sections import DEFAULT_KIND, KIND_OF, LONGEST, Contexts, ExperimentSection, RunSection
+from milpcb.experiments.study.sections import (
+    DEFAULT_KIND,
+    KIND_OF,
+    ExperimentSection,
+    LearnerKeys,
+    OwnKeys,
+    RunSection,
+)
 from milpcb.plugins import injection, registry
 
 LARGEST = 2**63 - 1  # the integers of TOML
@@ -22,7 +29,6 @@ Numbers = tuple[bool | int | float, ...] | tuple[tuple[bool | int | float, ...],
 
 Schema = dict[str, Any]
 OWN_CLASS = r"^[\w.]+:[\w.]+$"  # a class beside the config
-LABEL: Schema = {"type": "string", "maxLength": LONGEST, "description": "what curves and tables call it"}
 
 
 class KeyProblemError(InputError):
@@ -66,6 +72,7 @@ def _checked(key: str, value: Any, kind: Any, where: str) -> Any:
     except ValidationError as error:
         problem = error.errors()[0]
         given, reason = clipped(repr(problem["input"]), 200), problem["msg"].lower().removeprefix("value error, ")
+        reason = reason.replace("an object", "a table")
         raise KeyProblemError(key, f"{key} in {where}: {reason}, got {given}") from error
     if _largest(value) > LARGEST:
         raise KeyProblemError(key, f"{key} in {where}: integers beyond 2**63 - 1 are too large")
@@ -121,7 +128,7 @@ def schema() -> Schema:
         "environment": _one_or_many(_component("environment")),
         "policies": _one_or_many(_component("policies", free=("n_actions",))),
         "oracle": _one_or_many(_oracle()),
-        "learners": {"type": "array", "minItems": 1, "items": _learner()},
+        "learners": {"type": "array", "minItems": 1, "items": _component("learners")},
         "constraints": {"type": "array", "items": _component("constraints")},
         "run": _made_from(RunSection),
         "versions": {"type": "object", "description": "what a run was played with; milpcb writes it"},
@@ -161,34 +168,27 @@ def _experiment() -> Schema:
     return found
 
 
-def _component(section: str, *, more: Schema | None = None, free: tuple[str, ...] = ()) -> Schema:
+def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
     kind, each = KIND_OF[section], []
+    own = _made_from(LearnerKeys if section == "learners" else OwnKeys)["properties"]
+    own |= {"oracle": _oracle()} if section == "learners" else {}
     for name in registry.entries(kind):
-        own = {"name": {"const": name}, "label": LABEL, **(more or {})}
+        own |= {"name": {"const": name}}
         each.append({"title": name, **_made_from(registry.load(kind, name), own, registry.KINDS[kind].supplied, free)})
     other = {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "pattern": OWN_CLASS}}}
     return {"type": "object", "required": ["name"], "anyOf": [*each, other]}
 
 
 def _oracle() -> Schema:
-    each = []
+    each, own = [], _made_from(OwnKeys)["properties"]
     for kind in registry.entries("oracle"):
         found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
-        properties = {"kind": {"const": kind}, "label": LABEL, **found["properties"]}
+        properties = {"kind": {"const": kind}, **own, **found["properties"]}
         if "solver" in properties:
             solver = {"type": "string", "examples": list(registry.entries("solver"))}
             properties["solver"] = {"anyOf": [solver, {"type": "array", "minItems": 1, "items": solver}]}
         each.append({"title": kind, **_closed(properties, needed=[] if kind == DEFAULT_KIND else ["kind"])})
     return {"type": "object", "anyOf": each}
-
-
-def _learner() -> Schema:
-    more = {
-        "oracle": _oracle(),
-        "contexts": {"enum": list(get_args(Contexts)), "description": "what it knows of contexts to come"},
-        "max_horizon": {"type": "integer", "minimum": 1, "description": "it is left out at longer horizons"},
-    }
-    return _component("learners", more=more)
 
 
 def _one_or_many(section: Schema) -> Schema:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, PositiveFloat
 
 from milpcb.blocks import PLANNED
+from milpcb.core.text import escaped
 
 SECTIONS = ("experiment", "environment", "policies", "oracle", "learners", "constraints", "run", "versions")
 KIND_OF = {"environment": "environment", "policies": "policies", "learners": "learner", "constraints": "constraint"}
@@ -19,7 +20,12 @@ MOST_CELLS = 100_000  # of one study
 Contexts = Literal["pool", "order", "empirical"]
 Rounds = Annotated[int, Field(gt=0, le=2**53)]  # rounds are counted in float64 too
 Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # a column of integers in every table format
-Printed = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$")]  # without control characters
+
+
+def _one_line(text: str) -> str:
+    if escaped(text) != text:
+        raise ValueError("write it on one line, without control characters")
+    return text
 
 
 def _several(value: Any) -> Any:
@@ -42,6 +48,8 @@ def _folder_name(name: str) -> str:
     return name
 
 
+Printed = Annotated[str, Field(min_length=1), AfterValidator(_one_line)]
+Label = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_one_line)]
 Name = Annotated[str, Field(pattern=r"^[\w-][\w.-]*$", max_length=100), AfterValidator(_folder_name)]
 
 
@@ -56,7 +64,7 @@ class ExperimentSection:
     """
 
     name: Name
-    title: Annotated[Printed, Field(max_length=LONGEST)] | None = None
+    title: Label | None = None
     horizon: Annotated[tuple[Rounds, ...], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1), AfterValidator(_distinct)] = (0,)
     checkpoints: Annotated[int, Field(gt=0, le=1_000_000)] = 40
@@ -78,6 +86,22 @@ class RunSection:
     workers: Annotated[int, Field(gt=0, le=1024)] | None = None
     scheduler: str | None = None
     save_seconds: PositiveFloat = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnKeys:
+    """Keys of a section beside the options of the class that it names."""
+
+    label: Annotated[Label, Field(description="what curves and tables call it")] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LearnerKeys(OwnKeys):
+    """The same of ``[[learners]]``: keys that replace those of every common oracle, and what the learner is given."""
+
+    oracle: dict[str, Any] | None = None
+    contexts: Annotated[Contexts, Field(description="what it knows of contexts to come")] = "pool"
+    max_horizon: Annotated[int, Field(gt=0, description="it is left out at longer horizons")] | None = None
 
 
 @dataclass(frozen=True)

@@ -103,15 +103,12 @@ WRONG = {  # what is replaced, and by what; None for more lines at the end
         "line 27: unknown solver 'hihgs'; did you mean 'highs'?",
     ),
     "label taken": (None, SECOND, "line 22: two learners are called 'bistro_plus'"),
-    "label that is a number": (
-        None,
-        SECOND + "label = 3\n",
-        "line 24: a learner's label is a string on one line",
-    ),
+    "label that is a number": (None, SECOND + "label = 3\n", "line 24: label in [[learners]]: input should be a valid"),
+    "label on two lines": (None, SECOND + 'label = "a\\nb"\n', "line 24: label in [[learners]]: write it on one line"),
     "oracle that is a name": (
         None,
         SECOND + 'label = "b"\noracle = "milp"\n',
-        "line 25: a learner's oracle is a",
+        "line 25: oracle in [[learners]]: input should be a table, got 'milp'",
     ),
     "no name": (None, "[[learners]]\n", "line 22: [[learners]] needs a name"),
 }
@@ -155,7 +152,7 @@ LIMITS = {
     "name that is a path": ('name = "tiny"', 'name = "a/b"', "name in [experiment]"),
     "name that is hidden": ('name = "tiny"', 'name = ".git"', "name in [experiment]"),
     "name that is long": ('name = "tiny"', f'name = "{"x" * 100_000}"', "at most 100 characters"),
-    "label that is long": ("scale = 8", f'label = "{"x" * 100_000}"', "100000 characters; at most 200"),
+    "label that is long": ("scale = 8", f'label = "{"x" * 100_000}"', "at most 200 characters"),
     "integer beyond 64 bits": ("depth = 1", f"depth = {2**63}", "beyond 2**63 - 1"),
     "integer in a list beyond 64 bits": ("depth = 1", f"thresholds = [[{10**30}]]", "beyond 2**63 - 1"),
     "very many seeds": (
