@@ -23,9 +23,6 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
 
 @click.command()
 @click.argument("directories", nargs=-1, required=True, type=PATH)
-@click.option(
-    "--loglog", is_flag=True, help="Both axes of the regret curves logarithmic: short for --figure regret_loglog."
-)
 @click.option("--figure", "figures", multiple=True, help="Its name, or all for those that apply [default: regret].")
 @click.option("--learners", help="Only these, by their labels, separated by commas.")
 @click.option("--format", "formats", multiple=True, type=click.Choice(KINDS), help="Of the files [default: png, svg].")
@@ -40,9 +37,7 @@ Picture = tuple[Path, bytes, str]  # path, bytes, caption
     type=PATH,
     help="Folder for the pictures, or a file that ends in .png, .svg, .pdf or .html [default: the first directory].",
 )
-def plot(
-    directories: tuple[Path, ...], loglog: bool, figures: tuple[str, ...], target: Path | None, **form: Any
-) -> None:
+def plot(directories: tuple[Path, ...], figures: tuple[str, ...], target: Path | None, **form: Any) -> None:
     """Draw one or more run DIRECTORIES on the same axes: regret curves, or other figures by name.
 
     There are regret, finals (regret at T), times, horizons (regret against T) and others: milpcb list figures shows
@@ -51,10 +46,9 @@ def plot(
     """
     if form["interactive"] and (form["formats"] or _is_for_paper(form)):
         raise InputError("--interactive makes pages: leave out --format and what is for a paper, or --interactive")
-    names = [*figures, *(["regret_loglog"] if loglog else [])] or ["regret"]
     for directory in directories:
         print_remarks(directory)
-    for path, content, caption in _pictures(_read(directories), names, target or directories[0], form):
+    for path, content, caption in _pictures(_read(directories), figures or ("regret",), target or directories[0], form):
         out.print(f"picture: {write_file(path, content)}")
         if caption:
             out.print(f"caption: {caption}")
@@ -64,7 +58,7 @@ def _is_for_paper(form: Mapping[str, Any]) -> bool:
     return any(form[name] is not None for name in ("width", "font_size", "xlabel", "ylabel"))
 
 
-def _pictures(results: Results, names: list[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
+def _pictures(results: Results, names: Sequence[str], target: Path, form: Mapping[str, Any]) -> Iterator[Picture]:
     """Yield each picture: its path, its bytes, and the caption of a figure for a paper, with the first of its files.
 
     Raises InputError where several pictures would go into one file.

@@ -74,11 +74,11 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
         raise MilpcbError(
             f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
         ) from error
-    _report(config, path, failed, quiet=mode in {"quiet", "json"})
+    _report(path, failed, quiet=mode in {"quiet", "json"})
     _report_failures(failed, path)
 
 
-def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
+def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
     from milpcb.core.files import contents, write_file
     from milpcb.experiments.results.curves import CSV, load
     from milpcb.experiments.results.figures import draw
@@ -97,7 +97,7 @@ def _report(config: Config, path: Path, failed: Failed, *, quiet: bool) -> None:
         results = read_results(path)
         pictures = [
             write_file(path / f"{drawing.name}.{suffix}", content)
-            for drawing in draw(results, ["regret_loglog" if config.run.loglog else "regret"])
+            for drawing in draw(results, ["regret"])
             for suffix, content in render(drawing.figure).items()
         ]
     if quiet:

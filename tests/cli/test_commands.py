@@ -96,7 +96,7 @@ def test_run_prints_summary_policy_and_files(finished):
 def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
     """Two directories of one name are told apart by their paths; PNG and SVG can be read."""
     folder, _ = finished
-    done = milpcb_(folder, "plot", "one/tiny", "two/tiny", "--loglog", "--out", "both")
+    done = milpcb_(folder, "plot", "one/tiny", "two/tiny", "--figure", "regret_loglog", "--out", "both")
     assert (done.returncode, done.stderr) == (0, ""), done
     assert imread(folder / "both/regret_loglog.png").shape[2] == 4
     picture = (folder / "both/regret_loglog.svg").read_text()

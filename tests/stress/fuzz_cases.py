@@ -263,7 +263,6 @@ def command_line(rng: random.Random) -> Case:
             "--draws",
             "--depth",
             "--dry-run",
-            "--loglog",
             "--quick",
             "--all",
             "--help",

@@ -81,7 +81,6 @@ class RunSection:
 
     out: Printed | None = None
     folder: Printed | None = None
-    loglog: bool = False
     backend: str | None = None
     workers: Annotated[int, Field(gt=0, le=1024)] | None = None
     scheduler: str | None = None

@@ -99,11 +99,11 @@ def names(folder: Path) -> set[str]:
 
 @pytest.mark.drawn
 def test_plot_draws_regret_curves(milpcb, finished, tmp_path):
-    """Without --figure the regret curves are drawn, in both formats; --loglog draws the logarithmic ones."""
+    """Without --figure the regret curves are drawn, in both formats."""
     assert milpcb("plot", finished, "--out", tmp_path)[0] == 0
     assert names(tmp_path) == {"regret.png", "regret.svg"}
     assert imread(tmp_path / "regret.png").shape[2] == 4
-    code, out, _ = milpcb("plot", finished, "--loglog", "--out", tmp_path / "new")
+    code, out, _ = milpcb("plot", finished, "--figure", "regret_loglog", "--out", tmp_path / "new")
     assert (code, names(tmp_path / "new")) == (0, {"regret_loglog.png", "regret_loglog.svg"})
     assert out.count("picture: ") == 2
 
