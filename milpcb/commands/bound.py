@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.bounds import Bound
     from milpcb.experiments.study.sections import Config
 
-ENDINGS = ("csv", "png", "svg")
-
 
 @click.command()
 @click.argument("config", type=PATH)
@@ -28,24 +26,26 @@ ENDINGS = ("csv", "png", "svg")
     show_default=True,
     help="Most draws of the future for a grid of L, and as many for the best L.",
 )
-@click.option("--out", "targets", multiple=True, type=PATH, help="Also write .csv, .png or .svg.")
-def bound(config: Path, noises: tuple[str, ...], draws: int, targets: tuple[Path, ...]) -> None:
+@click.option("--out", "target", type=PATH, help="Also write a row for each L, as .csv.")
+def bound(config: Path, noises: tuple[str, ...], draws: int, target: Path | None) -> None:
     """Show the guarantees for the policy classes of a TOML CONFIG on its contexts, at each of its horizons.
 
     The closed form at its best L, and Rel(empty), which it bounds, estimated over a grid of L.
     """
     from milpcb.core.checks import whole
+    from milpcb.core.files import write_file
+    from milpcb.experiments.study.bounds import bounds_frame
     from milpcb.experiments.study.config import read_config
 
-    for target in targets:
-        check_ending(target, ENDINGS)
+    if target is not None:
+        check_ending(target, ["csv"])
     for noise in noises:
         registry.target("relaxation", noise)
     study = read_config(config)
     found = _compute(study, noises or tuple(registry.names("relaxation")), whole("draws", draws, 2))
     _print(found)
-    for target in targets:
-        out.print(f"written: {_save(found, target, study.experiment.name)}")
+    if target is not None:
+        out.print(f"written: {write_file(target, bounds_frame(found).write_csv().encode())}")
 
 
 def _compute(study: Config, noises: tuple[str, ...], draws: int) -> list[Bound]:
@@ -87,15 +87,3 @@ def _table(shown: list[Bound]) -> Table:
 
 def _bounded(bound: float, horizon: int) -> str:
     return f"{spaced(bound, '.0f')}{'*' if bound > horizon else ' '}"
-
-
-def _save(found: list[Bound], target: Path, title: str) -> Path:
-    from milpcb.core.files import write_file
-    from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.figures.single import bounds_figure
-    from milpcb.experiments.study.bounds import bounds_frame
-
-    kind = check_ending(target, ENDINGS)
-    if kind == "csv":
-        return write_file(target, bounds_frame(found).write_csv().encode())
-    return write_file(target, render(bounds_figure(found, title), [kind])[kind])

@@ -56,7 +56,7 @@ def check_ending(path: Path, endings: Sequence[str]) -> str:
     kind = path.suffix.lstrip(".").lower()
     if kind not in endings:
         *first, last = (f".{ending}" for ending in endings)
-        use = f"{', '.join(first)} or {last}"
+        use = " or ".join(filter(None, [", ".join(first), last]))
         raise InputError(f"cannot write '{path.name}': the ending decides the format, use {use}")
     return kind
 

@@ -1,4 +1,4 @@
-"""``milpcb bound``: guarantees of a config's classes, as table, CSV and picture."""
+"""``milpcb bound``: guarantees of a config's classes, as a table and as CSV."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,6 @@ from click.testing import CliRunner, Result
 from milpcb.commands.bound import bound
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
-from milpcb.experiments.results.figures.single import bounds_figure
 from milpcb.experiments.study.bounds import Bound, bounds_frame, compute_bound, settings
 from milpcb.experiments.study.config import read_config
 from milpcb.experiments.study.sections import Config
@@ -120,24 +119,6 @@ def test_side_constraints_belong_to_the_class(tmp_path: Path) -> None:
     assert (np.abs(noise[1][0]) < 2 * noise[1][1]).all()
 
 
-def test_the_picture_has_a_panel_per_setting_and_a_colour_per_relaxation(config: Path, tmp_path: Path) -> None:
-    """Estimate, closed form and the best L of both are drawn from the numbers; png and svg are written."""
-    found = computed(study(tmp_path, GRID), "half", "paper")
-    figure = bounds_figure(found, "a grid")
-    assert len(figure.axes) == 4
-    for i, axes in enumerate(figure.axes):
-        lines = [np.asarray(line.get_xydata(), float) for line in axes.lines]
-        for k in range(2):
-            value = found[2 * i + k].value
-            assert (lines[4 * k] == np.column_stack([value.scales, value.mean])).all()
-            assert (lines[4 * k + 1] == np.column_stack([value.scales, value.closed_form])).all()
-            assert lines[4 * k + 2].tolist() == [[value.best.scale, value.best.mean]]
-    result = run(config, "--noise", "half", "--draws", 5, "--out", tmp_path / "b.png", "--out", tmp_path / "b.svg")
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
-    assert b"<svg" in (tmp_path / "b.svg").read_bytes()
-
-
 def test_the_same_config_gives_the_same_numbers(tmp_path: Path) -> None:
     """The first seed decides all draws; what other relaxations are asked for changes nothing."""
     config = study(tmp_path, ONE)
@@ -155,7 +136,7 @@ def test_the_same_config_gives_the_same_numbers(tmp_path: Path) -> None:
     ("options", "fragment"),
     [
         (["--noise", "haf"], "did you mean 'half'"),
-        (["--out", "b.pdf"], "use .csv, .png or .svg"),
+        (["--out", "b.pdf"], "use .csv"),
         (["--draws", "1"], "draws must be an integer of at least 2"),
     ],
 )

@@ -1,26 +1,21 @@
-"""Figures of one thing: a policy, guarantees over L, the power of a trial."""
+"""Figures of one thing: a policy, the power of a trial."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import starmap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from milpcb.core.decimals import percent, spaced
 from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, finish, render, scale_axis, shade
-from milpcb.experiments.results.figures.looks import COLOURS, MARKERS
-from milpcb.experiments.results.figures.plots import Entry, Plot, drawn
-from milpcb.experiments.results.figures.results import Results
+from milpcb.experiments.results.figures.looks import COLOURS
+from milpcb.experiments.results.figures.plots import Plot, drawn
+from milpcb.experiments.results.figures.results import Panel, Results
 from milpcb.types import Floats
-
-if TYPE_CHECKING:
-    from milpcb.experiments.study.bounds import Bound
 
 WIDTH, HEIGHT = 7.0, 4.0  # inches, at least
 LETTER, LINE, MARGIN = 0.085, 0.2, 1.2  # inches of rules that are drawn as text
@@ -46,53 +41,6 @@ def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, b
 
 
 @plain()
-def bounds_figure(bounds: list[Bound], title: str) -> Figure:
-    """Return the closed form of each relaxation over L, and the estimate of Rel(empty) with its 95 % band.
-
-    There is a panel for each setting and horizon, and a colour for each relaxation; both axes are logarithmic.
-    """
-    groups: dict[str, list[Bound]] = {}
-    for found in bounds:
-        groups.setdefault(f"{found.setting.name}, T = {spaced(found.setting.horizon)}", []).append(found)
-    noises = list(dict.fromkeys(found.noise for found in bounds))
-
-    def draw(axes: Any, panel: _Panel) -> None:
-        for found in panel.bounds:
-            _draw_bound(axes, found, noises.index(found.noise))
-        scale_axis(axes.xaxis, np.concatenate([found.value.scales for found in panel.bounds]), log=True)
-        scale_axis(axes.yaxis, np.concatenate([found.value.mean for found in panel.bounds]), log=True)
-
-    panels, marks = list(starmap(_Panel, groups.items())), _entries_of(noises)
-    plot = Plot(Results(pl.DataFrame(), title), panels, draw, "L", "bound on the regret of T rounds", marks=marks)
-    return drawn(plot).figure
-
-
-class _Panel(NamedTuple):
-    name: str
-    bounds: list[Bound]
-
-
-def _draw_bound(axes: Any, found: Bound, place: int) -> None:
-    value, colour = found.value, COLOURS[place % len(COLOURS)]
-    low, high = value.mean - value.half_width, value.mean + value.half_width
-    axes.fill_between(value.scales, low, high, where=low > 0, color=colour, alpha=0.2, linewidth=0)
-    axes.plot(value.scales, value.mean, color=colour)
-    axes.plot(value.scales, value.closed_form, color=colour, linestyle=(0, (1.5, 1.2)))
-    marker = {"marker": MARKERS[place % len(MARKERS)], "color": colour, "markersize": 6}
-    axes.plot(value.best.scale, value.best.mean, **marker)
-    axes.plot(found.closed_scale, found.closed_form, **marker, markerfacecolor="white")
-
-
-def _entries_of(noises: list[str]) -> list[Entry]:
-    lines = [
-        (Line2D([], [], color=COLOURS[i % len(COLOURS)], marker=MARKERS[i % len(MARKERS)]), noise)
-        for i, noise in enumerate(noises)
-    ]
-    estimate, closed = Line2D([], [], color=GREY), Line2D([], [], color=GREY, linestyle=(0, (1.5, 1.2)))
-    return [*lines, (estimate, "Rel(empty), 95 % band"), (closed, "closed form")]
-
-
-@plain()
 def power_figure(rows: Floats, power: float) -> Figure:
     """Return the share of simulated trials that could end by a row, with its pointwise 95 % band.
 
@@ -102,7 +50,7 @@ def power_figure(rows: Floats, power: float) -> Figure:
     share = np.arange(1, len(ended) + 1) / len(rows)
     reach = 1.96 * np.sqrt(share * (1 - share) / len(rows))
 
-    def draw(axes: Any, _: _Panel) -> None:
+    def draw(axes: Any, _: Panel) -> None:
         shade(axes, ended, np.maximum(share - reach, 0.0), np.minimum(share + reach, 1.0), COLOURS[0])
         axes.step(ended, share, where="post", color=COLOURS[0])
         axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
@@ -116,4 +64,6 @@ def power_figure(rows: Floats, power: float) -> Figure:
         scale_axis(axes.xaxis, ended, log=False)
 
     without_curves = Results(pl.DataFrame(), "Rows of a trial, and how likely it is to have ended")
-    return drawn(Plot(without_curves, [_Panel("", [])], draw, "rows", "share of trials that could end")).figure
+    return drawn(
+        Plot(without_curves, [Panel("", pl.DataFrame())], draw, "rows", "share of trials that could end")
+    ).figure
