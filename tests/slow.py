@@ -140,7 +140,7 @@ SLOW = {
     "tests/learners/test_ftpl.py::test_an_estimate_makes_its_action_rarer_by_a_bounded_factor": "many draws",
     "tests/learners/test_one_draw.py::test_costs_that_react_break_the_guarantee_of_one_draw": "many plays",
     "tests/learners/test_leaders.py::test_after_a_clear_game_the_leader_is_the_best_policy": "long plays",
-    "tests/experiments/test_confidence.py::test_tables_and_pages_have_the_column": "a study and its page",
+    "tests/experiments/test_confidence.py::test_tables_and_pages_have_the_columns": "a study and its page",
     "tests/test_service_settled.py::test_a_bandit_ends_when_its_log_does": "long plays",
     "tests/test_imports.py::test_learners_are_loaded_when_one_is_asked_for": "processes of their own",
     "tests/test_kernels.py::test_damaged_machine_code_is_compiled_anew": "kernels compiled anew",

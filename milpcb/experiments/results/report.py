@@ -14,7 +14,7 @@ from milpcb.core.decimals import spaced
 from milpcb.core.files import own_contents
 from milpcb.experiments.results.figures import draw, words
 from milpcb.experiments.results.figures.drawing import Drawing, render
-from milpcb.experiments.results.figures.results import NARROW, Results, entries, read_results
+from milpcb.experiments.results.figures.results import NARROW, Results, read_results
 from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
@@ -74,7 +74,6 @@ def report_page(
         slopes=list(_slopes(results)),
         policies=list(_policies(policies)),
         leaders=list(_policies(grouped(leaders))),
-        settings=list(_settings(results.settings)),
         config_name=f"{name}.toml",
         command=f"milpcb run {name}.toml --out {name}",
         config=config,
@@ -260,22 +259,3 @@ def _natural_width(svg: bytes) -> int:
     """Return the width of an SVG in pixels, so that all drawings have letters of one size."""
     found = re.search(rb'<svg[^>]*? width="([0-9.]+)(pt)?"', svg[:2000])
     return round(float(found[1]) * (PIXELS / 72 if found[2] else 1)) if found else 0
-
-
-def _settings(settings: Mapping[str, Any]) -> Iterator[dict[str, str]]:
-    for section in settings:
-        for table in entries(settings, section):
-            name = str(table.pop("label"))
-            rest = {key: value for key, value in table.items() if (key, value) != ("name", name)}
-            options = ", ".join(f"{key} = {_plain(value)}" for key, value in rest.items())
-            yield {"section": section, "name": name, "options": options}
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_plain, value))}]"
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{key} = {_plain(item)}' for key, item in value.items())} }}"
-    return str(value)

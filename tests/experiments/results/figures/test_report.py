@@ -191,13 +191,9 @@ def test_every_figure_has_its_words(page):
 
 
 def test_the_page_tells_how_to_run_it_again(page, text):
-    """The command, the config letter for letter, the settings and the versions are there."""
+    """The command, the config letter for letter, and the rules are there."""
     assert "milpcb run study.toml --out study" in page.texts["pre"]
     assert CONFIG.rstrip() in [pre.rstrip() for pre in page.texts["pre"]]
-    cells = page.texts["td"]
-    assert "milpcb = 9.9.9, format = 2" in cells
-    assert "scale = 8.0" in cells
-    assert "name = planted, n_actions = 5" in cells
     assert "play a &lt; b" in text
 
 
