@@ -14,13 +14,8 @@ from policies import DecisionTrees, LinearRules
 BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
 # Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
-    "bandit": (["--decisions", "100"], {}),
-    "constraints": (
-        [],
-        {"SIZES": [(40, 4)], "ASKED_OF_HIGHS": {(40, 4): 1}, "MATRICES": 2, "HORIZON": 300},
-    ),
+    "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "STARTED": 3, "HORIZON": 300}),
     "cuts": ([], {"ROUTES": [(60, 3, 3, 2)], "ALL": [(60, 3, 2), (40, 3, 3)], "WORTH": [(60, 3)], "FRESH": 100}),
-    "depth_by_validation": (["--logs", "1"], {"N": 400}),
     "fixed_share": (["--horizon", "200", "--seeds", "1"], {}),
     "linear": (
         ["--queries", "1"],
@@ -28,7 +23,6 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
     "one_pass": ([], {"ROWS": 1000, "FILE": 500}),
-    "overhead": ([], {"LONG": 500, "CELLS": 2, "TINY": 20}),
     "one_draw --counts": (["--horizons", "300"], {}),
     "one_draw --programs": (
         ["--horizons", "60"],
@@ -36,18 +30,15 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
-    "scoring_routes": (["--problems", "1"], {}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
     "trees": (
         [],
         {
-            "DEPTH_2": [(40, 6, 3)],
-            "DEPTH_3": [(40, 6, 3)],
-            "DEEP": [(40, 6, 4)],
+            "SIZES": [(40, 6, 3)],
+            "DEEP": [(40, 6, 3, 4)],
             "LIMITED": [(100, 7, 3, 2)],
             "CUTS_LIMITED": [(100, 2, 5, 2)],
             "KEPT": [(40, 6, 3)],
-            "AGAINST_LP": [(40, 6, 3)],
             "ROUNDS": 1,
             "FEW_ROUNDS": 1,
         },
@@ -74,7 +65,7 @@ def test_a_benchmark_runs_to_its_end(name, capsys, tmp_path, monkeypatch):
         assert hasattr(module, size), f"{script}.py has no {size} any more"
         monkeypatch.setattr(module, size, value)
     file = tmp_path / "figures.json"
-    written = ["--json", str(file)] if "--json" in (BENCHMARKS / f"{script}.py").read_text() else []
+    written = ["--json", str(file)] if "bench.options" in (BENCHMARKS / f"{script}.py").read_text() else []
     monkeypatch.setattr(sys, "argv", [script, *way, *options, *written])
     module.main()
     assert capsys.readouterr().out.strip()

@@ -18,13 +18,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import bench
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
 
 ROOT = Path(__file__).parents[2]
 ALLOWED = 1.1
-NO_TIMES = ("/", "faster", "worst", "promises")  # parts of the names of figures that are not times
+NO_TIMES = ("/", "faster", "worst")  # parts of the names of figures that are not times
 
 
 def times(script: str, checkout: Path) -> dict[str, float]:
@@ -68,12 +68,13 @@ def main() -> None:
                     kept[name] = min(time, kept.get(name, time))
     ours, theirs = least
     ratios = {name: ours[name] / theirs[name] for name in ours if theirs.get(name)}
-    table = Table("time", "ours", "theirs", "ratio", title=f"least of {asked.repeats}, the largest ratios first")
-    for name in sorted(ratios, key=lambda name: -ratios[name]):
-        table.add_row(name, f"{ours[name]:.4g}", f"{theirs[name]:.4g}", f"{ratios[name]:.2f}")
-    Console(width=160).print(table)
+    named_rows = [
+        {"time": name, "ours": ours[name], "theirs": theirs[name], "ratio": ratios[name]}
+        for name in sorted(ratios, key=lambda name: -ratios[name])
+    ]
+    bench.show(f"least of {asked.repeats}, the largest ratios first", named_rows)
     slower = sum(ratio > ALLOWED for ratio in ratios.values())
-    Console().print(f"{len(ratios)} times compared, {slower} of ours more than {ALLOWED - 1:.0%} above the other")
+    print(f"{len(ratios)} times compared, {slower} of ours more than {ALLOWED - 1:.0%} above the other")
     raise SystemExit(1 if slower else 0)
 
 

@@ -1,12 +1,13 @@
-"""Parts that the benchmarks share: one thread, times of the processor, tables, and figures that are written down.
+"""Parts that the benchmarks share: options, one thread, times of the processor, tables, and figures written down.
 
 It is imported before numpy, as linear algebra reads the number of its threads when numpy is imported.
 """
 
+import argparse
 import json
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -22,6 +23,15 @@ from milpcb.core.decimals import spaced
 Row = dict[str, Any]  # of a table: figures by heading
 
 MACHINE = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
+
+
+def options(explanation: str | None, quick: str = "") -> argparse.ArgumentParser:
+    """Return a parser of --json, and of --quick where there is a quick way, which leaves out ``quick``."""
+    parser = argparse.ArgumentParser(description=explanation, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=f"leave out {quick}")
+    return parser
 
 
 def timed(ask: Callable[..., Any], *arguments: Any, turns: int = 1) -> tuple[float, Any]:
@@ -77,6 +87,14 @@ def _cell(figure: Any) -> str:
     if isinstance(figure, float):
         return spaced(round(figure)) if 1e3 <= abs(figure) < np.inf else f"{figure:.3g}"
     return str(figure)
+
+
+def report(tables: Mapping[str, Sequence[Row]], file: Path | None) -> None:
+    """Print the tables that have rows, by title, and write all down where a file is asked for."""
+    for title, rows in tables.items():
+        if rows:
+            show(title, rows)
+    write(file, {**MACHINE, **tables})
 
 
 def write(file: Path | None, figures: Any) -> None:

@@ -1,4 +1,4 @@
-"""Time of side constraints in the search over trees: against its own free queries, against HiGHS, and in a round.
+"""Time of side constraints in the search over trees: against its own free queries, for solvers, and in a round.
 
     python scripts/benchmarks/constraints.py [--json FILE] [--quick]
 
@@ -7,8 +7,8 @@ action (one row); rates of action 0 in two groups that differ by at most 0.1 (on
 Costs are sums of random signs as BISTRO+ draws them; on top the last action is cheap everywhere, and action 0 in one of
 the groups, so that all rules bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core,
 through the public oracle. Contenders of a row take turns on the same matrices, and the best of their rounds counts;
-"HiGHS" is kind "milp" with the same rule, a few matrices, median; at depth 3 one matrix, and what it proves in a
-minute. Where two answer the same query, different optima stop the script.
+HiGHS has a minute for one matrix at depth 3; its times at depth 2 are in oracles.py. Where two answer the same query,
+different optima stop the script.
 
 One table asks kind "milp" with and without its starts: of several rules, classes and solvers, those that are installed
 and whose licence allows the program. Solvers keep their last answer as a start of their own in both.
@@ -17,11 +17,9 @@ The last table plays Exp4 under the budget on planted costs; regret is against t
 ``--quick`` leaves out what takes minutes: the larger problems of HiGHS, other solvers, and nine tenths of the rounds.
 """
 
-import argparse
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
-from pathlib import Path
 from time import process_time
 from typing import Any
 from unittest.mock import patch
@@ -40,7 +38,6 @@ from milpcb.types import Floats
 from policies import DecisionTrees, RuleLists
 
 SIZES = [(300, 10), (1000, 30), (1000, 60)]
-ASKED_OF_HIGHS = {(300, 10): 5, (1000, 30): 3}
 N_ACTIONS, SHARE, DELTA = 3, 0.2, 0.1
 MATRICES = 20
 STARTED, WARM_UP = 12, 2
@@ -48,37 +45,30 @@ VENDORS = ["gurobi", "xpress", "copt", "scip"]
 HORIZON = 100_000
 TREES = {depth: DecisionTrees(N_ACTIONS, depth=depth) for depth in (2, 3)}
 CLASSES: dict[str, PolicyClass] = {"trees": TREES[2], "lists of two rules": RuleLists(N_ACTIONS, max_rules=2)}
-DEEP_SIZES = [(300, 10), (1000, 30)]
 SECONDS_OF_HIGHS = 60.0
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time the search over trees under side constraints.")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes")
-    arguments = parser.parse_args()
+    arguments = bench.options(__doc__, quick="what takes minutes").parse_args()
     problems = [Problem(m, p) for m, p in SIZES]
-    asked = [problem for problem in problems if (problem.m, problem.p) in ASKED_OF_HIGHS]
-    rows: dict[str, list[dict[str, Any]]] = {
-        "one value, ms, and how many times a free one it takes": [against_free(problem) for problem in problems],
-        "action weights, ms": [weights(problem) for problem in problems],
+    rows: dict[str, list[bench.Row]] = {
+        "one value, ms, and how many times a free one it takes": [
+            against_free(problem, "value") for problem in problems
+        ],
+        "action weights, ms": [against_free(problem, "weights") for problem in problems],
         "depth 3 under the budget, ms, and how many times a free query it takes": [
-            row for problem in problems if (problem.m, problem.p) in DEEP_SIZES for row in deep(problem)
+            row for problem in problems[:2] for row in deep(problem)
         ],
         "depth 3 under the budget: HiGHS with the row": [] if arguments.quick else [deep_highs(problems[0])],
         "two rows: budget and parity, ms": [two_rows(problem) for problem in problems],
         "solvers without and with a start, ms": [
             with_and_without_start(problem, *case)
-            for problem in asked
+            for problem in problems[:2]
             for case in cases(problem, quick=arguments.quick)
         ],
-        "budget: HiGHS with the row, ms": [against_highs(problem) for problem in asked[: 1 if arguments.quick else 2]],
         "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
     }
-    for title, table in rows.items():
-        if table:
-            bench.show(title, table)
-    bench.write(arguments.json, {**bench.MACHINE, **rows})
+    bench.report(rows, arguments.json)
 
 
 class Problem:
@@ -109,27 +99,19 @@ class Problem:
         return open_oracle(TREES[depth], self.contexts, kind=kind, constraints=rules, **options)
 
 
-def against_free(problem: Problem) -> dict[str, Any]:
-    """Return one row: a value without a rule, under one row, and under a two-sided one."""
-    oracles = {"free": problem.oracle(), "budget": problem.oracle(problem.budget)}
-    oracles["parity"] = problem.oracle(problem.parity)
-    costs = problem.costs()
-    for oracle in oracles.values():  # what is compiled, or read from the cache, is read now
-        oracle.value(costs)
-    times = bench.compete({name: partial(oracle.value, costs) for name, oracle in oracles.items()})
-    ratios = {f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}
-    return {**problem.size, **times, **ratios}
-
-
-def weights(problem: Problem) -> dict[str, Any]:
-    """Return one row: the same for the action weights of Exp4."""
+def against_free(problem: Problem, query: str) -> bench.Row:
+    """Return one row: a value, or the action weights of Exp4, without a rule, under one row, under a two-sided one."""
     rules = {"free": [], "budget": problem.budget, "parity": problem.parity}
-    oracles, costs = {name: problem.oracle(rule) for name, rule in rules.items()}, problem.costs()
-    times = bench.compete({name: partial(oracle.action_weights, costs, 3, 0.01) for name, oracle in oracles.items()})
+    costs, asked = problem.costs(), {}
+    for name, rule in rules.items():
+        oracle = problem.oracle(rule)
+        weights = partial(oracle.action_weights, costs, 3, 0.01)
+        asked[name] = partial(oracle.value, costs) if query == "value" else weights
+    times = bench.compete(asked)
     return {**problem.size, **times, **{f"{name} / free": times[name] / times["free"] for name in ("budget", "parity")}}
 
 
-def deep(problem: Problem) -> list[dict[str, Any]]:
+def deep(problem: Problem) -> list[bench.Row]:
     """Return a row for each kind of query about trees of depth 3, and the seconds of opening under the budget."""
     free = problem.oracle(depth=3)
     free.value(problem.costs())
@@ -148,7 +130,7 @@ def deep(problem: Problem) -> list[dict[str, Any]]:
     return rows
 
 
-def deep_highs(problem: Problem) -> dict[str, Any]:
+def deep_highs(problem: Problem) -> bench.Row:
     """Return one row: seconds of one value by HiGHS at depth 3, what it has proved by then, and the search's value."""
     costs = problem.costs()
     solver = problem.oracle(problem.budget, "milp", depth=3, time_limit=SECONDS_OF_HIGHS)
@@ -160,29 +142,12 @@ def deep_highs(problem: Problem) -> dict[str, Any]:
     return {**problem.size, "HiGHS, s": seconds, **proved, "search": value}
 
 
-def two_rows(problem: Problem) -> dict[str, Any]:
+def two_rows(problem: Problem) -> bench.Row:
     """Return one row: median and worst milliseconds of a value over many matrices, each of them asked twice."""
     oracle = problem.oracle([*problem.budget, *problem.parity])
     drawn = [problem.costs() for _ in range(MATRICES)]
     times = [min(timed(oracle, costs)[0] for _ in range(2)) for costs in drawn]
     return {**problem.size, "matrices": MATRICES, "median": float(np.median(times)), "worst": max(times)}
-
-
-def against_highs(problem: Problem) -> dict[str, Any]:
-    """Return one row: the median of a solver's time with the row, and that of the search; the optima are the same.
-
-    The solver has no start from the search.
-    """
-    search = problem.oracle(problem.budget)
-    with patch.object(milp, "FEWEST_COLUMNS", inf):
-        solver = problem.oracle(problem.budget, "milp")
-    drawn = [problem.costs() for _ in range(ASKED_OF_HIGHS[problem.m, problem.p])]
-    asked = [timed(solver, costs) for costs in drawn]
-    if [value for _, value in asked] != [search.value(costs) for costs in drawn]:
-        raise SystemExit("the oracles disagree")
-    highs = float(np.median([time for time, _ in asked]))
-    ours = bench.compete({"search": lambda: [search.value(costs) for costs in drawn]})["search"] / len(drawn)
-    return {**problem.size, "HiGHS": highs, "search": ours, "HiGHS / search": highs / ours}
 
 
 def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
@@ -194,7 +159,7 @@ def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
     return every + [("trees", rule, solver) for solver in here for rule in ("budget", "both")]
 
 
-def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) -> dict[str, Any]:
+def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) -> bench.Row:
     """Return one row: median and worst milliseconds of a value without starts and with; the two take turns."""
     rules = {"budget": problem.budget, "parity": problem.parity, "both": [*problem.budget, *problem.parity]}[rule]
     with patch.object(milp, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
@@ -214,7 +179,7 @@ def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) 
     return {**problem.size, **asked, **{heading: float(figure) for heading, figure in figures.items()}}
 
 
-def exp4(horizon: int) -> dict[str, Any]:
+def exp4(horizon: int) -> bench.Row:
     """Return one row: microseconds of a round, and the regret of a run, against the best tree that keeps the budget."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (200, 12)).astype(float)

@@ -17,9 +17,7 @@ the worth of cut points
 Times are CPU times of one core, the least of several turns.
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
 
 import bench
 import numpy as np
@@ -65,10 +63,7 @@ FRESH = 100_000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time the search over trees with many cut points.")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--quick", action="store_true", help="up to 1000 contexts only")
-    arguments = parser.parse_args()
+    arguments = bench.options(__doc__, quick="more than 1000 contexts").parse_args()
     most = 1000 if arguments.quick else 10**9
     tables = {
         "codes of features against products of literals, one value": [against(*s) for s in ROUTES if s[0] <= most],
@@ -77,9 +72,7 @@ def main() -> None:
         ],
         "what cut points are worth: mean saving, at most 0.5": [worth(*size) for size in WORTH if size[0] <= most],
     }
-    for title, rows in tables.items():
-        bench.show(title, rows)
-    bench.write(arguments.json, tables)
+    bench.report(tables, arguments.json)
 
 
 def best_actions(contexts: Floats) -> Ints:

@@ -12,9 +12,8 @@ until at most a quarter of the last 200 rounds were not played as the tree does 
     python scripts/benchmarks/fixed_share.py [--horizon 100000] [--seeds 5] [--worlds 1 2 10] [--json FILE]
 """
 
-import argparse
 from collections.abc import Callable
-from pathlib import Path
+from itertools import product
 from time import process_time
 from typing import Any
 
@@ -84,24 +83,20 @@ def recovery(wrong: Any, trees: int) -> float:
 
 
 def main() -> None:
-    """Print a line for each learner and world."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.options(__doc__)
     parser.add_argument("--horizon", type=int, default=100_000)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--worlds", type=int, nargs="+", default=[1, 2, 10], help="trees in turn")
     parser.add_argument("--learners", nargs="+", choices=LEARNERS, default=list(LEARNERS))
-    parser.add_argument("--json", type=Path, help="write the means into this file")
     arguments = parser.parse_args()
-    figures = {}
-    print(f"{'learner':12s} {'trees':>5s} " + " ".join(f"{column:>12s}" for column in COLUMNS) + "   regret by seed")
-    for trees in arguments.worlds:
-        for name in arguments.learners:
-            runs = np.array([run(name, arguments.horizon, trees, seed) for seed in range(arguments.seeds)])
-            means = [*runs[:, :-1].mean(axis=0), runs[:, -1].min()]  # of times the least
-            figures[f"{name}, {trees}"] = means
-            each = " ".join(spaced(regret, ".0f") for regret in runs[:, 0])
-            print(f"{name:12s} {trees:5d} " + " ".join(f"{mean:12,.0f}" for mean in means) + f"   {each}", flush=True)
-    bench.write(arguments.json, figures)
+    rows: list[bench.Row] = []
+    for trees, name in product(arguments.worlds, arguments.learners):
+        runs = np.array([run(name, arguments.horizon, trees, seed) for seed in range(arguments.seeds)])
+        means = [*runs[:, :-1].mean(axis=0), runs[:, -1].min()]  # of times the least
+        each = " ".join(spaced(regret, ".0f") for regret in runs[:, 0])
+        figures = dict(zip(COLUMNS, map(float, means), strict=True))
+        rows.append({"learner": name, "trees": trees, **figures, "regret by seed": each})
+    bench.report({"fixed share and rivals, means over seeds": rows}, arguments.json)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,9 @@ the number of mistakes, so its mistakes are counted twice: where its score is po
 best cut of its score on. The best of all its systems, some 50, counts.
 """
 
-import argparse
 import json
 import subprocess
 import sys
-from pathlib import Path
 from time import process_time
 from typing import Any
 
@@ -105,8 +103,8 @@ print(json.dumps({"bases": bases, "weights": weights, "seconds": seconds, "versi
 """
 
 
-def beside(m: int, d: int, limit: int, flipped: float, python: str) -> dict[str, float | str] | None:
-    """Return mistakes and CPU milliseconds of the exact search and of FasterRisk; None where that is not installed."""
+def beside(m: int, d: int, limit: int, flipped: float, python: str) -> bench.Row:
+    """Return mistakes and CPU milliseconds of the exact search and of FasterRisk; nothing where that is missing."""
     rng = np.random.default_rng(0)
     contexts = rng.integers(0, 2, (m, d)).astype(float)
     scores = contexts[:, :limit] @ rng.normal(size=limit)
@@ -116,7 +114,7 @@ def beside(m: int, d: int, limit: int, flipped: float, python: str) -> dict[str,
     done = subprocess.run(command, input=json.dumps(asked), capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"FasterRisk: not installed for {python}, or it fails there: {done.stderr.strip().splitlines()[-1]}")
-        return None
+        return {}
     theirs = json.loads(done.stdout)
     oracle = open_oracle(LinearRules(2, max_features=limit), contexts, kind="search")
     costs = np.column_stack([labels, ~labels]).astype(float)
@@ -125,22 +123,22 @@ def beside(m: int, d: int, limit: int, flipped: float, python: str) -> dict[str,
     own = contexts @ np.array(theirs["weights"]).T
     as_meant = int(((own + np.array(theirs["bases"]) > 0) != labels[:, None]).sum(axis=0).min())
     best_cut = min(int(((own >= cut) != labels[:, None]).sum(axis=0).min()) for cut in np.unique(own))
-    found = {
+    return {
+        "features": limit,
+        "of": d,
+        "flipped": flipped,
         "mistakes": answer.value,
         "ms": 1e3 * seconds,
         "FasterRisk, as meant": as_meant,
         "best cut": best_cut,
         "its ms": 1e3 * theirs["seconds"],
+        "version": theirs["version"],
     }
-    return {**found, "version": theirs["version"]}
 
 
 def main() -> None:
-    """Measure every case and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.options(__doc__, quick="what takes long")
     parser.add_argument("--queries", type=int, default=20)
-    parser.add_argument("--quick", action="store_true", help="leave out what takes long")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--fasterrisk", default=sys.executable, help="the Python that has it [default: this one]")
     arguments = parser.parse_args()
     rows: list[bench.Row] = [
@@ -149,11 +147,9 @@ def main() -> None:
         for route, rules, kind, m, d, flipped in CASES
         if d <= 20 or not arguments.quick
     ]
-    bench.show("CPU milliseconds", rows)
-    for limit, d, flipped in BESIDE[: 1 if arguments.quick else None]:
-        if found := beside(1000, d, limit, flipped, arguments.fasterrisk):
-            bench.show("beside FasterRisk", [{"features": limit, "of": d, "flipped": flipped, **found}])
-    bench.write(arguments.json, rows)
+    compared = BESIDE[: 1 if arguments.quick else None]
+    others = [beside(1000, d, limit, flipped, arguments.fasterrisk) for limit, d, flipped in compared]
+    bench.report({"CPU milliseconds": rows, "beside FasterRisk": [row for row in others if row]}, arguments.json)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ plays classes of slow programs by HiGHS; T = 10 000 takes minutes with one of th
         [--spread 200] [--counts] [--programs]
 """
 
-import argparse
 import json
 from itertools import product
 from pathlib import Path
@@ -251,12 +250,10 @@ def named(rows: Rows) -> list[bench.Row]:
 
 
 def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = bench.options(__doc__)
     parser.add_argument("--horizons", type=int, nargs="+", default=[10_000, 100_000])
     parser.add_argument("--oracles", nargs="+", default=["search", "highs"])
     parser.add_argument("--fresh", type=int, default=200)
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--spread", type=int, help="seeds")
     parser.add_argument("--counts", action="store_true")
     parser.add_argument("--programs", action="store_true")
@@ -275,9 +272,7 @@ def main() -> None:
             "half noise, one draw": {name: measured(*case, options.fresh) for name, case in cases.items()},
             "a quiet round": {"microseconds": quiet()},
         }
-    for title, rows in tables.items():
-        bench.show(title, named(rows))
-    bench.write(options.json, tables)
+    bench.report({title: named(rows) for title, rows in tables.items()}, options.json)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,6 @@ from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from time import process_time
 from typing import cast
 
@@ -50,9 +49,7 @@ PACKAGES = {"STreeD": "pystreed", "scikit-learn": "sklearn", "econml": "econml"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="True value, time and memory of policies learnt from logs.")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
-    parser.add_argument("--quick", action="store_true", help="up to 10 000 rows only")
+    parser = bench.options(__doc__, quick="more than 10 000 rows")
     parser.add_argument("--one", nargs=2, metavar=("WHO", "ROWS"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -65,12 +62,10 @@ def main() -> None:
     present = [who for who in (*FROM_SCORES, *FROM_LOGS) if not who.startswith(tuple(missing))]
     sizes = [n for n in LOGS if n <= QUICK or not arguments.quick]
     rows = [in_a_process(__file__, who, n) for n in sizes for who in present if n <= MOST.get(who, n)]
-    bench.show(
-        f"Trees of depth 2 from logs with {FEATURES} features: true value of at most {GAIN}, CPU time, memory", rows
-    )
+    title = f"Trees of depth 2 from logs with {FEATURES} features: true value of at most {GAIN}, CPU time, memory"
+    bench.report({title: rows}, arguments.json)
     for n, seconds in PUBLISHED.items():
         print(f"policytree, as published (20 actions, 30 features, another machine): {n} rows, {seconds / 3600:.0f} h")
-    bench.write(arguments.json, rows)
 
 
 def measure(who: str, n: int) -> bench.Row:

@@ -18,8 +18,6 @@ from typing import Any
 
 import bench
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
 from milpcb import FinitePool, learners, open_oracle
 from milpcb.environments.planted import Planted
@@ -101,24 +99,21 @@ def least(what: str, checkouts: list[Path], rounds: int, repeats: int) -> list[d
     return [{key: min(parts[key] for parts in of) for key in of[0]} for of in zip(*taken, strict=True)]
 
 
-def show(title: str, columns: tuple[str, ...], rows: dict[str, list[dict[str, float]]]) -> None:
-    """Print one table: our figures, and those of the other checkout with ratios where there is one."""
-    table = Table("us a round", *columns, *(("before", "ratio") if len(next(iter(rows.values()))) > 1 else ()))
-    for name, (ours, *others) in rows.items():
-        first = columns[0]
-        old = [cell for other in others for cell in (f"{other[first]:.1f}", f"{ours[first] / other[first]:.2f}")]
-        table.add_row(name, *(f"{ours[key]:.1f}" for key in columns), *old)
-    table.title = title
-    Console().print(table)
+def beside(found: dict[str, list[dict[str, float]]]) -> list[bench.Row]:
+    """Return the rows of a table: our figures, and those of the other checkout with ratios where there is one."""
+    rows = []
+    for name, (ours, *others) in found.items():
+        first = next(iter(ours))
+        old = {"before": others[0][first], "ratio": ours[first] / others[0][first]} if others else {}
+        rows.append({"us a round": name, **ours, **old})
+    return rows
 
 
 def main() -> None:
-    """Measure all and print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = bench.options(__doc__)
     parser.add_argument("--rounds", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--against", type=Path, help="another checkout of this project, to compare with")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.measure:
@@ -127,12 +122,10 @@ def main() -> None:
         return
     checkouts = [ROOT, *([asked.against] if asked.against else [])]
     played = {route: least(route, checkouts, asked.rounds, asked.repeats) for route in ROUTES}
-    show("BISTRO+", ("round", "oracle", "noise", "rest"), played)
     kept = {name: least(name, [ROOT], asked.rounds, asked.repeats) for name in KEEPING}
     for (found,) in kept.values():
         found["times"] = found[str(SIZES[1])] / found[str(SIZES[0])]
-    show("by the number of contexts", (*map(str, SIZES), "times"), kept)
-    bench.write(asked.json, {**played, **kept})
+    bench.report({"BISTRO+": beside(played), "by the number of contexts": beside(kept)}, asked.json)
 
 
 if __name__ == "__main__":

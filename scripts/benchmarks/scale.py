@@ -54,11 +54,9 @@ MARKS = dict(zip(DRAWN, "osD^v", strict=True))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Time and memory of tree searches by the number of rows.")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser = bench.options(__doc__, quick="more than 10 000 rows")
     parser.add_argument("--figure", type=Path, help="also draw time against rows to this .png or .svg file")
     parser.add_argument("--from", dest="earlier", type=Path, help="take the figures of this file, and run nothing")
-    parser.add_argument("--quick", action="store_true", help="up to 10 000 rows only")
     parser.add_argument("--one", nargs=4, metavar=("WHO", "ROWS", "FEATURES", "DEPTH"), help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
