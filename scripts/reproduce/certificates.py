@@ -4,9 +4,10 @@ Runs scripts/reproduce/certificates.toml (T = 1e3 to 1e6; what is finished is no
 each learner, and the slopes of regret and certificate on logarithmic axes with 95 % intervals, from T = 1e4 on.
 """
 
+from collections.abc import Iterator
+
 import polars as pl
 import study
-from rich.table import Table
 
 import milpcb
 from milpcb.core.decimals import spaced
@@ -19,23 +20,18 @@ def main() -> None:
     """Run the study and print its tables."""
     directory = study.run(__file__, __doc__)
     last = milpcb.load(directory).filter(pl.col("round") == pl.col("horizon"))
-    console = study.console()
     for (learner,), rows in last.group_by("learner", maintain_order=True):
-        console.print(table(str(learner), rows))
+        study.show(str(learner), list(means(rows)))
         for name in ("regret", "certificate"):
-            console.print(f"slope of the {name} from T = {spaced(LEAST_HORIZON)} on: {shown(slope(rows, name))}")
+            print(f"slope of the {name} from T = {spaced(LEAST_HORIZON)} on: {shown(slope(rows, name))}")
 
 
-def table(learner: str, rows: pl.DataFrame) -> Table:
-    """Return the means over seeds of one learner, a row for each horizon."""
-    made = Table(title=learner, title_justify="left")
-    for heading in ("T", "regret", "certificate", "bound", "guarantee", "calls/round", "us/round"):
-        made.add_column(heading, justify="right", no_wrap=True)
+def means(rows: pl.DataFrame) -> Iterator[dict[str, str]]:
+    """Yield the means over seeds of one learner, a row for each horizon."""
     for (horizon,), own in rows.group_by("horizon", maintain_order=True):
-        means = [own[name].mean() for name in ("regret", "certificate", "bound", "guarantee")]
-        a_round = own["oracle_calls"].mean() / horizon, 1e6 * own["seconds"].mean() / horizon
-        made.add_row(spaced(horizon), *map(number, means), f"{a_round[0]:.3g}", spaced(a_round[1], ".0f"))
-    return made
+        found = {name: number(own[name].mean()) for name in ("regret", "certificate", "bound", "guarantee")}
+        calls, seconds = own["oracle_calls"].mean() / horizon, 1e6 * own["seconds"].mean() / horizon
+        yield {"T": spaced(horizon), **found, "calls/round": f"{calls:.3g}", "us/round": spaced(seconds, ".0f")}
 
 
 def slope(rows: pl.DataFrame, name: str) -> Slope:

@@ -8,25 +8,25 @@ no certificate gave anything away.
 """
 
 import math
+from typing import Any
 
 import polars as pl
 import study
-from rich.table import Table
 
 import milpcb
 from milpcb.core.decimals import spaced
 
 STANDARD_ERRORS = 2.0
+FIGURES = ("regret", "certificate", "regret - certificate", "standard error")
 
 
 def main() -> None:
     """Run the study and print its tables."""
     directory = study.run(__file__, __doc__)
     means = gaps(milpcb.load(directory))
-    console = study.console()
     for (environment,), rows in means.group_by("environment", maintain_order=True):
-        console.print(table(str(environment), rows))
-    console.print(count(means))
+        study.show(str(environment), [shown(row) for row in rows.iter_rows(named=True)])
+    print(count(means))
 
 
 def gaps(curves: pl.DataFrame) -> pl.DataFrame:
@@ -42,16 +42,16 @@ def gaps(curves: pl.DataFrame) -> pl.DataFrame:
     return means.with_columns((pl.col("over") <= STANDARD_ERRORS * pl.col("error")).alias("holds"))
 
 
-def table(environment: str, rows: pl.DataFrame) -> Table:
-    """Return the table of one environment."""
-    shown = Table(title=environment, title_justify="left")
-    shown.add_column("learner", no_wrap=True)
-    for heading in ("regret", "certificate", "regret - certificate", "standard error", "at most 0"):
-        shown.add_column(heading, justify="right", no_wrap=True)
-    for row in rows.iter_rows(named=True):
-        figures = (spaced(row[name], ".1f") for name in ("regret", "certificate", "over", "error"))
-        shown.add_row(row["learner"], *figures, "yes" if row["holds"] else "NO")
-    return shown
+def shown(row: dict[str, Any]) -> dict[str, str]:
+    """Return the figures of one learner as they are printed."""
+    named = {
+        "regret": "regret",
+        "certificate": "certificate",
+        "over": "regret - certificate",
+        "error": "standard error",
+    }
+    figures = {heading: spaced(row[name], ".1f") for name, heading in named.items()}
+    return {"learner": row["learner"], **figures, "at most 0": "yes" if row["holds"] else "NO"}
 
 
 def count(means: pl.DataFrame) -> str:

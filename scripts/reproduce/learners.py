@@ -6,11 +6,11 @@ hindsight. "holds" compares the worst seed with the guarantee, where the environ
 """
 
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import study
-from rich.table import Table
 
 import milpcb
 from milpcb.core.decimals import spaced
@@ -23,9 +23,9 @@ def main() -> None:
     directory = study.run(__file__, __doc__)
     stochastic = needs_iid_costs(directory)
     last = milpcb.load(directory).filter(pl.col("round") == pl.col("horizon"))
-    console = study.console()
     for (environment, horizon), rows in last.group_by("environment", "horizon", maintain_order=True):
-        console.print(table(str(environment), int(horizon), rows, stochastic))
+        table = list(figures(str(environment), int(horizon), rows, stochastic))
+        study.show(f"{environment}, T = {spaced(horizon)}", table)
 
 
 def needs_iid_costs(directory: Path) -> set[str]:
@@ -34,32 +34,26 @@ def needs_iid_costs(directory: Path) -> set[str]:
     return {entry["label"] for entry in held if registry.load("learner", entry["name"]).stochastic}
 
 
-def table(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[str]) -> Table:
-    shown = Table(title=f"{environment}, T = {spaced(horizon)}", title_justify="left")
-    shown.add_column("learner", no_wrap=True)
-    for heading in ("regret", "least", "most", "guarantee", "holds", "calls/round", "us/round", "of it oracle"):
-        shown.add_column(heading, justify="right", no_wrap=True)
+def figures(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[str]) -> Iterator[dict[str, str]]:
+    """Yield the figures of each learner."""
     for (learner,), own in rows.group_by("learner", maintain_order=True):
         regret, guarantee = own["regret"], own["guarantee"].max()
-        iid_only = learner in stochastic and environment not in IID
-        shown.add_row(
-            str(learner),
-            spaced(regret.mean(), ".0f"),
-            spaced(regret.min(), ".0f"),
-            spaced(regret.max(), ".0f"),
-            "none" if guarantee == float("inf") else spaced(guarantee, ".0f"),
-            "-"
-            if guarantee == float("inf")
-            else "not assumed"
-            if iid_only
-            else "yes"
-            if regret.max() <= guarantee
-            else "NO",
-            spaced(own["oracle_calls"].mean() / horizon, ".3g"),
-            spaced(1e6 * own["seconds"].mean() / horizon, ".0f"),
-            spaced(1e6 * own["oracle_seconds"].mean() / horizon, ".0f"),
-        )
-    return shown
+        held = "yes" if regret.max() <= guarantee else "NO"
+        if guarantee == float("inf"):
+            held = "-"
+        elif learner in stochastic and environment not in IID:
+            held = "not assumed"
+        yield {
+            "learner": str(learner),
+            "regret": spaced(regret.mean(), ".0f"),
+            "least": spaced(regret.min(), ".0f"),
+            "most": spaced(regret.max(), ".0f"),
+            "guarantee": "none" if guarantee == float("inf") else spaced(guarantee, ".0f"),
+            "holds": held,
+            "calls/round": spaced(own["oracle_calls"].mean() / horizon, ".3g"),
+            "us/round": spaced(1e6 * own["seconds"].mean() / horizon, ".0f"),
+            "of it oracle": spaced(1e6 * own["oracle_seconds"].mean() / horizon, ".0f"),
+        }
 
 
 if __name__ == "__main__":

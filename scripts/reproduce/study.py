@@ -3,9 +3,11 @@
 import argparse
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
 
 def run(script: str, explanation: str | None) -> Path:
@@ -24,6 +26,12 @@ def run(script: str, explanation: str | None) -> Path:
     return Path(options.out)
 
 
-def console() -> Console:
-    """Return where tables are printed: as wide as the screen, or 140 characters into a file."""
-    return Console(width=140) if not sys.stdout.isatty() else Console()
+def show(title: str, rows: Sequence[Mapping[str, str]]) -> None:
+    """Print a table, of which the first column has names: as wide as the screen, or 140 characters into a file."""
+    table = Table(title=title, title_justify="left")
+    for number, heading in enumerate(rows[0]):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=True)
+    for row in rows:
+        table.add_row(*row.values())
+    console = Console(width=140) if not sys.stdout.isatty() else Console()
+    console.print(table)
