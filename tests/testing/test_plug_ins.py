@@ -1,101 +1,75 @@
 """Classes and solvers of other packages, known by their entry points alone, get the same battery."""
 
-import os
-import subprocess
-import sys
 import tomllib
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from milpcb import testing
+from milpcb import open_oracle, testing
+from milpcb.cli import cli
 from milpcb.errors import InputError
 from milpcb.learners import Learner
 from milpcb.plugins import registry
 from tests.inside import find_plug_ins_again
 
 PLUGIN = Path(__file__).parents[1] / "plugin"
-BATTERY = """
-from milpcb import testing
-from milpcb.plugins import registry
-for kind, name in (("policies", "constant_rules"), ("solver", "fresh:highs")):
-    assert name.partition(":")[0] in registry.names(kind), registry.names(kind)
-    for check in testing.battery(kind, name):
-        try:
-            check.run()
-        except testing.Unmet as reason:
-            print("skipped", kind, name, check, reason, sep="|")
-        else:
-            print("passed", kind, name, check, sep="|")
-"""
 
 
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """An environment in which the plug-in is installed: its modules and its entry points are on the path."""
+@pytest.fixture(scope="module", autouse=True)
+def _installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Put the modules of the plug-in and its entry points on the path, as installing it does."""
     project = tomllib.loads((PLUGIN / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     site = tmp_path_factory.mktemp("site")
     info = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", encoding="utf-8"
-    )
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
     groups = [
         "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in points.items())])
         for group, points in project["entry-points"].items()
     ]
-    (info / "entry_points.txt").write_text("\n\n".join(groups) + "\n", encoding="utf-8")
-    root = Path(__file__).parents[2]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (site, PLUGIN, root))), "COLUMNS": "150"}
+    (info / "entry_points.txt").write_text("\n\n".join(groups) + "\n")
+    with pytest.MonkeyPatch.context() as patch:
+        for place in (site, PLUGIN):
+            patch.syspath_prepend(str(place))
+        find_plug_ins_again()
+        yield
+    find_plug_ins_again()
 
 
-def run_python(environment, *arguments):
-    """Run this Python; return what it prints."""
-    done = subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+def test_a_class_of_a_plug_in_gets_the_same_battery() -> None:
+    """All laws that it does not declare to be without; these are skipped."""
+    skipped = {line.split(": ")[1] for line in testing.run_all("policies", "constant_rules")}
+    laws = {check.id.partition(": ")[2] for check in testing.battery("policies", "constant_rules")}
+    assert skipped == {"terms", "side constraints", "json", "source code", "printed rules"}
+    assert laws == {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
 
 
-def test_a_plug_in_gets_the_same_battery(installed):
-    """A third party's class and solver, known by their entry points alone, run through every check."""
-    lines = [line.split("|") for line in run_python(installed, "-c", BATTERY).splitlines()]
-    passed = {(kind, check) for verdict, kind, _, check, *_ in lines if verdict == "passed"}
-    assert {check.id for check in testing.battery("solver", "highs")} == {
-        check for kind, check in passed if kind == "solver"
-    }
-    laws = {check.partition(": ")[2] for kind, check in passed if kind == "policies"}
-    every = {check.id.partition(": ")[2] for check in testing.battery("policies", "decision_trees")}
-    undeclared = {"terms", "side constraints", "json", "source code", "printed rules"}  # by the class
-    assert laws == every - undeclared
-    assert {line[3].partition(": ")[2] for line in lines if line[0] == "skipped"} == undeclared
+def test_a_solver_of_a_plug_in_gets_the_same_battery() -> None:
+    """Nothing is skipped."""
+    assert testing.run_all("solver", "fresh:highs") == []
 
 
-@pytest.mark.parametrize("command", ["list", "solvers"])
-def test_the_command_line_shows_a_plug_in(installed, command):
+@pytest.mark.parametrize(("command", "names"), [("list", ("fresh", "constant_rules")), ("solvers", ("fresh",))])
+def test_the_command_line_shows_a_plug_in(command: str, names: tuple[str, ...]) -> None:
     """The names of a plug-in stand beside the built-in ones."""
-    shown = run_python(installed, "-m", "milpcb.cli", command)
-    assert "fresh" in shown
-    assert command == "solvers" or "constant_rules" in shown
+    shown = CliRunner().invoke(cli, [command]).output
+    assert all(name in shown for name in names)
 
 
-def test_a_plug_in_is_used_by_name(installed):
+def test_a_plug_in_is_used_by_name() -> None:
     """A plug-in's class and solver work together through the oracle, by their names."""
-    program = """
-from milpcb import open_oracle
-from milpcb.plugins import registry
-rules = registry.load("policies", "constant_rules")(n_actions=3)
-oracle = open_oracle(rules, [[0.0], [1.0]], kind="audited", solver="fresh:highs", audit=1)
-print(oracle.value([[1, 0, 4], [1, 3, 0]]), oracle.minimise([[1, 0, 4], [1, 3, 0]]).policy)
-"""
-    assert run_python(installed, "-c", program).strip() == "2.0 play action 0"
+    rules = registry.load("policies", "constant_rules")(n_actions=3)
+    options: dict[str, Any] = {"kind": "audited", "solver": "fresh:highs", "audit": 1}
+    answer = open_oracle(rules, [[0.0], [1.0]], **options).minimise([[1, 0, 4], [1, 3, 0]])
+    assert (answer.value, str(answer.policy)) == (2.0, "play action 0")
 
 
-def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
+def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two owners of one name are an error that names both."""
-    from importlib.metadata import EntryPoint
-
     taken = EntryPoint("highs", "somebody.else:Highs", "milpcb.solver")
     monkeypatch.setattr("milpcb.plugins.registry.entry_points", lambda **_: [taken])
     find_plug_ins_again()
@@ -104,4 +78,5 @@ def test_a_plug_in_with_a_name_that_is_taken_is_refused(monkeypatch):
             registry.names("solver")
         assert issubclass(registry.load("learner", "exp4"), Learner)  # other kinds are not concerned
     finally:
+        monkeypatch.undo()
         find_plug_ins_again()
