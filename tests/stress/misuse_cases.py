@@ -13,7 +13,7 @@ from milpcb.contexts import Empirical, Sampler
 from milpcb.plugins import registry
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import load_solver
-from milpcb.testing.instances import Instance, instances
+from milpcb.testing.instances import instances
 from policies import DecisionTrees, FiniteClass
 from tests.stress.misuse_offline import OFFLINE
 from tests.stress.misuse_values import (
@@ -27,6 +27,9 @@ from tests.stress.misuse_values import (
     WHOLE,
     Case,
     K,
+    Wrong,
+    but,
+    calls,
     learner,
     oracle,
     runnable,
@@ -36,20 +39,18 @@ from tests.stress.misuse_values import (
 )
 
 
-def constructors(group: str, kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:
+def constructors(kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:
     """Yield the constructors of a registered kind with one wrong argument each; ``base`` gives the right ones."""
     for name in runnable(kind):
         cls = registry.load(kind, name)
         right = base(cls)
-        if right is None:
-            continue
-        for parameter in inspect.signature(cls).parameters.values():
-            for value in wrong_values(parameter):
-                arguments = right | {parameter.name: value.value}
-                yield Case(group, f"{name}({parameter.name} = {value.name})", partial(_use, cls, arguments))
+        if right is not None:
+            asked = inspect.signature(cls).parameters
+            values = {key: wrong_values(parameter) for key, parameter in asked.items()}
+            yield from calls(name, partial(_use, cls), right, values)
 
 
-def _use(cls: Any, arguments: dict[str, Any]) -> None:
+def _use(cls: Any, **arguments: Any) -> None:
     """Make an object; a policy class is opened too, as names and cut points can only be held against contexts."""
     made = cls(**arguments)
     if isinstance(made, PolicyClass):
@@ -65,8 +66,8 @@ def small(cls: Any) -> dict[str, Any]:
 
 def policy_classes() -> Iterator[Case]:
     """Constructors, contexts, and what their policies are asked."""
-    yield from constructors("policy classes", "policies", small)
-    for table in wrong(
+    yield from constructors("policies", small)
+    tables = wrong(
         none=None,
         text="a",
         words=[["a"]],
@@ -75,222 +76,144 @@ def policy_classes() -> Iterator[Case]:
         negative=[[-1]],
         flat=[0, 1],
         ragged=[[0], [0, 1]],
-    ):
-        yield Case("policy classes", f"finite_class(labelings = {table.name})", partial(FiniteClass, table.value, 2))
-    for name in registry.names("policies"):
-        instance = instances(name)[0]
-        for table in TABLE:
-            opened = partial(open_oracle, instance.policies, table.value)
-            yield Case("policy classes", f"open_oracle({name}, contexts = {table.name})", opened)
-        yield from predictions(name, instance)
-
-
-def predictions(name: str, instance: Instance) -> Iterator[Case]:
-    """Yield what a policy cannot be asked to label."""
-    policy: Any = (
-        open_oracle(instance.policies, instance.contexts)
-        .minimise(
-            np.arange(float(len(instance.contexts) * instance.policies.n_actions)).reshape(len(instance.contexts), -1)
-        )
-        .policy
     )
-    for table in TABLE:
-        yield Case("predict", f"{name}: predict({table.name})", partial(policy.predict, table.value))
+    yield from calls("finite_class", FiniteClass, {"n_actions": 2}, {"labelings": tables})
+    for name in registry.names("policies"):
+        own = instances(name)[0]
+        given = {"policies": own.policies, "contexts": own.contexts}
+        yield from calls(f"{name}: open_oracle", open_oracle, given, {"contexts": TABLE})
+        costs = np.arange(float(len(own.contexts) * own.policies.n_actions)).reshape(len(own.contexts), -1)
+        policy: Any = open_oracle(own.policies, own.contexts).minimise(costs).policy
+        yield from calls(f"{name}: predict", policy.predict, {}, {"contexts": TABLE})
 
 
 def opening() -> Iterator[Case]:
     """Yield wrong arguments of open_oracle, for every kind of oracle."""
-    trees, opened = DecisionTrees(K, 1), partial(open_oracle, contexts=CONTEXTS)
-    for value in wrong(none=None, text="trees", number=3, a_class=DecisionTrees, a_list=[trees]):
-        yield Case("open_oracle", f"policies = {value.name}", partial(opened, value.value))
-    for value in CHOICE:
-        yield Case("open_oracle", f"kind = {value.name}", partial(opened, trees, kind=value.value))
-        if value.value is not None:  # which stands for the default
-            yield Case("open_oracle", f"solver = {value.name}", partial(opened, trees, solver=value.value))
-    for option, values in {
-        "time_limit": [value for value in REAL if value.name not in ("none", "inf")],
-        "gap": REAL,
-        "constraints": wrong(
-            number=5, text="abc", numbers=[1], none=None, nones=[None], one=LabelConstraint(np.ones((4, K)), 1.0)
-        ),
-    }.items():
-        for value in values:
-            yield Case(
-                "open_oracle", f"{option} = {value.name}", partial(opened, trees, kind="milp", **{option: value.value})
-            )
-    for value in [*REAL, *wrong(zero=0.0, more=1.5)]:
-        yield Case("open_oracle", f"audit = {value.name}", partial(opened, trees, kind="audited", audit=value.value))
+    trees = DecisionTrees(K, 1)
+    right = {"policies": trees, "contexts": CONTEXTS}
+    constrained = wrong(
+        number=5, text="abc", numbers=[1], none=None, nones=[None], one=LabelConstraint(np.ones((4, K)), 1.0)
+    )
+    yield from calls(
+        "open_oracle",
+        open_oracle,
+        right,
+        {
+            "policies": wrong(none=None, text="trees", number=3, a_class=DecisionTrees, a_list=[trees]),
+            "kind": CHOICE,
+            "solver": but(CHOICE, "none"),  # which stands for the default
+            "time_limit": but(REAL, "none", "inf"),
+            "gap": REAL,
+            "constraints": constrained,
+        },
+    )
+    audits = [*REAL, *wrong(zero=0.0, more=1.5)]
+    yield from calls("open_oracle", open_oracle, {**right, "kind": "audited"}, {"audit": audits})
 
 
 def questions() -> Iterator[Case]:
     """Yield wrong costs, rows and rates, for every kind of oracle."""
-    right = np.zeros((4, K))
-    costs = [table for table in TABLE if table.value is not None]
-    costs += wrong(transposed=np.zeros((K, 4)), few_rows=np.zeros((3, K)), few_columns=np.zeros((4, 2)), none=None)
-    costs += wrong(one_nan=np.where(np.eye(4, K) > 0, np.nan, 0.0), mixed_inf=np.array([[np.inf, -np.inf, 0.0]] * 4))
+    costs = [*but(TABLE, "none"), *wrong(none=None, transposed=np.zeros((K, 4)), few_rows=np.zeros((3, K)))]
+    costs += wrong(few_columns=np.zeros((4, 2)), one_nan=np.where(np.eye(4, K) > 0, np.nan, 0.0))
+    costs += wrong(mixed_inf=np.array([[np.inf, -np.inf, 0.0]] * 4))
+    right = {"costs": np.zeros((4, K))}
     for kind in ("milp", "search", "enumeration", "audited"):
         asked = oracle(kind)
-        for value in costs:
-            yield Case("questions", f"{kind}: minimise({value.name})", partial(asked.minimise, value.value))
-            yield Case("questions", f"{kind}: value({value.name})", partial(asked.value, value.value))
-            yield Case("questions", f"{kind}: profile({value.name}, 0)", partial(asked.profile, value.value, 0))
-        for value in ROW:
-            yield Case("questions", f"{kind}: profile(row = {value.name})", partial(asked.profile, right, value.value))
-            weigh = partial(asked.action_weights, right, value.value, 0.1)
-            yield Case("questions", f"{kind}: action_weights(row = {value.name})", weigh)
-        for value in REAL:
-            weigh = partial(asked.action_weights, right, 0, value.value)
-            yield Case("questions", f"{kind}: action_weights(rate = {value.name})", weigh)
+        yield from calls(f"{kind}: minimise", asked.minimise, right, {"costs": costs})
+        yield from calls(f"{kind}: value", asked.value, right, {"costs": costs})
+        yield from calls(f"{kind}: profile", asked.profile, right | {"row": 0}, {"costs": costs, "row": ROW})
+        given = right | {"row": 0, "rate": 0.1}
+        yield from calls(f"{kind}: action_weights", asked.action_weights, given, {"row": ROW, "rate": REAL})
 
 
 def learner_constructors() -> Iterator[Case]:
     """Yield learners with an argument that is wrong, missing, unknown, out of place or exchanged."""
-    asked = {name: inspect.signature(registry.load("learner", name)).parameters for name in runnable("learner")}
-    right = supplied()
+    every = supplied()
+    pool_values = wrong(
+        none=None, text="pool", number=3, the_contexts=CONTEXTS, a_class=FinitePool, the_oracle=oracle(),
+        fewer=FinitePool(CONTEXTS[:3]), others=FinitePool(CONTEXTS + 1), turned=FinitePool(CONTEXTS[::-1]),
+        short=Transductive(CONTEXTS, [0, 1]), sampler=Sampler(lambda n, generator: generator.random((n, 2))),
+    )  # fmt: skip
+    of_runtime = {
+        "oracle": wrong(none=None, text="search", number=3, a_class=DecisionTrees, the_pool=FinitePool(CONTEXTS)),
+        "pool": pool_values,
+        "best": wrong(
+            none=None, text="abc", halves=[0.5, 1.0, 0, 0], out=[0, 9, 0, 0], table=[[0, 1]], negative=[-1, 0, 0, 0]
+        ),
+    }
     yield from constructors(
-        "learners", "learner", lambda cls: {k: v for k, v in right.items() if k in inspect.signature(cls).parameters}
+        "learner", lambda cls: {k: v for k, v in every.items() if k in inspect.signature(cls).parameters}
     )
-    for name, parameters in asked.items():
+    for name in runnable("learner"):
         cls = registry.load("learner", name)
-        given = {key: value for key, value in right.items() if key in parameters}
+        asked = inspect.signature(cls).parameters
+        given = {key: value for key, value in every.items() if key in asked}
         inside = {"inner": "bistro_plus"} if name in {"conservative", "guarded"} else {}  # one that asks for a pool
-        places = [given[key] for key in parameters if parameters[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
-        named = {key: value for key, value in given.items() if parameters[key].kind is inspect.Parameter.KEYWORD_ONLY}
-        yield Case("learners", f"{name}: one by position too many", partial(cls, *places, HORIZON, **named))
-        yield Case("learners", f"{name}: unknown option", partial(cls, **given, no_such_option=1))
-        yield Case("learners", f"{name}: seed = -1, whether it is used or not", partial(cls, **given | {"seed": -1}))
-        yield Case(
-            "learners", f"{name}: horizon = 0, whether it is used or not", partial(cls, **given | {"horizon": 0})
-        )
+        places = [given[key] for key in asked if asked[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+        named = {key: value for key, value in given.items() if asked[key].kind is inspect.Parameter.KEYWORD_ONLY}
+        yield Case(f"{name}: one by position too many", partial(cls, *places, HORIZON, **named))
+        for what, wrongly in {"no_such_option": 1, "seed": -1, "horizon": 0}.items():  # whether it is used or not
+            yield Case(f"{name}: {what} = {wrongly}", partial(cls, **given | {what: wrongly}))
         for key in given:
-            if parameters[key].default is inspect.Parameter.empty:
+            if asked[key].default is inspect.Parameter.empty:
                 fewer = {other: value for other, value in given.items() if other != key}
-                yield Case("learners", f"{name}: without {key}", partial(cls, **fewer))
-        for key, values in {
-            "oracle": wrong(none=None, text="search", number=3, a_class=DecisionTrees, the_pool=FinitePool(CONTEXTS)),
-            "pool": wrong(
-                none=None,
-                text="pool",
-                number=3,
-                the_contexts=CONTEXTS,
-                a_class=FinitePool,
-                the_oracle=oracle(),
-                fewer=FinitePool(CONTEXTS[:3]),
-                others=FinitePool(CONTEXTS + 1),
-                turned=FinitePool(CONTEXTS[::-1]),
-                short=Transductive(CONTEXTS, [0, 1]),
-                sampler=Sampler(lambda n, generator: generator.random((n, 2))),
-            ),
-            "best": wrong(
-                none=None, text="abc", halves=[0.5, 1.0, 0, 0], out=[0, 9, 0, 0], table=[[0, 1]], negative=[-1, 0, 0, 0]
-            ),
-        }.items():
-            for value in values if key in given else []:
-                yield Case(
-                    "learners", f"{name}({key} = {value.name})", partial(cls, **given | inside | {key: value.value})
-                )
+                yield Case(f"{name}: without {key}", partial(cls, **fewer))
+        yield from calls(name, cls, given | inside, {key: of_runtime[key] for key in of_runtime if key in given})
 
 
 def states() -> Iterator[Case]:
     """Yield states that are none, and ask for the best policy so far where no oracle finds it, for every learner."""
+    other = {"learner": "SomebodyElse", "played": 0, "turn": None}
+    no_states = wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other)
     for name in runnable("learner"):
-        other = {"learner": "SomebodyElse", "played": 0, "turn": None}
-        for state in wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other):
-            yield Case(
-                "rounds",
-                f"{name}: restore({state.name})",
-                partial(lambda n, s: learner(n).restore(s), name, state.value),
-            )
-        for key in learner(name).state():
-            yield Case("states", f"{name}: restore(without {key})", partial(_restore_without, name, key))
-            yield Case("states", f"{name}: restore({key} = text)", partial(_restore_spoilt, name, key, "text"))
-            if learner(name).state()[key] is not None:
-                yield Case("states", f"{name}: restore({key} = None)", partial(_restore_spoilt, name, key, None))
+        state = learner(name).state()
+        spoilt = [Wrong(f"without {key}", {k: v for k, v in state.items() if k != key}) for key in state]
+        spoilt += [Wrong(f"{key} = text", state | {key: "text"}) for key in state]
+        spoilt += [Wrong(f"{key} = None", state | {key: None}) for key in state if state[key] is not None]
+        yield from calls(f"{name}: restore", partial(_restored, name), {}, {"state": [*no_states, *spoilt]})
         if learner(name).oracle is None:
-            yield Case("states", f"{name}: policy() without an oracle", learner(name).policy)
+            yield Case(f"{name}: policy() without an oracle", learner(name).policy)
 
 
-def _restore_without(name: str, key: str) -> None:
-    made = learner(name)
-    made.restore({other: value for other, value in made.state().items() if other != key})
-
-
-def _restore_spoilt(name: str, key: str, value: Any) -> None:
-    made = learner(name)
-    made.restore(made.state() | {key: value})
+def _restored(name: str, state: Any) -> None:
+    learner(name).restore(state)
 
 
 def pools() -> Iterator[Case]:
     """Yield wrong contexts, weights, orders and samplers."""
-    for table in TABLE:
-        yield Case("pools", f"FinitePool({table.name})", partial(FinitePool, table.value))
-        yield Case("pools", f"Transductive({table.name})", partial(Transductive, table.value, [0]))
-        yield Case("pools", f"Empirical({table.name})", partial(Empirical, table.value))
-    for value in wrong(
-        nan=[1, 1, 1, np.nan],
-        inf=[1, 1, 1, np.inf],
-        negative=[1, 1, 1, -1],
-        zero=[0, 0, 0, 0],
-        few=[1, 1],
-        table=np.ones((4, 1)),
-        text="abcd",
-        words=["a", "b", "c", "d"],
-        digits=["1", "1", "1", "1"],
-        number=1.0,
-        complex=[1j] * 4,
+    weights = wrong(
+        nan=[1, 1, 1, np.nan], inf=[1, 1, 1, np.inf], negative=[1, 1, 1, -1], zero=[0, 0, 0, 0], few=[1, 1],
+        table=np.ones((4, 1)), text="abcd", words=list("abcd"), digits=list("1111"), number=1.0, complex=[1j] * 4,
         beyond=[1e200] * 4,
-    ):
-        yield Case("pools", f"FinitePool(weights = {value.name})", partial(FinitePool, CONTEXTS, value.value))
-    for value in wrong(
-        none=None,
-        text="abc",
-        number=3,
-        empty=[],
-        halves=[0.5, 1.0],
-        negative=[-1],
-        past=[4],
-        table=[[0, 1]],
-        true=[True, False],
-        words=["a"],
-        ragged=[[0], [0, 1]],
-        huge=[10**400],
-    ):
-        yield Case("pools", f"Transductive(order = {value.name})", partial(Transductive, CONTEXTS, value.value))
-    for value in wrong(none=None, text="draw", number=3, contexts=CONTEXTS):
-        yield Case("pools", f"Sampler({value.name})", partial(Sampler, value.value))
+    )  # fmt: skip
+    orders = wrong(
+        none=None, text="abc", number=3, empty=[], halves=[0.5, 1.0], negative=[-1], past=[4], table=[[0, 1]],
+        true=[True, False], words=["a"], ragged=[[0], [0, 1]], huge=[10**400],
+    )  # fmt: skip
+    right = {"contexts": CONTEXTS}
+    yield from calls("FinitePool", FinitePool, right, {"contexts": TABLE, "weights": weights})
+    yield from calls("Transductive", Transductive, right | {"order": [0]}, {"contexts": TABLE, "order": orders})
+    yield from calls("Empirical", Empirical, right, {"contexts": TABLE})
+    yield from calls("Sampler", Sampler, {}, {"draw": wrong(none=None, text="draw", number=3, contexts=CONTEXTS)})
 
 
 def environments() -> Iterator[Case]:
     """Yield environments with wrong settings, and openings of a class, a horizon or a seed that are none."""
-    files = {"contexts": "no_such_file.csv", "costs": "no_such_file.csv"}
-    yield from constructors(
-        "environments", "environment", lambda cls: None if "costs" in inspect.signature(cls).parameters else {}
-    )
-    replay = registry.load("environment", "replay")
-    yield Case("environments", "replay of files that are not there", lambda: replay(**files).n_actions)
+    yield from constructors("environment", lambda cls: None if "costs" in inspect.signature(cls).parameters else {})
+    replay, files = registry.load("environment", "replay"), dict.fromkeys(("contexts", "costs"), "no_such_file.csv")
+    yield Case("replay of files that are not there", lambda: replay(**files).n_actions)
     for name in runnable("environment"):
-        cls = registry.load("environment", name)
         if name == "replay":
             continue
-        made = cls()
-        trees = DecisionTrees(made.n_actions, 1)
-        for value in wrong(
-            none=None, text="trees", number=3, a_class=DecisionTrees, other_k=DecisionTrees(made.n_actions + 1, 1)
-        ):
-            yield Case(
-                "environments", f"{name}: open(policies = {value.name})", partial(made.open, value.value, HORIZON, 0)
-            )
-        for value in [*WHOLE, *wrong(zero=0)]:
-            yield Case(
-                "environments", f"{name}: open(horizon = {value.name})", partial(made.open, trees, value.value, 0)
-            )
-        for value in WHOLE:
-            if value.name != "huge":  # a seed may have any number of digits
-                yield Case(
-                    "environments",
-                    f"{name}: open(seed = {value.name})",
-                    partial(made.open, trees, HORIZON, value.value),
-                )
+        made = registry.load("environment", name)()
+        trees = {k: DecisionTrees(made.n_actions + k, 1) for k in (0, 1)}
+        right = {"policies": trees[0], "horizon": HORIZON, "seed": 0}
+        values = {
+            "policies": wrong(none=None, text="trees", number=3, a_class=DecisionTrees, other_k=trees[1]),
+            "horizon": [*WHOLE, *wrong(zero=0)],
+            "seed": but(WHOLE, "huge"),  # a seed may have any number of digits
+        }
+        yield from calls(f"{name}: open", made.open, right, values)
 
 
 def side_constraints() -> Iterator[Case]:
@@ -321,61 +244,38 @@ def side_constraints() -> Iterator[Case]:
     }
     for name, given in right.items():
         made = partial(_kept, getattr(constraints, name))
-        for argument in given:
-            for value in values[argument]:
-                call = partial(made, **given | {argument: value.value})
-                yield Case("constraints", f"{name}({argument} = {value.name})", call)
-    for table in [*TABLE, *wrong(turned=np.ones((K, 4)))]:
-        yield Case("constraints", f"LabelConstraint(weights = {table.name})", partial(_constrained, table.value, 1.0))
-    for value in REAL:
-        if value.name != "negative":
-            yield Case(
-                "constraints",
-                f"LabelConstraint(upper = {value.name})",
-                partial(_constrained, np.ones((4, K)), value.value),
-            )
+        yield from calls(name, made, given, {argument: values[argument] for argument in given})
+    of_label = {"weights": [*TABLE, *wrong(turned=np.ones((K, 4)))], "upper": but(REAL, "negative")}
+    yield from calls(
+        "LabelConstraint", partial(_kept, LabelConstraint), {"weights": np.ones((4, K)), "upper": 1.0}, of_label
+    )
 
 
 def _kept(make: Callable[..., Any], **given: Any) -> None:
     open_oracle(FiniteClass(LABELINGS, K), CONTEXTS, constraints=[make(**given)])
 
 
-def _constrained(weights: Any, upper: Any) -> None:
-    open_oracle(FiniteClass(LABELINGS, K), CONTEXTS, constraints=[LabelConstraint(weights, upper)])
-
-
 def names() -> Iterator[Case]:
     """Yield names that nothing carries: in the registry, the batteries, solvers and files."""
     odd = wrong(
-        unknown="no_such_thing",
-        number=5,
-        none=None,
-        empty="",
-        a_list=["x"],
-        colon=":",
-        no_module="no_such_module:Thing",
-        long="x" * 10**5,
-    )
-    for value in odd:
-        for kind in ("policies", "learner", "solver", "environment", "relaxation", "oracle"):
-            yield Case("names", f"registry.load({kind}, {value.name})", partial(registry.load, kind, value.value))
-        if value.name not in ("colon", "no_module"):
-            yield Case("names", f"registry.names({value.name})", partial(registry.names, value.value))
-            yield Case("names", f"registry.load(kind = {value.name})", partial(registry.load, value.value, "exp4"))
-            yield Case("names", f"testing.battery({value.name})", partial(testing.battery, value.value, "exp4"))
-        for kind in ("policies", "learner", "solver", "environment"):
-            if not (kind == "learner" and value.name == "a_list"):
-                yield Case(
-                    "names", f"testing.battery({kind}, {value.name})", partial(testing.battery, kind, value.value)
-                )
-        yield Case("names", f"load_solver({value.name})", partial(load_solver, value.value))
-        yield Case("names", f"bistro_plus(noise = {value.name})", partial(learner, "bistro_plus", noise=value.value))
-        yield Case("names", f"doubling(inner = {value.name})", partial(learner, "doubling", inner=value.value))
-    for value in wrong(missing="no_such_folder", none=None, number=3, a_list=[], folders=["no_such_folder"], empty=""):
-        yield Case("names", f"milpcb.load({value.name})", partial(milpcb.load, value.value))
-    for value in WHOLE:
-        if value.name != "huge":
-            yield Case("names", f"rng.child({value.name})", partial(rng.child, value.value, "x"))
+        unknown="no_such_thing", number=5, none=None, empty="", a_list=["x"], colon=":",
+        no_module="no_such_module:Thing", long="x" * 10**5,
+    )  # fmt: skip
+    kinds = but(odd, "colon", "no_module")
+    for kind in ("policies", "learner", "solver", "environment", "relaxation", "oracle"):
+        yield from calls(f"{kind}: registry.load", registry.load, {"kind": kind}, {"name": odd})
+    for kind in ("policies", "learner", "solver", "environment"):
+        entries = but(odd, "a_list") if kind == "learner" else odd
+        yield from calls(f"{kind}: testing.battery", testing.battery, {"kind": kind}, {"entry": entries})
+    yield from calls("registry.names", registry.names, {}, {"kind": kinds})
+    yield from calls("registry.load", registry.load, {"name": "exp4"}, {"kind": kinds})
+    yield from calls("testing.battery", testing.battery, {"entry": "exp4"}, {"kind": kinds})
+    yield from calls("load_solver", load_solver, {}, {"spec": odd})
+    yield from calls("bistro_plus", partial(learner, "bistro_plus"), {}, {"noise": odd})
+    yield from calls("doubling", partial(learner, "doubling"), {}, {"inner": odd})
+    folders = wrong(missing="no_such_folder", none=None, number=3, a_list=[], folders=["no_such_folder"], empty="")
+    yield from calls("milpcb.load", milpcb.load, {}, {"directory": folders})
+    yield from calls("rng.child", lambda seed: rng.child(seed, "x"), {}, {"seed": but(WHOLE, "huge")})
 
 
 GROUPS: list[Callable[[], Iterator[Case]]] = [

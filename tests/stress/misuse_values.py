@@ -1,9 +1,8 @@
 """Wrong values by kind of argument, and the right ones that a wrong call is made of."""
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,11 +24,9 @@ class Wrong(NamedTuple):
     value: Any
 
 
-@dataclass(frozen=True)
-class Case:
-    """A wrong call: its group and what is wrong in it, which together name it."""
+class Case(NamedTuple):
+    """A wrong call, and what is wrong in it, which names it."""
 
-    group: str
     what: str
     call: Callable[[], object]
 
@@ -37,6 +34,20 @@ class Case:
 def wrong(**values: Any) -> list[Wrong]:
     """Return wrong values by name."""
     return [Wrong(name, value) for name, value in values.items()]
+
+
+def but(values: list[Wrong], *names: str) -> list[Wrong]:
+    """Return the wrong values of other names."""
+    return [value for value in values if value.name not in names]
+
+
+def calls(
+    name: str, call: Callable[..., Any], right: Mapping[str, Any], values: Mapping[str, list[Wrong]]
+) -> Iterator[Case]:
+    """Yield a call with one wrong argument each."""
+    for parameter, every in values.items():
+        for value in every:
+            yield Case(f"{name}({parameter} = {value.name})", partial(call, **{**right, parameter: value.value}))
 
 
 NOT_A_NUMBER = wrong(
@@ -51,42 +62,21 @@ REAL = [*NOT_A_NUMBER, *wrong(negative=-1.0, true=True, nan=np.nan, inf=np.inf, 
 CHOICE = wrong(unknown="no_such_thing", number=5, none=None, a_list=["uniform"], empty="", an_array=np.ones(2))
 FLAG = wrong(text="yes", number=2, none=None, a_list=[True])
 TABLE = wrong(
-    none=None,
-    text="abc",
-    number=3.0,
-    empty=[],
-    empty_rows=[[], []],
-    ragged=[[1.0, 2.0], [3.0]],
-    words=[["a", "b"], ["c", "d"]],
-    digits_as_text=[["1", "2"], ["3", "4"]],
-    nan=np.full((4, 2), np.nan),
-    inf=np.full((4, 2), np.inf),
-    beyond=np.full((4, 2), 1e306),
-    huge=[[10**400, 1]],
-    one_dimension=[1.0, 2.0],
-    three_dimensions=np.ones((2, 2, 2)),
-    complex=np.ones((4, 2)) * 1j,
-    dates=np.zeros((4, 2), dtype="datetime64[s]"),
-    a_dict={"x": [1, 2]},
-    a_set={1, 2},
-    an_object=object(),
-    bytes=b"abc",
-)
+    none=None, text="abc", number=3.0, empty=[], empty_rows=[[], []], ragged=[[1.0, 2.0], [3.0]],
+    words=[["a", "b"], ["c", "d"]], digits_as_text=[["1", "2"], ["3", "4"]], nan=np.full((4, 2), np.nan),
+    inf=np.full((4, 2), np.inf), beyond=np.full((4, 2), 1e306), huge=[[10**400, 1]], one_dimension=[1.0, 2.0],
+    three_dimensions=np.ones((2, 2, 2)), complex=np.ones((4, 2)) * 1j, dates=np.zeros((4, 2), dtype="datetime64[s]"),
+    a_dict={"x": [1, 2]}, a_set={1, 2}, an_object=object(), bytes=b"abc",
+)  # fmt: skip
+CUTS = wrong(text="many", negative=-1, half=1.5, nan=np.nan, true=True, words=[["a"], ["b"]], an_object=object())
+ALIASES = ("Queries", "Leftover", "Estimator", "Data", "Rate", "Order")  # names of types that are choices of strings
 NAMES = wrong(
     number=5, nones=[None, None], text="ab", repeated=["a", "a"], an_object=object(), too_many=list("abcdefghij")
 )
 ROW = wrong(
-    negative=-1,
-    past=4,
-    half=0.5,
-    text="0",
-    none=None,
-    true=True,
-    nan=np.nan,
-    a_list=[0],
-    huge=10**400,
+    negative=-1, past=4, half=0.5, text="0", none=None, true=True, nan=np.nan, a_list=[0], huge=10**400,
     array=np.array([0, 1]),
-)
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------- what is right
@@ -128,28 +118,20 @@ def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
     text = str(parameter.annotation)
     optional = "None" in text or parameter.default is None
     if parameter.name == "seed":
-        return [value for value in WHOLE if value.name != "huge"]  # a seed may have any number of digits
+        return but(WHOLE, "huge")  # a seed may have any number of digits
     if parameter.name.endswith("_names"):
         return NAMES
     if parameter.name == "thresholds":
-        return wrong(
-            text="many", negative=-1, half=1.5, nan=np.nan, true=True, words=[["a"], ["b"]], an_object=object()
-        )
-    if text.startswith("bool"):
-        values = FLAG
-    elif text.startswith("int"):
-        values = WHOLE
-    elif text.startswith("float"):
-        values = REAL
-    elif text.startswith(("str", "Literal")) or text.split(" |", maxsplit=1)[0] in (
-        "Queries",
-        "Leftover",
-        "Estimator",
-        "Data",
-        "Rate",
-        "Order",
-    ):
-        values = [value for value in CHOICE if "float" not in text or value.name != "number"]
-    else:
-        values = []
-    return [value for value in values if not (optional and value.value is None)]
+        return CUTS
+    kinds = {
+        "bool": FLAG,
+        "int": WHOLE,
+        "float": REAL,
+        "str": CHOICE,
+        "Literal": CHOICE,
+        **dict.fromkeys(ALIASES, CHOICE),
+    }
+    values = next((kinds[kind] for kind in kinds if text.startswith(kind)), [])
+    if values is CHOICE and "float" in text:
+        values = but(values, "number")
+    return but(values, "none") if optional else values

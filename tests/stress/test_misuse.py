@@ -39,7 +39,7 @@ def outcome(case: Case) -> tuple[str, str]:
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group.__name__)
 def test_wrong_calls_are_refused(group: Any) -> None:
     """None raises anything but a MilpcbError of one line, and none is taken in silence."""
-    calls = {(case.group, case.what): case for case in group()}
+    calls = {case.what: case for case in group()}
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a warning from inside is no refusal
         found = [(case.what, *outcome(case)) for case in calls.values()]
@@ -58,4 +58,4 @@ def test_wrong_calls_are_refused(group: Any) -> None:
 )
 def test_outcomes_of_calls_are_seen(happened: str, call: Any) -> None:
     """A right call counts as accepted, an error that is not of milpcb as raw."""
-    assert outcome(Case("", "", call))[0] == happened
+    assert outcome(Case("", call))[0] == happened
