@@ -1,11 +1,19 @@
-"""Tables that users hand in: however they are written the same numbers come out, and mistakes come with their place."""
+"""Tables of others: the same numbers however they are written, one rule on size, and mistakes with their place."""
+
+import bz2
+import gzip
+import lzma
+import os
+import zlib
 
 import numpy as np
 import polars as pl
 import pytest
 
-from milpcb.data.tables import read_table, remarks
+from milpcb.data import tables
+from milpcb.data.tables import DAMAGED, read_table, remarks
 from milpcb.errors import InputError
+from milpcb.logs.read import read_file
 
 READABLE = {
     "with a header": ("age,insured\n20,0\n30.5,1\n", ("age", "insured")),
@@ -114,3 +122,115 @@ def test_a_first_line_of_numbers_that_may_be_names_is_said(tmp_path):
     for text, wanted in (("0,1\n5,7\n", said), ("a,b\n0,1\n", []), ("1,0\n0,1\n", []), ("0\n1\n", [])):
         (tmp_path / "x.csv").write_text(text)
         assert list(remarks(tmp_path / "x.csv")) == wanted
+
+
+# ------------------------------------------------------------------- limits
+
+TEXT = b"x,action,y\n" + b"0,1,0.5\n" * 500
+PACKED = {
+    "gzip": gzip.compress(TEXT),
+    "zlib": zlib.compress(TEXT),
+    "fast zlib": zlib.compress(TEXT, 0),
+    "bzip2": bz2.compress(TEXT),
+    "xz": lzma.compress(TEXT),
+    "zstd": b"\x28\xb5\x2f\xfd" + TEXT,
+}
+
+
+@pytest.mark.parametrize("read", [read_table, read_file])
+@pytest.mark.parametrize("packed", PACKED)
+def test_a_compressed_file_is_refused(packed, read, tmp_path):
+    """Whatever it is called: 400 kB may unpack to 400 MB."""
+    (tmp_path / "log.csv").write_bytes(PACKED[packed])
+    with pytest.raises(InputError, match=r"log\.csv is compressed \(\w+\); unpack it first"):
+        read(tmp_path / "log.csv")
+
+
+@pytest.mark.parametrize("name", ["x^2", "x", "PK", "BZ"])
+def test_a_header_that_begins_alike_is_text(name, tmp_path):
+    """Only what no string begins with is taken for compressed."""
+    (tmp_path / "log.csv").write_text(f"{name},y\n1,2\n")
+    assert read_file(tmp_path / "log.csv").frame.columns == [name, "y"]
+    assert read_table(tmp_path / "log.csv")[0] == (name, "y")
+
+
+@pytest.mark.parametrize("read", [read_table, read_file])
+def test_a_small_file_of_many_rows_is_refused(read, tmp_path, monkeypatch):
+    """A Parquet file keeps a value that repeats once; its values are counted before they are read."""
+    pl.DataFrame({"x": pl.zeros(5000, eager=True), "y": pl.zeros(5000, eager=True)}).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    assert (tmp_path / "a.parquet").stat().st_size < 2000
+    monkeypatch.setattr(tables, "MOST_VALUES", 9_999)
+    monkeypatch.setattr(pl, "read_parquet", lambda path: pytest.fail(f"{path} was read"))
+    with pytest.raises(InputError, match=r"has 5 000 rows and 2 columns; at most 9 999 values are read"):
+        read(tmp_path / "a.parquet")
+
+
+def test_a_long_text_is_refused(tmp_path):
+    """One text that stands in each row takes no room in the file, and would in memory."""
+    pl.DataFrame({"x": ["a" * 10_001] * 50}).write_parquet(tmp_path / "a.parquet")
+    with pytest.raises(InputError, match=r"column 'x' has a string of 10 001 bytes"):
+        read_file(tmp_path / "a.parquet")
+    pl.DataFrame({"x": ["a" * 10_000] * 50}).write_parquet(tmp_path / "a.parquet")
+    assert read_file(tmp_path / "a.parquet").frame.shape == (50, 1)
+
+
+@pytest.mark.parametrize("read", [read_table, read_file])
+def test_a_file_of_too_many_columns_is_refused(read, tmp_path):
+    """A header of two bytes a column would take minutes."""
+    (tmp_path / "a.csv").write_text("," * 10_000 + "\n")
+    with pytest.raises(InputError, match="more than 10 000 columns"):
+        read(tmp_path / "a.csv")
+    pl.DataFrame({f"x{i}": [0] for i in range(10)}).write_parquet(tmp_path / "b.csv")
+    with pytest.raises(InputError):
+        read(tmp_path / "b.csv")
+
+
+# ------------------------------------------------------------------- damage
+
+
+@pytest.mark.parametrize("read", [read_table, read_file])
+def test_no_damage_shows_the_words_of_the_reader(read, tmp_path, capfd):
+    """Lost, changed and cut bytes: neither the message nor standard error has words of polars, or of its panics."""
+    rng, path = np.random.default_rng(5), tmp_path / "t.parquet"
+    texts = {} if read is read_table else {"s": rng.choice(["a", "b"], 50)}
+    pl.DataFrame({"x": rng.normal(size=50), "y": range(50), **texts}).write_parquet(path)
+    whole, refused = path.read_bytes(), []
+    for _ in range(40):
+        at = int(rng.integers(4, len(whole) - 4))
+        path.write_bytes(whole[:at] if rng.random() < 0.2 else whole[:at] + rng.bytes(4) + whole[at + 4 :])
+        try:
+            read(path)
+        except InputError as error:
+            refused.append(str(error))
+    assert len(refused) > 10
+    assert set(refused) == {f"{path} {DAMAGED}"}
+    assert capfd.readouterr().err == ""
+
+
+def test_what_others_write_meanwhile_is_kept(tmp_path, capfd, monkeypatch):
+    """Only the words of a reader that fails are dropped, and standard error is as it was afterwards."""
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1.0]}).write_parquet(path)
+    read = pl.read_parquet
+
+    def talks(source):
+        os.write(2, b"progress\n")
+        return read(source)
+
+    monkeypatch.setattr(pl, "read_parquet", talks)
+    assert read_table(path)[1].tolist() == [[1.0]]
+    os.write(2, b"after\n")
+    assert capfd.readouterr().err == "progress\nafter\n"
+
+
+def test_a_service_without_standard_error_reads_too(tmp_path, monkeypatch):
+    """A descriptor that is closed cannot be kept aside."""
+    pl.DataFrame({"x": [1.0]}).write_parquet(tmp_path / "t.parquet")
+
+    def closed(_descriptor):
+        raise OSError
+
+    monkeypatch.setattr(os, "dup", closed)
+    assert read_table(tmp_path / "t.parquet")[1].tolist() == [[1.0]]
