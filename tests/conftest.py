@@ -159,7 +159,7 @@ class Forks:
         self._process.stdin.write(f"{json.dumps(call)}\n")
         self._process.stdin.flush()
         code = int(self._process.stdout.readline())
-        texts = {name: Path(file).read_text() for name, file in self._streams.items()}
+        texts = {name: Path(file).read_text(errors="replace") for name, file in self._streams.items()}
         return subprocess.CompletedProcess(["milpcb", *arguments], code, **texts)
 
     def close(self) -> None:

@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from tests.stress.fuzz_values import BASES, CONFIG, CONTEXTS, COSTS, FREE, METHODS, PLUGINS, REPLAY, SMALL, VALUES, WORK
+from tests.stress.fuzz_values import (
+    BASES,
+    CONFIG,
+    CONTEXTS,
+    COSTS,
+    FREE,
+    METHODS,
+    PLUGINS,
+    REPLAY,
+    SMALL,
+    VALUES,
+    WORK,
+    words,
+)
 
 
 @dataclass
@@ -69,18 +82,9 @@ def wrong_key(rng: random.Random, text: str) -> str:
     """Misspell a key or section, or write down a key that belongs elsewhere."""
     lines = text.splitlines()
     i = rng.randrange(len(lines)) if lines else 0
-    other = [
-        "solver = 3",
-        "gap = 1",
-        "audit = 0.5",
-        'name = ".."',
-        "label = 3",
-        "weights = [1]",
-        "model_config = 1",
-        '"" = 1',
-    ]
+    keys = ["solver = 3", "gap = 1", "audit = 0.5", 'name = ".."', "label = 3", "weights = [1]", "model_config = 1"]
     if not lines or rng.random() < 0.5:
-        return "\n".join([*lines[:i], rng.choice(other), *lines[i:]]) + "\n"
+        return "\n".join([*lines[:i], rng.choice([*keys, '"" = 1']), *lines[i:]]) + "\n"
     place = rng.randrange(max(len(lines[i]), 1))
     lines[i] = lines[i][:place] + rng.choice("xyz_.[]\"'= \t\x1b\x00") + lines[i][place + 1 :]
     return "\n".join(lines) + "\n"
@@ -147,24 +151,7 @@ def wrong_csv(rng: random.Random, content: bytes) -> bytes:  # noqa: PLR0911 - a
     """Return CSV with one thing wrong."""
     text = content.decode()
     cell = rng.choice(
-        [
-            "",
-            "x",
-            "nan",
-            "inf",
-            "1e400",
-            "9" * 5000,
-            '"',
-            '"1',
-            "\x00",
-            "\x1b[2J",
-            "1;2",
-            "0x1",
-            "1_0",
-            "=1+1",
-            "\u0661",
-            " 1 ",
-        ]
+        [*words('x nan inf 1e400 " "1 1;2 0x1 1_0 =1+1 \u0661'), "", "9" * 5000, "\x00", "\x1b[2J", " 1 "]
     )
     lines = [line.split(",") for line in text.splitlines()]
     row, column = rng.randrange(len(lines)), rng.randrange(2)
@@ -228,82 +215,19 @@ def wrong_parquet(rng: random.Random, content: bytes) -> bytes:
 def command_line(rng: random.Random) -> Case:
     """Return a command with options, names and paths that are wrong."""
     paths = [
-        *(
-            "a.toml",
-            "x.csv",
-            "c.csv",
-            ".",
-            "..",
-            "/",
-            "",
-            "-",
-            "nowhere",
-            "out",
-            "file/sub",
-            "/dev/null",
-            "a.toml/",
-            "~",
+        *words(
+            "a.toml x.csv c.csv . .. / - nowhere out file/sub /dev/null a.toml/ ~ caf\u00e9.toml fifo empty held =1"
         ),
-        *("x" * 5000, "a\nb", "\x1b[31m", "\udcff", "caf\u00e9.toml", "fifo", "empty", "held", "/proc/self/mem", "=1"),
+        *("", "/proc/self/mem", "x" * 5000, "a\nb", "\x1b[31m", "\udcff"),
     ]
-    options = [
-        *(
-            "--out",
-            "--kind",
-            "--solver",
-            "--policies",
-            "--time-limit",
-            "--backend",
-            "--workers",
-            "--progress",
-            "--figure",
-        ),
-        *(
-            "--noise",
-            "--draws",
-            "--depth",
-            "--dry-run",
-            "--quick",
-            "--all",
-            "--help",
-            "--version",
-            "--",
-            "-x",
-            "--no",
-        ),
-    ]
+    options = words(
+        "--out --kind --solver --policies --time-limit --backend --workers --progress --figure --noise --draws --depth "
+        "--dry-run --quick --all --help --version -- -x --no"
+    )
     values = [
-        *(
-            "0",
-            "-1",
-            "1",
-            "2",
-            "nan",
-            "1e999",
-            "9" * 5000,
-            str(2**63),
-            "",
-            "all",
-            "exp4",
-            "search",
-            "serial",
-            "quiet",
-            "json",
-        ),
-        *(
-            "os:system",
-            ":",
-            "mine:Evil",
-            "\x1b[2J",
-            "\udcff",
-            "[" * 2000,
-            "x" * 100_000,
-            "regret",
-            "half",
-            "highs",
-            "out",
-        ),
-        *("pic.png", "pic.csv", "answer.json"),
+        *words("0 -1 1 2 nan 1e999 all exp4 search serial quiet json os:system : mine:Evil regret half highs out"),
+        *words("pic.png pic.csv answer.json"),
+        *("", "9" * 5000, str(2**63), "\x1b[2J", "\udcff", "[" * 2000, "x" * 100_000),
     ]
     commands = ["run", "resume", "plot", "report", "solve", "bound", "solvers", "list", "rn", "", "\x1b", "\udcff"]
     command = rng.choice(commands)

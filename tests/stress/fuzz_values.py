@@ -60,103 +60,27 @@ backend = "serial"
 """
 CONTEXTS = "age,insured\n20,0\n30,1\n70,0\n80,1\n"
 COSTS = "wait,treat\n0,1\n0,1\n1,0\n1,0\n"
-VALUES = (
-    *(
-        "0",
-        "-1",
-        "1",
-        "2",
-        "7",
-        "40",
-        "1e308",
-        "-0.0",
-        "nan",
-        "-inf",
-        "inf",
-        "true",
-        "{}",
-        "[]",
-        "[[]]",
-        '""',
-        '"a"',
-        "0.5",
-    ),
-    *(
-        str(2**63),
-        str(2**63 - 1),
-        str(-(2**63)),
-        "9" * 30,
-        "9" * 5000,
-        "0x10",
-        "1_000",
-        "1979-05-27",
-        "[0, 0]",
-        '["a", 1]',
-    ),
-    *(
-        '"\\u0000"',
-        '"\\u001b[31m"',
-        '"\u202e"',
-        '"\\ud800"',
-        '"' + "x" * 100_000 + '"',
-        "[" * 3000,
-        "{a = " * 50,
-        '"=cmd()"',
-    ),
-    *(
-        '"planted"',
-        '"exp4"',
-        '"search"',
-        '"enumeration"',
-        '"audited"',
-        '":"',
-        '"click:edit"',
-        '"os:system"',
-        '"mine:Evil"',
-    ),
-    *(
-        '".."',
-        '"."',
-        '"../../up"',
-        '"/"',
-        '"a/b"',
-        '"x\\ny"',
-        '"pulp:PULP_CBC_CMD"',
-        '"highs:fast"',
-        '"scipy"',
-        '"rule_lists"',
-    ),
-    *(
-        '"linear_rules"',
-        '"box_rules"',
-        '"monotone_rules"',
-        '"finite_class"',
-        '"replay"',
-        '"supervised"',
-        '"doubling"',
-        '"hedge"',
-    ),
+
+
+def words(text: str) -> list[str]:
+    """Return values without blanks in them, of which each line has many."""
+    return text.split()
+
+
+VALUES = (  # of keys, as TOML has them
+    *words(r"""
+0 -1 1 2 7 40 1e308 -0.0 nan -inf inf true {} [] [[]] "" "a" 0.5 0x10 1_000 1979-05-27 "=cmd()"
+"\u0000" "\u001b[31m" "\ud800" "x\ny" "planted" "exp4" "search" "enumeration" "audited" ":" "click:edit" "os:system"
+"mine:Evil" ".." "." "../../up" "/" "a/b" "pulp:PULP_CBC_CMD" "highs:fast" "scipy" "rule_lists" "linear_rules"
+"box_rules" "monotone_rules" "finite_class" "replay" "supervised" "doubling" "hedge"
+"""),
+    *(str(2**63), str(2**63 - 1), str(-(2**63)), "9" * 30, "9" * 5000, "[0, 0]", '["a", 1]', '"\u202e"'),
+    *('"' + "x" * 100_000 + '"', "[" * 3000, "{a = " * 50),
 )
 # Numbers that say how much work is asked for are mutated to small ones only: a long study is no mistake.
 WORK = ("horizon", "n_contexts", "n_features", "n_actions", "draws", "depth", "max_cuts", "max_rules", "every", "seeds")
-SMALL = (
-    "0",
-    "-1",
-    "1",
-    "2",
-    "3",
-    "5",
-    "2.5",
-    "true",
-    "nan",
-    '"a"',
-    "[]",
-    "[1, 2]",
-    "[2, 2]",
-    "{}",
-    str(2**63),
-    "9" * 5000,
-)
+SMALL = (*words('0 -1 1 2 3 5 2.5 true nan "a" [] {}'), "[1, 2]", "[2, 2]", str(2**63), "9" * 5000)
+MADE = "from {base} import {name}\nclass Evil({name}):\n"
 PLUGINS = {
     "syntax error": "class Evil(:\n",
     "exit at import": "import sys\nsys.exit(3)\n",
@@ -166,25 +90,13 @@ PLUGINS = {
     "function": "def Evil(): return 1\n",
     "number": "Evil = 3\n",
     "class without a promise": "class Evil: pass\n",
-    "constructor that fails": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): raise KeyError('x')\n{body}"
-    ),
-    "constructor without types": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, a, b=2): pass\n{body}"
-    ),
-    "constructor of anything": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, *a, **k): pass\n{body}"
-    ),
-    "constructor with a type that is not there": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self, a: 'Nowhere' = 1): pass\n{body}"
-    ),
-    "unfinished class": "from {base} import {name}\nclass Evil({name}): pass\n",
-    "methods that fail": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): self.n_actions = 3\n{body}"
-    ),
-    "methods that return nonsense": (
-        "from {base} import {name}\nclass Evil({name}):\n    def __init__(self): self.n_actions = 3\n{nonsense}"
-    ),
+    "constructor that fails": MADE + "    def __init__(self): raise KeyError('x')\n{body}",
+    "constructor without types": MADE + "    def __init__(self, a, b=2): pass\n{body}",
+    "constructor of anything": MADE + "    def __init__(self, *a, **k): pass\n{body}",
+    "constructor with a type that is not there": MADE + "    def __init__(self, a: 'Nowhere' = 1): pass\n{body}",
+    "unfinished class": MADE + "    pass\n",
+    "methods that fail": MADE + "    def __init__(self): self.n_actions = 3\n{body}",
+    "methods that return nonsense": MADE + "    def __init__(self): self.n_actions = 3\n{nonsense}",
     "not UTF-8": "# caf\udce9\n",
     "zero byte": "a = 1\x00\n",
     "file written at import": "open('written_at_import.txt', 'w')\nclass Evil: pass\n",
