@@ -40,7 +40,8 @@ def _on_drawn_costs(check: Callable[[Case], None], instance: Instance) -> None:
     drawn = [
         rng.integers(-9, 10, shape).astype(float),  # whole, of both signs
         rng.integers(0, 2, shape) + 2.0 * rng.integers(-3, 4, shape),  # past 0/1 estimates and future noise
-        rng.normal(size=shape),
+        rng.normal(size=shape)
+        + 3.0 * rng.normal(size=(len(contexts), 1)),  # some contexts cost much whatever is played
         np.zeros(shape),
     ]
     opened: dict[str, Oracle] = {}
@@ -51,14 +52,6 @@ def _on_drawn_costs(check: Callable[[Case], None], instance: Instance) -> None:
 def check_program(case: Case) -> None:
     """The program's optimum is the least total cost, the decoded policy attains it, and profiles are right."""
     case.check_answers(case.oracle(), SOLVED)
-
-
-def check_shift(case: Case) -> None:
-    """A constant added to all K costs of one context moves the value by that constant."""
-    shifted = case.costs.copy()
-    shifted[case.row] += 3.0
-    oracle = case.oracle()
-    assert np.isclose(oracle.value(shifted), oracle.value(case.costs) + 3.0, atol=SOLVED)
 
 
 def check_enumeration(case: Case) -> None:
@@ -89,13 +82,6 @@ def check_constraint(case: Case) -> None:
     case.under([budget]).check_value(answer.value, answer.policy, SOLVED)
 
 
-def check_monotone(case: Case) -> None:
-    """Where no cost falls, the value does not fall."""
-    oracle, costs = case.oracle(), case.costs
-    raised = costs + np.arange(costs.size).reshape(costs.shape) % 4
-    assert oracle.value(raised) >= oracle.value(costs) - SOLVED, (oracle.value(costs), oracle.value(raised))
-
-
 def check_reordered_contexts(case: Case) -> None:
     """The order of the contexts does not matter; unmet by classes that play by the row, not by the context."""
     order = np.roll(np.arange(len(case.contexts))[::-1], 1)
@@ -105,17 +91,6 @@ def check_reordered_contexts(case: Case) -> None:
     value = case.oracle().value(case.costs)
     again = open_oracle(case.policies, contexts).value(case.costs[order])
     assert np.isclose(value, again, atol=SOLVED), (value, again)
-
-
-def check_renamed_actions(case: Case) -> None:
-    """The names of the actions do not matter; unmet by classes in which not every action can play every part."""
-    names = np.roll(np.arange(case.policies.n_actions), 1)
-    if _rows(names[case.labelings]) != _rows(case.labelings):
-        raise Unmet("the actions of this class are not alike: renaming them gives other policies")
-    renamed = np.empty_like(case.costs)
-    renamed[:, names] = case.costs
-    value, again = (case.oracle().value(costs) for costs in (case.costs, renamed))
-    assert np.isclose(value, again, atol=SOLVED), (value, again, renamed)
 
 
 def check_search(case: Case) -> None:
@@ -203,10 +178,7 @@ def check_near_best(case: Case) -> None:
 
 CHECKS: dict[str, Callable[[Case], None]] = {
     "program": check_program,
-    "shift": check_shift,
-    "monotone": check_monotone,
     "reordered contexts": check_reordered_contexts,
-    "renamed actions": check_renamed_actions,
     "enumeration": check_enumeration,
     "draw": check_draw,
     "json": check_json,

@@ -18,12 +18,11 @@ from policies import FiniteClass
 
 # These solvers come with the package: where one of them cannot run, that is a failure and no skip.
 MUST_RUN = {"highs", "pulp:PULP_CBC_CMD", "scipy"}
-# The instances of linear rules where a rule can be more than one action, and those of three ordered actions, where only
-# the reverse of a rule is one as well.
-OF_THREE = ("binary, three actions", "integers, three actions, one feature", "reals, three actions", "one column")
+# The instances of linear rules where a rule can be more than one action.
 SCORED = (
     *("binary", "binary, two features", "integers", "reals", "reals, given cuts", "mixed", "a line"),
-    *("columns alike", "columns alike, two features", *OF_THREE),
+    *("columns alike", "columns alike, two features", "binary, three actions", "integers, three actions, one feature"),
+    *("reals, three actions", "one column"),
     *(f"a score each, {contexts}" for contexts in ("binary", "integers", "reals", "columns alike")),
 )
 # Laws that a class, or an instance of it, does not follow, by its definition. Any other skip is a failure, and so is a
@@ -36,7 +35,6 @@ UNMET = {
     },
     "linear_rules": {  # only rules that are one action are printed without points
         *(f"{instance}: printed rules" for instance in SCORED),
-        *(f"{instance}: renamed actions" for instance in OF_THREE),
     },
     "halfspaces": {
         "search",
@@ -51,14 +49,8 @@ UNMET = {
         "action weights",
         "terms",
         "side constraints",
-        "binary, two actions: renamed actions",
-        "binary, three actions: renamed actions",
-        "reals, two actions: renamed actions",
-        "reals, three actions: renamed actions",
-        "reals, given cuts: renamed actions",
-        "mixed, quantiles: renamed actions",
     },
-    "finite_class": {"terms", "source code", "printed rules", "equal rows differ: renamed actions"},
+    "finite_class": {"terms", "source code", "printed rules"},
 }
 # The only checks of a learner that may be skipped: full information has no unplayed costs, some ask no oracle.
 LEARNER_UNMET = {
