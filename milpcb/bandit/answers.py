@@ -150,8 +150,8 @@ class BanditAnswers(BanditParts):
         """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
 
         What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
-        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that are
-        open, given up or overridden; the rule in force; groups. Costs and rewards are in their own unit.
+        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that
+        are open, given up or overridden; the rule in force; groups. Costs and rewards are in their own unit.
         """
         confidence = check_confidence(confidence)
         with self.lock:
