@@ -1,13 +1,14 @@
 """Studies are killed, and the files that they wrote are damaged; resumed, they end as a run that nobody disturbed.
 
 Kills: `milpcb run` of a small study on each of the three backends gets SIGKILL as soon as so many records, saved states
-or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume` must
-end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied, removed, swapped,
-replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb resume` must then end
-with the same bytes, having named every damaged record and saved state, or refuse with one line and exit code 2, and end
-with the same bytes once the file is put back. Nothing outside the directory may change.
+or bytes are in its directory (or one of its temporary files is); its workers must die with it, and `milpcb resume`, in
+this process, must end with the bytes of an undisturbed run, times apart. Damages: bits are flipped, files cut, emptied,
+removed, swapped, replaced by those of other cells, by links and by folders, keys of JSON removed and added. `milpcb
+resume` must then end with the same bytes, having named every damaged record and saved state, or refuse with one line,
+and end with the same bytes once the file is put back. Nothing outside the directory may change.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -15,21 +16,26 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+
+from milpcb.cli import cli
+from milpcb.errors import MilpcbError
+from milpcb.experiments.run.task import TaskFiles
+from tests.sketches import sketch
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 STUDY = """\
 [experiment]
 name = "killed"
-horizon = [300, 3_000]
+horizon = [200, 2_000]
 seeds = {seeds}
 checkpoints = 10
 [environment]
@@ -45,65 +51,25 @@ kind = "search"
 name = "bistro_plus"
 queries = "profile"
 [[learners]]
-name = "exp4"
-[[learners]]
 name = "uniform"
 [run]
 workers = 2
 save_seconds = 0.01
 """
-Backends = tuple[str, ...]
-BACKENDS: Backends = ("serial", "processes", "dask")
+BACKENDS = ("serial", "processes", "dask")
 TIMES = ("seconds", "oracle_seconds")
 NOT_COMPARED = (".lock", ".log")
 BATCH = 5  # damages that one resume fixes; it names at most ten records
-PATIENCE = 600  # seconds, for one command and for processes to be gone: only what hangs takes as long
-FORKS = get_context("forkserver")  # commands that nobody kills fork from a process that has imported them
-FORKS.set_forkserver_preload(
-    [
-        *("milpcb.cli", "milpcb.commands.run", "milpcb.experiments.run.task"),
-        *("milpcb.environments", "milpcb.experiments.results.figures", "milpcb.learners", "policies"),
-        *(
-            "matplotlib.backends.backend_agg",
-            "matplotlib.backends.backend_svg",
-            "networkx",
-            "numba",
-            "polars",
-            __name__,
-        ),
-    ]
-)
+PATIENCE = 600  # seconds, for processes to be gone: only what hangs takes as long
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "milpcb.cli", *arguments, "--progress", "quiet"]
-
-
-def milpcb(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line in a folder to its end; on one process as a fork, else as a shell would start it."""
-    if arguments[-1] != "serial":
-        return subprocess.run(
-            command(*arguments), cwd=folder, capture_output=True, text=True, check=False, timeout=PATIENCE
-        )
-    with tempfile.TemporaryDirectory() as name:
-        streams = [Path(name, stream) for stream in ("stdout", "stderr")]
-        process = FORKS.Process(target=become, args=(folder, arguments, streams))
-        process.start()
-        process.join(PATIENCE)
-        if process.exitcode is None:
-            process.kill()
-        return subprocess.CompletedProcess(list(arguments), process.exitcode, *(file.read_text() for file in streams))
-
-
-def become(folder: Path, arguments: tuple[str, ...], streams: list[Path]) -> None:
-    """Be the command line in a folder, with files in place of standard output and standard error."""
-    for number, file in enumerate(streams, start=1):
-        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), number)
-    os.chdir(folder)
-    sys.argv = ["milpcb", *arguments, "--progress", "quiet"]
-    from milpcb.cli import main as command_line
-
-    command_line()
+def milpcb(folder: Path, *arguments: str) -> tuple[str | None, str]:
+    """Run the command line in a folder; return the line that it is refused with, if it is, and what else it writes."""
+    with contextlib.chdir(folder):
+        done = CliRunner().invoke(cli, [*arguments, "--progress", "quiet"])
+    if done.exception is not None and not isinstance(done.exception, MilpcbError):
+        raise done.exception
+    return None if done.exception is None else str(done.exception), done.output
 
 
 def contents(directory: Path) -> dict[str, object]:
@@ -132,13 +98,10 @@ def differing(found: dict[str, object], wanted: dict[str, object]) -> str:
 
 def undisturbed(root: Path, study: str, backend: str) -> dict[str, object]:
     """Return the contents of a run that nobody disturbs."""
-    folder = root / f"undisturbed_{backend}"
-    folder.mkdir()
-    (folder / "study.toml").write_text(study)
-    done = milpcb(folder, "run", "study.toml", "--out", "out", "--backend", backend)
-    if done.returncode:
-        pytest.fail(f"the study itself fails: {done.stderr}")
-    return contents(folder / "out")
+    (root / "study.toml").write_text(study)
+    refused, _ = milpcb(root, "run", "study.toml", "--out", "out", "--backend", backend)
+    assert refused is None, f"the study itself fails: {refused}"
+    return contents(root / "out")
 
 
 # Kills.
@@ -148,7 +111,7 @@ def undisturbed(root: Path, study: str, backend: str) -> dict[str, object]:
 class Moment:
     """When to kill: as soon as there is this much of something in the directory."""
 
-    what: str  # "records", "states", "bytes", "temporaries", "config", "records beside a saved state"
+    what: str  # "records", "states", "bytes", "temporaries", "config"
     amount: int
 
     def __str__(self) -> str:
@@ -158,7 +121,7 @@ class Moment:
 def draw_moment(dice: random.Random, seeds: int) -> Moment:
     """Draw a moment that a study with so many seeds comes to."""
     what = dice.choice(["records", "states", "states", "bytes", "temporaries", "config"])
-    most = {"records": 7 * seeds, "states": 15 * seeds, "bytes": 75_000 * seeds, "temporaries": 3, "config": 1}[what]
+    most = {"records": 5 * seeds, "states": 8 * seeds, "bytes": 50_000 * seeds, "temporaries": 3, "config": 1}[what]
     return Moment(what, dice.randint(1, most))
 
 
@@ -192,7 +155,6 @@ class Watch:
                     self._temporaries.add(entry.name)
         amounts = {"records": records, "bytes": sizes, "config": int((self._out / "config.toml").exists())}
         amounts |= {"states": len(self._states), "temporaries": len(self._temporaries)}
-        amounts |= {"records beside a saved state": records if unfinished(self._out) else 0}
         return amounts[moment.what] >= moment.amount
 
 
@@ -200,12 +162,8 @@ def kill_at(moment: Moment, folder: Path, study: str, backend: str) -> str:
     """Start the study in a folder and kill it at a moment; return '' or what is wrong."""
     (folder / "study.toml").write_text(study)
     watch = Watch(folder / "out")
-    with subprocess.Popen(
-        command("run", "study.toml", "--out", "out", "--backend", backend),
-        cwd=folder,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
+    command = [sys.executable, "-m", "milpcb.cli", "run", "study.toml", "--out", "out", "--backend", backend]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         while process.poll() is None and not watch.reached(moment):
             time.sleep(0.0005)
         process.kill()
@@ -233,9 +191,7 @@ def wait_until(happened: Callable[[], bool], seconds: float = PATIENCE) -> bool:
     return True
 
 
-def killed(
-    root: Path, number: int, moment: Moment, study: str, backends: Backends, wanted: dict[str, object]
-) -> tuple[str, str]:
+def killed(root: Path, number: int, moment: Moment, study: str, wanted: dict[str, object]) -> tuple[str, str]:
     """Kill, resume, compare; return what was done, and '' or what is wrong."""
     backend = BACKENDS[number % len(BACKENDS)]
     folder = root / f"killed{number}"
@@ -244,13 +200,9 @@ def killed(
     out = folder / "out"
     records, parts = (len(list(out.glob(f"cells/*.{suffix}"))) for suffix in ("json", "part"))
     again = ("resume", "out") if (out / "config.toml").exists() else ("run", "study.toml", "--out", "out")
-    done = milpcb(folder, *again, "--backend", backends[number % len(backends)])
-    if done.returncode:
-        wrong = wrong or f"{again[0]} failed: {done.stderr.strip()}"
-    elif "damaged" in done.stderr:
-        wrong = wrong or f"a kill damaged a file: {done.stderr.strip()}"
-    differs = differing(contents(out), wanted)
-    wrong = wrong or (f"differs: {differs}" if differs else "")
+    refused, written = milpcb(folder, *again, "--backend", "serial")
+    wrong = wrong or refused or (f"a kill damaged a file: {written}" if "damaged" in written else "")
+    wrong = wrong or differing(contents(out), wanted)
     shutil.rmtree(folder)
     return f"{backend}, killed at {moment} ({records} records, {parts} states there), {again[0]}", wrong
 
@@ -364,18 +316,12 @@ def wants_a_line(cells: dict[Path, bytes]) -> set[str]:
 
 
 def damage_and_fix(
-    root: Path,
-    number: int,
-    base: Path,
-    count: int,
-    dice: random.Random,
-    backends: Backends,
-    wanted: dict[str, object],
+    root: Path, number: int, base: Path, dice: random.Random, wanted: dict[str, object]
 ) -> tuple[str, str]:
-    """Damage ``count`` files of a copy of ``base``, resume, compare; return what was done, and '' or what is wrong."""
+    """Damage files of a copy of ``base``, resume, compare; return what was done, and '' or what is wrong."""
     folder = copy_of(base, root / f"damaged{number}")
     out = folder / "out"
-    places = draw_places(out, count, dice)
+    places = draw_places(out, BATCH, dice)
     before = {file: file.read_bytes() for file in out.glob("cells/*")}
     done_what = []
     for place in places:
@@ -383,17 +329,17 @@ def damage_and_fix(
         damage(place, dice)
         done_what.append(f"{damage.__name__} {place.name}")
     hurt = wants_a_line(before)
-    done = milpcb(folder, "resume", "out", "--backend", backends[number % len(backends)])
-    unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines(done.stderr)))
-    wrong = f"resume failed: {done.stderr.strip()}" if done.returncode else ""
-    wrong = wrong or (f"not named: {unnamed}" if unnamed else "")
+    refused, written = milpcb(folder, "resume", "out", "--backend", "serial")
+    lines = written.splitlines()
+    unnamed = sorted(key for key in hurt if not any(key in line and "damaged" in line for line in lines))
+    wrong = refused or (f"not named: {unnamed}" if unnamed else "")
     wrong = wrong or differing(contents(out), wanted) or outside_changed(folder)
     shutil.rmtree(folder)
     return ", ".join(done_what), wrong
 
 
 def damage_and_refuse(
-    root: Path, number: int, base: Path, dice: random.Random, backends: Backends, wanted: dict[str, object]
+    root: Path, number: int, base: Path, dice: random.Random, wanted: dict[str, object]
 ) -> tuple[str, str]:
     """Do what resume cannot fix: it must refuse with one line; put the file back, and it must fix the rest."""
     folder = copy_of(base, root / f"refused{number}")
@@ -405,22 +351,18 @@ def damage_and_refuse(
         place, damage = config, dice.choice([one for one in DAMAGES if one is not swap])
     original = place.file.read_bytes()
     damage(place, dice)
-    done = milpcb(folder, "resume", "out", "--backend", backends[number % len(backends)])
-    messages = [line for line in lines(done.stderr) if line.startswith("milpcb: ")]
-    refused = done.returncode == 2 and len(messages) == 1 and "Traceback" not in done.stderr
-    fixed = done.returncode == 0 and not differing(contents(out), wanted)
-    wrong = "" if refused or fixed else f"exit {done.returncode}: {done.stderr.strip()}"
-    if refused:
+    refused, _ = milpcb(folder, "resume", "out", "--backend", "serial")
+    wrong = "" if refused is None else "several lines" * ("\n" in refused)
+    if refused is not None:
         if damage is folder_there:
-            wrong = "" if (place.file / "mine").is_dir() else "a folder of somebody else was removed"
+            wrong = wrong or ("" if (place.file / "mine").is_dir() else "a folder of somebody else was removed")
             shutil.rmtree(place.file, ignore_errors=True)
         place.file.unlink(missing_ok=True)
         place.file.write_bytes(original)
-        again = milpcb(folder, "resume", "out", "--backend", "serial")
-        wrong = wrong or (f"then: {again.stderr.strip()}" if again.returncode else differing(contents(out), wanted))
-    wrong = wrong or outside_changed(folder)
+        wrong = wrong or milpcb(folder, "resume", "out", "--backend", "serial")[0] or ""
+    wrong = wrong or differing(contents(out), wanted) or outside_changed(folder)
     shutil.rmtree(folder)
-    return f"{damage.__name__} {place.name}, {'refused' if refused else 'fixed'}", wrong
+    return f"{damage.__name__} {place.name}, {'fixed' if refused is None else 'refused'}", wrong
 
 
 def draw_places(out: Path, count: int, dice: random.Random) -> list[Place]:
@@ -446,10 +388,6 @@ def changed(file: Path, content: bytes) -> bool:
     return file.is_symlink() or file.read_bytes() != content
 
 
-def lines(text: str) -> list[str]:
-    return text.splitlines()
-
-
 def copy_of(base: Path, folder: Path) -> Path:
     """Copy a run directory into a new folder, beside a file that is nobody's to change."""
     folder.mkdir()
@@ -465,76 +403,87 @@ def outside_changed(folder: Path) -> str:
 
 
 def stopped(root: Path, study: str) -> Path:
-    """Return a directory of a study that was killed while some tasks were finished and some had saved states."""
-    for attempt in range(20):
-        folder = root / f"stopped{attempt}"
-        folder.mkdir()
-        kill_at(Moment("records beside a saved state", 2), folder, study, "serial")
-        out = folder / "out"
-        if len(list(out.glob("cells/*.json"))) >= 2 and unfinished(out):
-            return out
-    pytest.fail("no run could be killed between its first record and its last")
+    """Return a directory of a study that was interrupted with two tasks finished, in the middle of the third."""
+    root.mkdir()
+    (root / "study.toml").write_text(study)
+    save, cells = TaskFiles.save, root / "out/cells"
 
+    def save_and_stop(self: TaskFiles, state: dict[str, object]) -> None:
+        save(self, state)
+        raise KeyboardInterrupt
 
-@dataclass
-class Studies:
-    """A study, a folder for its copies, the backends that play it, and the contents of an undisturbed run."""
-
-    root: Path
-    seeds: int
-    backends: Backends
-    wanted: dict[str, object]
-    _stopped: Path | None = None
-
-    @property
-    def stopped(self) -> Path:
-        """A run directory whose run was killed half way."""
-        if self._stopped is None:
-            self._stopped = stopped(self.root, study_of(self.seeds))
-        return self._stopped
-
-    @property
-    def finished(self) -> Path:
-        """A run directory of an undisturbed run."""
-        return self.root / "undisturbed_serial/out"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TaskFiles, "save", save_and_stop)
+        patch.setattr(TaskFiles, "save_due", property(lambda _: len(list(cells.glob("*.json"))) == 2))
+        refused, _ = milpcb(root, "run", "study.toml", "--out", "out", "--backend", "serial")
+    assert refused is not None
+    assert len(unfinished(root / "out")) == 1
+    return root / "out"
 
 
 @pytest.fixture(scope="module")
-def studies(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Studies:
-    """Return a study of two seeds, played undisturbed by all backends; of one seed and backend without --stress."""
-    pytest.importorskip("distributed", reason="one of the three backends needs it")
-    stress, root = pytestconfig.option.stress > 0, tmp_path_factory.mktemp("studies")
-    seeds, backends = (2, BACKENDS) if stress else (1, BACKENDS[:1])
-    played = [undisturbed(root, study_of(seeds), backend) for backend in backends]
+def seeds(pytestconfig: pytest.Config) -> int:
+    """Return how many seeds the study has: one without --stress."""
+    return 2 if pytestconfig.option.stress else 1
+
+
+@pytest.fixture(scope="module")
+def whole(seeds: int, tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> dict[str, object]:
+    """Return the contents of an undisturbed run; with --stress those of all backends are compared."""
+    backends = BACKENDS if pytestconfig.option.stress else BACKENDS[:1]
+    played = [undisturbed(tmp_path_factory.mktemp(backend), study_of(seeds), backend) for backend in backends]
     assert all(not differing(found, played[0]) for found in played)
-    return Studies(root, seeds, backends, played[0])
+    return played[0]
 
 
 @pytest.mark.cases(3)
-def test_killed_studies_end_as_if_nothing_had_happened(numbers: range, studies: Studies) -> None:
+def test_killed_studies_end_as_if_nothing_had_happened(
+    numbers: range, seeds: int, whole: dict[str, object], tmp_path: Path
+) -> None:
     """Killed at a drawn moment and resumed: the same bytes."""
+    pytest.importorskip("distributed", reason="one of the three backends needs it")
     for number in numbers:
-        moment = draw_moment(dice_of("kill", number), studies.seeds)
-        text = study_of(studies.seeds)
-        done, wrong = killed(studies.root, number, moment, text, studies.backends, studies.wanted)
+        moment = draw_moment(dice_of("kill", number), seeds)
+        done, wrong = killed(tmp_path, number, moment, study_of(seeds), whole)
         assert not wrong, done
 
 
-@pytest.mark.cases(2)
-def test_damages_are_mended_and_named(numbers: range, studies: Studies) -> None:
-    """Several files at a time, of a study that was killed and of one that is done."""
+@dataclass(frozen=True)
+class Bases:
+    """Directories of the study to damage, with sketches for pictures: of a run that was stopped, and of a whole one."""
+
+    stopped: Path
+    finished: Path
+    wanted: dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def bases(seeds: int, tmp_path_factory: pytest.TempPathFactory) -> Bases:
+    """Return them."""
+    root, text = tmp_path_factory.mktemp("bases"), study_of(seeds)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Figure, "savefig", sketch)
+        wanted = undisturbed(root, text, "serial")
+        return Bases(stopped(root / "stopped", text), root / "out", wanted)
+
+
+@pytest.mark.cases(6)
+@pytest.mark.usefixtures("sketches")
+def test_damages_are_mended_and_named(numbers: range, bases: Bases, tmp_path: Path) -> None:
+    """Several files at a time, of a study that was stopped and of one that is done."""
     for number in numbers:
-        base, dice = studies.finished if number % 3 else studies.stopped, dice_of("damage", number)
-        done, wrong = damage_and_fix(studies.root, number, base, BATCH, dice, studies.backends, studies.wanted)
+        base, dice = bases.finished if number % 3 else bases.stopped, dice_of("damage", number)
+        done, wrong = damage_and_fix(tmp_path, number, base, dice, bases.wanted)
         assert not wrong, done
 
 
-@pytest.mark.cases(2)
-def test_damages_that_cannot_be_mended_are_refused(numbers: range, studies: Studies) -> None:
+@pytest.mark.cases(6)
+@pytest.mark.usefixtures("sketches")
+def test_damages_that_cannot_be_mended_are_refused(numbers: range, bases: Bases, tmp_path: Path) -> None:
     """In one line; once the file is put back the study ends as it should."""
     for number in numbers:
-        base, dice = studies.finished if number % 8 else studies.stopped, dice_of("refuse", number)
-        done, wrong = damage_and_refuse(studies.root, number, base, dice, studies.backends, studies.wanted)
+        base, dice = bases.finished if number % 8 else bases.stopped, dice_of("refuse", number)
+        done, wrong = damage_and_refuse(tmp_path, number, base, dice, bases.wanted)
         assert not wrong, done
 
 
@@ -577,10 +526,3 @@ def test_a_saved_state_counts_where_there_is_no_whole_record(
     for name in damaged:
         (cells / name).write_text("damaged")
     assert wants_a_line(before) == reported
-
-
-def test_damages_begin_with_a_saved_state_that_is_read(cells: Path) -> None:
-    """Of the saved states the one without a record is drawn first, so that each batch damages what a resume needs."""
-    assert unfinished(cells.parent) == [cells / "part.part"]
-    drawn = draw_places(cells.parent, 2, random.Random(0))  # noqa: S311 - dice
-    assert drawn[0].file == cells / "part.part"
