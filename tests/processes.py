@@ -1,9 +1,13 @@
-"""Programs in processes of their own that share the second of their imports: forks of one interpreter."""
+"""Programs in processes of their own that share the second of their imports, as forks; and waiting for processes."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 Ended = subprocess.CompletedProcess[str]
 
@@ -41,3 +45,19 @@ def one_by_one(prelude: str, *programs: str, **variables: str) -> list[Ended]:
     assert done.returncode == 0, done.stderr
     ended = [json.loads(line) for line in done.stdout.splitlines()]
     return [Ended(program, *end) for program, end in zip(programs, ended, strict=True)]
+
+
+def until(condition: Callable[[], object], seconds: float = 600.0) -> None:
+    """Wait until the condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def alive(pid: int) -> bool:
+    """Return whether a process is there and is no zombie."""
+    with contextlib.suppress(OSError):
+        os.kill(pid, 0)
+        return sys.platform != "linux" or "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    return False

@@ -3,14 +3,13 @@
 import os
 import subprocess
 import sys
-import time
 from contextlib import closing
 from functools import partial
-from pathlib import Path
 
 import pytest
 
 from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError, listening
+from tests.processes import alive, until
 
 # Workers import it by its name, so it stands in a file of its own.
 WORK = '''\
@@ -53,7 +52,9 @@ def fail_pickily(task):
 def begin(folder, task):
     """Note that the task was begun; return how often it was before."""
     times = len(list(Path(folder).glob(f"{task}.*")))
-    (Path(folder) / f"{task}.{times}").write_text(str(os.getpid()))
+    begun = Path(folder) / f"{task}.new"
+    begun.write_text(str(os.getpid()))
+    begun.rename(Path(folder) / f"{task}.{times}")
     return times
 
 
@@ -153,78 +154,25 @@ def test_a_single_worker_that_dies_last_is_replaced(work, tmp_path):
     assert result[0] == task == 0
 
 
-def alive(process):
-    """Tell whether a process runs."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text() if sys.platform == "linux" else True
-
-
-def busy_workers(folder, tasks):
-    """Wait until these tasks are begun; return the numbers of the processes that work on them."""
-    deadline = time.monotonic() + 600
-    numbers = []
-    while len(numbers) < len(tasks) and time.monotonic() < deadline:
-        begun = [file for task in tasks for file in folder.glob(f"{task}.0")]
-        numbers = [int(text) for file in begun if (text := file.read_text())]
-        time.sleep(0.01)
-    assert numbers
-    return numbers
-
-
 def test_closing_early_stops_all_work(work, tmp_path):
     """When the results are closed, workers are gone at once, whatever they were doing."""
     with closing(Processes(workers=2).map(partial(work.linger, folder=str(tmp_path)), range(10))) as results:
         assert next(results) == (0, None)
-        busy = busy_workers(tmp_path, [1, 2])
-    assert not any(alive(process) for process in busy)
-
-
-PARENT = """\
-from functools import partial
-import work_for_backends
-from milpcb.experiments.run.backends import Processes
-
-if __name__ == "__main__":
-    list(Processes(workers=2).map(partial(work_for_backends.linger, folder="."), [1, 2]))
-"""
-
-
-@pytest.mark.usefixtures("work")
-def test_workers_die_with_a_killed_parent(tmp_path):
-    """Kill -9 of the run ends its workers at once, in the middle of what they were doing."""
-    (tmp_path / "parent.py").write_text(PARENT)
-    with subprocess.Popen([sys.executable, "parent.py"], cwd=tmp_path) as parent:
-        busy = busy_workers(tmp_path, [1, 2])
-        parent.kill()
-    deadline = time.monotonic() + 600
-    while any(map(alive, busy)) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        until(lambda: all((tmp_path / f"{task}.0").exists() for task in (1, 2)))
+        busy = [int((tmp_path / f"{task}.0").read_text()) for task in (1, 2)]
     assert not any(map(alive, busy))
 
 
-def test_workers_import_nothing_from_the_current_folder(tmp_path):
-    """Python would look there even for its own modules, as it starts the processes that start the workers."""
+def test_workers_import_nothing_from_the_current_folder_and_use_one_thread(tmp_path):
+    """Python would look there even for its own modules, as it starts the processes that start the workers.
+
+    Workers find one thread set for every numerical library; the own process keeps what it had. In a process of its own:
+    whoever else began the server that forks workers gave it an environment.
+    """
     for name in ("multiprocessing", "pickle", "signal"):
         (tmp_path / f"{name}.py").write_text("import os; os.mkdir('ran')")
     program = (
         "import sys; del sys.path[0]\n"
-        "from milpcb.experiments.run.backends import Processes\n"
-        "print(list(Processes(workers=1).map(abs, [-1])))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stdout == "[(-1, 1)]\n"
-    assert not (tmp_path / "ran").exists()
-
-
-def test_workers_use_one_thread(tmp_path):
-    """Workers find one thread set for every numerical library; the own process keeps what it had.
-
-    In a process of its own: whoever else began the server that forks workers gave it an environment.
-    """
-    program = (
         "import os\n"
         "from milpcb.experiments.run.backends import ONE_THREAD, Processes\n"
         "found = [each for _, each in Processes(workers=1).map(os.getenv, list(ONE_THREAD))]\n"
@@ -234,3 +182,4 @@ def test_workers_use_one_thread(tmp_path):
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, cwd=tmp_path, env=setting, capture_output=True, text=True, check=True)
     assert done.stdout == f"{['1'] * len(ONE_THREAD)} {{'1'}} 7\n"
+    assert not (tmp_path / "ran").exists()

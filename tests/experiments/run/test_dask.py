@@ -9,9 +9,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import threading
-import time
-import tomllib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -25,11 +22,9 @@ import distributed
 from distributed import Client
 
 from milpcb.errors import InputError, MilpcbError
-from milpcb.experiments.results.store import RunDirectory
 from milpcb.experiments.run.backends import Serial, WorkerDiedError, dask, listening
 from milpcb.experiments.run.backends.dask import Dask
-from milpcb.experiments.run.runner import run
-from milpcb.experiments.study.config import parse_config
+from tests.processes import alive, until
 
 # What the workers do; each call first leaves a file <task>.<pid>.<time> in its folder.
 WORK = """\
@@ -42,16 +37,6 @@ from milpcb.plugins import registry
 from milpcb.errors import SolverMissingError
 from milpcb.experiments.run.backends import report
 from milpcb.experiments.run.task import Failure
-from milpcb.learners import BistroPlus
-
-HOLD = Path(__file__).with_name("hold")
-
-
-class Held(BistroPlus):
-    def _act(self, row):
-        while self.played == 300 and HOLD.exists():
-            time.sleep(0.01)
-        return super()._act(row)
 
 
 def begin(folder, task):
@@ -198,24 +183,9 @@ def _address(file: Path) -> str:
     return str(json.loads(file.read_text())["address"])
 
 
-def until(condition: Callable[[], object], seconds: float = 600.0) -> None:
-    """Wait until the condition holds."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.01)
-
-
 def pids(folder: Path, task: object = "*") -> list[int]:
     """Return the processes that have begun a task, once for every time they began it."""
     return [int(path.name.split(".")[-2]) for path in folder.glob(f"{task}.*.*")]
-
-
-def alive(pid: int) -> bool:
-    """Return whether a process is there and is no zombie."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    return False
 
 
 def results(backend: Any, work: Callable[[Any], Any], tasks: list[Any]) -> dict[Any, Any]:
@@ -385,18 +355,24 @@ def connect(*strangers: tuple[float, str, str]) -> list[bool]:
     return [code == "0" for code in done.stdout.split()]
 
 
-def test_a_cluster_of_ones_own_is_closed_by_a_key(
+def test_a_cluster_of_ones_own_is_closed_by_a_key_and_ends_with_its_results(
     work: Any, tmp_path: Path, addresses: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its scheduler speaks TLS only, and whoever has not its key cannot connect, be it the same user."""
+    """Its scheduler speaks TLS only, and whoever has not its key cannot connect, be it the same user.
+
+    Workers in the middle of a minute are gone when the iterator is closed; they had one thread each.
+    """
     pytest.importorskip("cryptography", reason="the extra dask brings it; without it there is no TLS to be tested")
-    stream = Dask(workers=1).map(partial(work.square, str(tmp_path)), [2, 3])
-    assert next(stream) == (2, 4)
+    name = "NUMBA_NUM_THREADS"
+    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), [name, 60.0, 61.0, 62.0])
+    assert next(stream) == (name, "1")
     (address,) = addresses
     assert address.startswith("tls://127.0.0.1:")
     strangers = (address, "None"), (address.replace("tls://", "tcp://"), "None"), (address, OTHER_KEY)
     assert connect(*((2, *stranger) for stranger in strangers)) == [False] * 3
-    assert list(stream) == [(3, 9)]
+    until(lambda: len(pids(tmp_path, "6?.0")) == 2)
+    stream.close()
+    assert not any(map(alive, pids(tmp_path, "6?.0")))
     assert caplog.messages == []
 
 
@@ -427,16 +403,6 @@ def test_an_open_scheduler_is_named(
     assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
 
 
-def test_closing_early_ends_a_cluster_of_ones_own(work: Any, tmp_path: Path) -> None:
-    """Workers in the middle of a minute are gone when the iterator is closed; they had one thread each."""
-    name = "NUMBA_NUM_THREADS"
-    stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), [name, 60.0, 61.0, 62.0])
-    assert next(stream) == (name, "1")
-    until(lambda: len(pids(tmp_path, "6?.0")) == 2)
-    stream.close()
-    assert not any(map(alive, pids(tmp_path, "6?.0")))
-
-
 def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> None:
     """SIGINT to the whole group, as a terminal sends it: one line of our own, workers gone."""
     (modules / "interrupted.py").write_text(INTERRUPTED, encoding="utf-8")
@@ -451,65 +417,17 @@ def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> N
     until(lambda: not any(map(alive, pids(tmp_path))))
 
 
-class Killer:
-    """Progress that kills a worker as soon as a cell has a checkpoint; cells of Held wait for that in their middle."""
-
-    def __init__(self, victim: int, path: Path, hold: Path) -> None:
-        self.victim, self.path, self.hold, self.ended = victim, path, hold, []
-
-    def __enter__(self) -> Killer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.thread.join()
-
-    def start(self, tasks: Any) -> None:
-        """Watch from now on."""
-        assert len(tasks) == 4
-        self.hold.touch()
-        self.thread = threading.Thread(target=self.kill)
-        self.thread.start()
-
-    def kill(self) -> None:
-        """Wait for the checkpoint, and kill."""
-        until(lambda: list(self.path.glob("**/*.part")))
-        os.kill(self.victim, signal.SIGKILL)
-        until(lambda: not alive(self.victim))
-        self.hold.unlink()
-
-    def note(self, at: Any) -> None:
-        """Leave a position aside."""
-
-    def done(self, task: Any, failure: str | None) -> None:
-        """Note how it ended."""
-        self.ended.append((task.title, failure))
-
-    def remark(self, line: str) -> None:
-        """There is none."""
-        raise AssertionError(line)
-
-
-def test_a_study_whose_worker_is_killed_has_the_curves_of_a_serial_one(
-    scheduler: str, work: Any, tiny: str, play_into: Any, untimed: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_study_has_the_curves_of_a_serial_one(
+    scheduler: str, tiny: str, play_into: Any, finished: Any, untimed: Any, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    """A run on a cluster, a worker killed in the middle: curves.csv is that of serial, apart from the seconds.
+    """A run on a cluster: curves.csv is that of serial, apart from the seconds.
 
     The workers have another working directory than this process, whose run directory is a relative path.
     """
     monkeypatch.chdir(tmp_path)
-    text = tiny.replace("horizon = 40", "horizon = 600\nseeds = [0, 1]")
-    text = text.replace('"bistro_plus"', '"work_of_workers:Held"\nlabel = "bistro_plus"')
-    play_into(text, Path("serial"))
-    with Client(scheduler, timeout=600, set_as_default=False) as client:
-        client.wait_for_workers(2, timeout=600)
-        victim = next(iter(client.run(os.getpid).values()))
-    on_dask = f'{text}\n[run]\nbackend = "dask"\nscheduler = "{scheduler}"\nsave_seconds = 1e-9\n'
-    killer = Killer(victim, tmp_path / "dask", Path(work.HOLD))
-    config = parse_config(tomllib.loads(on_dask), on_dask)
-    assert run(config, RunDirectory(Path("dask")), killer) == []
-    assert [failure for _, failure in killer.ended] == [None] * 4
-    assert not alive(victim)
-    assert untimed(Path("dask")) == untimed(Path("serial"))
+    text = tiny.replace("horizon = 40", "horizon = 40\nseeds = [0, 1]")
+    play_into(f'{text}\n[run]\nscheduler = "{scheduler}"\nsave_seconds = 1e-9\n', Path("dask"), "dask")
+    assert untimed(Path("dask")) == untimed(finished(text))
     assert len(untimed(Path("dask"))) > 2 * 5
 
 
