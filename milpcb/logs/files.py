@@ -1,8 +1,7 @@
 """The files of a log, and the pass that adds them up.
 
-Each file is added up by itself, here or by workers, and the sums of the files are put together. Sums of floats depend
-on their order. So files are put together as a tree whose shape follows from their number alone, and each file by itself
-is added up from its first row to its last: the sums are the same to the last bit whoever adds.
+Each file is added up by itself, here or by workers, from its first row to its last, and the sums of the files are added
+in the order of their names. Sums of floats depend on their order: so they are the same to the last bit whoever adds.
 """
 
 import collections
@@ -24,8 +23,8 @@ from milpcb.data.tables import parquet_pieces, parquet_rows
 from milpcb.errors import InputError, RunError, UnknownNameError
 from milpcb.estimators.layout import RowCounter
 from milpcb.estimators.sample import MOST_ROWS, LoggedColumns, Sample
+from milpcb.experiments.results import schemas
 from milpcb.experiments.results.records import INDEX
-from milpcb.experiments.results.schemas import Counted, checked
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.read import Counts, cleaned
 from milpcb.logs.source import Columns
@@ -144,7 +143,7 @@ def placed(path: Path, start: int) -> Iterator[None]:
 
 
 Parts = tuple[Statistics, Statistics | None]  # of the rows to learn from, and of those kept aside
-Block = tuple[int, Parts]  # the sums of 2^level files
+Counted = tuple[int, Parts]  # the number of files that are added up, from the first on, and their sums
 
 
 @dataclass(frozen=True)
@@ -195,26 +194,22 @@ def count(
     counter: Counter,
     files: LogFiles,
     backend: Backend,
-    done: list[Block],
-    keep: Callable[[int, list[Block]], None],
+    done: Counted | None,
+    keep: Callable[[int, Parts], None],
     tick: Tick,
 ) -> Parts:
     """Return the sums over all files.
 
-    ``done`` are blocks of the first files that an earlier pass counted; ``keep`` is called after each further file, in
-    their order, with the number of files counted and the blocks. Raises InputError with the name of a damaged file.
+    ``done`` is what an earlier pass counted; ``keep`` is called after each further file, in their order, with the
+    number of files counted and their sums. Raises InputError with the name of a damaged file.
     """
-    blocks, total = list(done), sum(files.rows)
-    counted = sum(2**level for level, _ in blocks)
-    tick(sum(files.rows[:counted]), total)
-    for number, parts in _in_order(counter, files, backend, counted):
-        _push(blocks, (0, parts))
-        keep(number + 1, blocks)
-        tick(sum(files.rows[: number + 1]), total)
-    while len(blocks) > 1:
-        last = blocks.pop()
-        blocks[-1] = (blocks[-1][0], _added(blocks[-1][1], last[1]))
-    return blocks[0][1]
+    (first, (learnt, other)), total = done or (0, counter.empty()), sum(files.rows)
+    tick(sum(files.rows[:first]), total)
+    for number, (more, aside) in enumerate(_in_order(counter, files, backend, first), first + 1):
+        learnt, other = learnt + more, None if other is None or aside is None else other + aside
+        keep(number, (learnt, other))
+        tick(sum(files.rows[:number]), total)
+    return learnt, other
 
 
 def open_backend(name: str, workers: int | None, scheduler: str | None) -> Backend:
@@ -222,7 +217,7 @@ def open_backend(name: str, workers: int | None, scheduler: str | None) -> Backe
     return cast("Backend", registry.load("backend", name)(workers=workers, scheduler=scheduler))
 
 
-def _in_order(counter: Counter, files: LogFiles, backend: Backend, first: int) -> Iterator[tuple[int, Parts]]:
+def _in_order(counter: Counter, files: LogFiles, backend: Backend, first: int) -> Iterator[Parts]:
     """Yield the sums of the files from ``first`` on in their order, however they finish; raises what a file raised."""
     tasks = list(enumerate(files.paths))[first:]
     waiting: dict[int, Parts] = {}
@@ -235,21 +230,8 @@ def _in_order(counter: Counter, files: LogFiles, backend: Backend, first: int) -
                 raise InputError(f"{path} could not be added up: {result}") from result
             waiting[number] = result
             while first in waiting:
-                yield first, waiting.pop(first)
+                yield waiting.pop(first)
                 first += 1
-
-
-def _push(blocks: list[Block], block: Block) -> None:
-    """Put a block behind the others, and put together those of the same size, as a binary counter carries."""
-    while blocks and blocks[-1][0] == block[0]:
-        level, before = blocks.pop()
-        block = (level + 1, _added(before, block[1]))
-    blocks.append(block)
-
-
-def _added(one: Parts, other: Parts) -> Parts:
-    aside = None if one[1] is None or other[1] is None else one[1] + other[1]
-    return one[0] + other[0], aside
 
 
 KEPT = "counted.json"  # what an interrupted pass leaves in the folder of --out
@@ -262,29 +244,21 @@ class KeptSums:
         self._path, self._counter = folder / KEPT, counter
         self._of = digest(repr((files.stamps(), counter)).encode())
 
-    def blocks(self) -> list[Block]:
-        """Return what was counted of these very files in this very way; [] where nothing was."""
+    def counted(self) -> Counted | None:
+        """Return what was counted of these very files in this very way; None where nothing was."""
         kept = read_sums(self._path)
-        if kept is None or kept["of"] != self._of:
-            return []
+        if kept is None or kept["of"] != self._of or len(kept["sums"]) != 1 + bool(self._counter.aside):
+            return None
         with suppress(ValueError):
-            blocks = [(block["level"], self._parts(block["parts"])) for block in kept["blocks"]]
-            levels = [level for level, _ in blocks]
-            if levels == sorted(set(levels), reverse=True):
-                return blocks
-        return []
+            learnt, *aside = map(self._statistics, kept["sums"])
+            return kept["files"], (learnt, aside[0] if aside else None)
+        return None
 
-    def keep(self, blocks: list[Block]) -> None:
+    def keep(self, number: int, parts: Parts) -> None:
         """Write what is counted so far; raises RunError where a file of that name is not such a file."""
         check_sums(self._path)
-        plain = [{"level": level, "parts": [_plain(sums) for sums in parts if sums]} for level, parts in blocks]
-        write_file(self._path, sealed({"of": self._of, "blocks": plain}))
-
-    def _parts(self, plain: list[str]) -> Parts:
-        if len(plain) != 1 + bool(self._counter.aside):
-            raise ValueError(len(plain))
-        learnt, *aside = (self._statistics(text) for text in plain)
-        return learnt, aside[0] if aside else None
+        sums = [_plain(each) for each in parts if each is not None]
+        write_file(self._path, sealed({"of": self._of, "files": number, "sums": sums}))
 
     def _statistics(self, text: str) -> Statistics:
         found = self._counter.rows.layout.empty()
@@ -304,7 +278,7 @@ def _plain(sums: Statistics) -> str:
 def read_sums(path: Path) -> dict[str, Any] | None:
     """Return what a pass left in a file; None where no pass wrote it."""
     with suppress(OSError, ValueError):
-        return dict(checked(Counted, unsealed(contents(path))))
+        return dict(schemas.checked(schemas.KeptSums, unsealed(contents(path))))
     return None
 
 

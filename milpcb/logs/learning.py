@@ -24,7 +24,7 @@ from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.curves import BudgetValue, budget_values, front, in_words, of_numbers
-from milpcb.logs.files import Block, Counter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
+from milpcb.logs.files import Counter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, guaranteed, what_is_kept
 from milpcb.logs.origin import as_logged
@@ -220,12 +220,12 @@ def learn_in_one_pass(
         layout = counter.rows.layout
     kept = KeptSums(folder, counter, files)
 
-    def keep(number: int, blocks: list[Block]) -> None:
+    def keep(number: int, parts: Parts) -> None:
         if number < len(files.paths):
-            kept.keep(blocks)
+            kept.keep(number, parts)
 
     with step(f"adding up {fixed(sum(files.rows), 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
-        parts = count(counter, files, backend, kept.blocks(), keep, tick)
+        parts = count(counter, files, backend, kept.counted(), keep, tick)
     with step("the best rule"):
         return _found(files, source, estimator, questions, layout, parts)
 

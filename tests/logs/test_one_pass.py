@@ -187,7 +187,7 @@ def test_sums_are_the_same_to_the_last_bit_in_any_order(logs: Path, aside: float
     for n in range(1, 8):
         some = LogFiles(found.name, found.paths[:n], found.rows[:n], found.columns)
         parts = [
-            count(counter, some, backend, [], lambda *_: None, lambda *_: None) for backend in (Serial(), Backwards())
+            count(counter, some, backend, None, lambda *_: None, lambda *_: None) for backend in (Serial(), Backwards())
         ]
         for one, other in zip(*parts, strict=True):
             assert (one is None) == (other is None)
@@ -200,9 +200,9 @@ def test_rows_kept_aside_are_drawn_by_their_place(logs: Path) -> None:
     """About a share of the rows is kept aside, others with another seed; both parts together are the log."""
     found = log_files(logs)
     both = [
-        count(counter_of(found, 0.3, seed), found, Serial(), [], lambda *_: None, lambda *_: None) for seed in (0, 1)
+        count(counter_of(found, 0.3, seed), found, Serial(), None, lambda *_: None, lambda *_: None) for seed in (0, 1)
     ]
-    everything = count(counter_of(found), found, Serial(), [], lambda *_: None, lambda *_: None)[0]
+    everything = count(counter_of(found), found, Serial(), None, lambda *_: None, lambda *_: None)[0]
     for kept, aside in both:
         assert aside is not None
         assert np.array_equal((kept + aside).cells, everything.cells)  # whole scores: sums are exact
@@ -260,8 +260,8 @@ def test_kept_sums_of_other_tables_are_not_used(logs: Path, tmp_path: Path) -> N
     kept = KeptSums(tmp_path, counter, found)
     sums = counter.rows.layout.empty()
     sums.cells = sums.cells[:-1]
-    kept.keep([(0, (sums, None))])
-    assert kept.blocks() == []
+    kept.keep(1, (sums, None))
+    assert kept.counted() is None
 
 
 def robust() -> LoggedPolicyTree:
@@ -322,8 +322,8 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
     kept = KeptSums(out, counter, found)
     (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
-        count(counter, found, Serial(), [], lambda _, blocks: kept.keep(blocks), lambda *_: None)
-    assert [level for level, _ in kept.blocks()] == [2]
+        count(counter, found, Serial(), None, kept.keep, lambda *_: None)
+    assert kept.counted()[0] == 4
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file"):
         log_files(logs)
 
@@ -338,7 +338,7 @@ def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
 
     found, kept = log_files(logs), list[Any]()
     with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
-        count(counter_of(found), found, Dying(), [], lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
+        count(counter_of(found), found, Dying(), None, lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
     assert kept == []
 
 

@@ -83,7 +83,7 @@ def sums(folder: Path, backend: object, keep: Callable[[int, object], None] = la
     sample, learner = sample_of(files, COLUMNS, lambda *_: None), LoggedPolicyTree(method="ips", thresholds=9)
     layout = learner.layout(sample.source.frame, sample.source.log.actions)
     counter = counter_of(files, sample, layout, learner, Asked(holdout=0.3))
-    return count(counter, files, backend, [], keep, lambda *_: None)  # type: ignore[arg-type]
+    return count(counter, files, backend, None, keep, lambda *_: None)  # type: ignore[arg-type]
 
 
 def same(one: Parts, other: Parts) -> bool:

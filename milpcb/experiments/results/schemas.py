@@ -114,10 +114,9 @@ SavedState = table(  # the learner checks its own state
 KeptCosts = table(key=Key, data=Any)  # costs/KEY.json: the environment checks its own data
 
 # learned.json and counted.json, in a folder of ``milpcb learn``: digests of the files there; sums over files of a log,
-# those to learn from and those kept aside, as base64, in blocks of 2^level files.
+# those to learn from and those kept aside, as base64.
 Learned = table(written=Annotated[dict[Text, Annotated[list[Digest], Field(max_length=100)]], Field(max_length=100)])
-CountedBlock = table(level=Annotated[int, Field(ge=0, le=60)], parts=several(str, 1, 2))
-Counted = table(of=Digest, blocks=several(CountedBlock, most=60))
+KeptSums = table(of=Digest, files=Round, sums=several(str, 1, 2))
 
 # config.toml, as far as pages and figures read it.
 Section = table(closed=False, name=NotRequired[Text], label=NotRequired[Text])
