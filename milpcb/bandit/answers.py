@@ -21,8 +21,6 @@ from milpcb.protocols import FoundPolicy
 if TYPE_CHECKING:
     from milpcb.offline import Log, Settled
 
-STATED = 5  # policies in turn, at most, that a statement compares with a single one
-
 
 class BanditAnswers(BanditParts):
     """The questions that a bandit answers, in any thread, without changing what it does."""
@@ -155,27 +153,13 @@ class BanditAnswers(BanditParts):
         """
         confidence = check_confidence(confidence)
         with self.lock:
-            learner, known, oracle = self._rounds.learner, self._rounds.counted(), self._rounds.allowed()
-            most = learner.certificate(oracle, confidence=confidence) if known else 0.0
-            empty = known and most >= learner.ledger.cost
-            made = Statement(
-                learner,
-                confidence,
-                most,
-                covered=learner.ledger.covered(oracle, confidence) if empty else 1.0,
-                change=None if empty or not known else learner.ledger.change(oracle, STATED, confidence),
-                compared=in_words(self._policies, constrained=bool(self._constraints)),
-                baseline=self._settings["baseline"],
-                scale=self._scale,
-                known=known,
-                book=self._rounds.book,
-                added=self._added,
-                logged=self._logged,
-                before=self._stated,
-            )
-            self._stated = (known, learner.ledger.cost)
-            groups = self.by_group(confidence) if self._rounds.groups and known else []
-            return "\n".join([*made.lines(), *self._rounds.log.sentences(), *made.of_groups(groups)])
+            rounds, compared = self._rounds, in_words(self._policies, constrained=bool(self._constraints))
+            settings = self._settings["baseline"], self._scale, self._added, self._logged, self._stated
+            made = Statement(rounds, confidence, compared, *settings)
+            groups = self.by_group(confidence) if rounds.groups and rounds.counted() else []
+            lines = [*made.lines(), *rounds.log.sentences(), *made.of_groups(groups)]
+            self._stated = (rounds.counted(), rounds.learner.ledger.cost)
+            return "\n".join(lines)
 
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from milpcb.bandit.scale import COSTS, Scale, as_count, counted
 from milpcb.blocks import ProvedChange
 
-if TYPE_CHECKING:  # a learner is reached by its name, and with it scipy.special: a third of the time of an import
-    from milpcb.bandit.decisions import Book
+if TYPE_CHECKING:
     from milpcb.bandit.groups import GroupSummary
-    from milpcb.learners.base import Learner
+    from milpcb.bandit.rounds import DecisionRounds
 
 Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
+IN_TURN = 5  # policies, at most, that are compared with a single one
 
 
 @dataclass(frozen=True)
@@ -25,54 +25,47 @@ class Statement:
 
     Attributes
     ----------
-    learner : that made the decisions; with a baseline the one around that which was asked for
-    most : its certificate with ``confidence``, in units of cost
-    covered : as Ledger.covered, where ``most`` is no less than what was paid
-    change : a proof with ``confidence`` that several policies in turn would have been better than every single one
-    compared : the policies it is compared with, in words
+    rounds : the decisions
+    compared : the policies that they are compared with, in words
     baseline : its settings
     scale : of costs, or rewards
-    known : how many decisions have a cost that is known
-    book : the record of them
     added, logged : actions that came later, and the decisions of the log that it began with
     before : what was stated last
 
     """
 
-    learner: Learner
+    rounds: DecisionRounds
     confidence: float
-    most: float
-    covered: float
-    change: ProvedChange | None
     compared: str
     baseline: Mapping[str, Any] | None
     scale: Scale
-    known: int
-    book: Book
     added: Sequence[str]
     logged: int
     before: Stated | None
 
     def lines(self) -> Iterator[str]:
         """Yield the sentences, but for those on the rule in force and on groups."""
-        if not self.known:
+        if not self.rounds.counted():
             yield "No decision is learnt yet, so there is nothing to state."
             yield from self._others()
             return
-        n, paid, done, sure = self.known, self.learner.ledger.cost, self._done, _percent(self.confidence)
+        learner, oracle = self.rounds.learner, self.rounds.allowed()
+        n, paid, done, sure = self.rounds.counted(), learner.ledger.cost, self._done, _percent(self.confidence)
         total = self.scale.total(n, paid)
         each = f" in all, {total / n:.4g} each" if n > 1 else ""
         yield f"{counted(n, 'decision')} {done} {as_count(total)}{each}."
         yield from self._since(n, paid)
         best = f"the best of all {self.compared} would have {done} on {'them' if n > 1 else 'it'}"
-        if self.most < paid:
-            amount = f"{as_count(ceil(self.scale.unit * self.most))} {self._more}"
+        most = learner.certificate(oracle, confidence=self.confidence)
+        if most < paid:
+            amount = f"{as_count(ceil(self.scale.unit * most))} {self._more}"
             yield f"With {sure} confidence that is at most {amount} than {best}."
-            yield from self._of_change()
+            yield from self._of_change(learner.ledger.change(oracle, IN_TURN, self.confidence))
         else:
-            yield f"It is not known yet with {sure} confidence how much {best}: {self._reason(n)}."
+            reason = self._reason(n, learner.ledger.covered(oracle, self.confidence))
+            yield f"It is not known yet with {sure} confidence how much {best}: {reason}."
         if self.baseline is not None:
-            yield from self._of_baseline(self.learner, self.baseline)
+            yield from self._of_baseline(learner, self.baseline)
         yield from self._others()
 
     def of_groups(self, groups: Sequence[GroupSummary]) -> Iterator[str]:
@@ -103,23 +96,23 @@ class Statement:
         else:
             yield "Nothing was learnt since the last statement."
 
-    def _reason(self, n: int) -> str:
+    def _reason(self, n: int, covered: float) -> str:
         """Return why nothing is known of the best policy, and when that may change."""
-        if not self.covered:  # no more is certain than that no cost is below 0
+        if not covered:  # no more is certain than that no cost is below 0
             free = "cost anything" if self.scale.best == 0 else "cost more than the least there is"
             worse = "earned less than the most there is" if self.scale.rewards else free
             return f"nothing that was learnt shows that it would have {worse}"
         few = f"{counted(n, 'decision')} {'are' if n > 1 else 'is'} too few to rule out chance"
-        enough = counted(ceil(n / min(self.covered, 1.0)), "decision")
+        enough = counted(ceil(n / min(covered, 1.0)), "decision")
         return f"{few}. If costs go on like this, about {enough} will be enough"
 
-    def _of_change(self) -> Iterator[str]:
-        if self.change is None:
+    def _of_change(self, change: ProvedChange | None) -> Iterator[str]:
+        if change is None:
             return
         as_good = "earned as much" if self.scale.rewards else "cost as little"
-        *others, last = map(as_count, self.change.after)
+        *others, last = map(as_count, change.after)
         then = f"{', '.join(others)} and {last}" if others else last
-        in_turn = f"as {self.change.changes + 1} in turn, which change once {then} decisions were learnt"
+        in_turn = f"as {change.changes + 1} in turn, which change once {then} decisions were learnt"
         none = f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
         yield f"With {_percent(self.confidence)} confidence {none}"
 
@@ -142,7 +135,7 @@ class Statement:
 
     @property
     def _made(self) -> int:
-        return self.known + len(self.book.open) + self.book.given_up
+        return self.rounds.counted() + len(self.rounds.book.open) + self.rounds.book.given_up
 
     def _others(self) -> Iterator[str]:
         """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
@@ -151,12 +144,12 @@ class Statement:
         if self.added:
             names = ", ".join(f"'{name}'" for name in self.added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
-        if overridden := len(self.book.overridden):
+        if overridden := len(self.rounds.book.overridden):
             of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(overridden)}"
             yield f"{of_all}; that cost counts in full."
-        if waiting := len(self.book.open):
+        if waiting := len(self.rounds.book.open):
             yield f"The cost of {counted(waiting, 'more decision')} is not known yet, and not counted here."
-        if given_up := self.book.given_up:
+        if given_up := self.rounds.book.given_up:
             depended = "this holds if giving up depended neither on cost nor on action"
             yield f"The cost of {counted(given_up, 'more decision')} will never be known: {depended}."
 
