@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from milpcb.commands import compiling
+from milpcb.commands import machine
 from milpcb.commands.machine import compile_code
 from milpcb.core import kernels
 from milpcb.errors import InputError
@@ -25,11 +25,11 @@ COUNTED = """
 import importlib, json, sys
 from pathlib import Path
 from numba.core.dispatcher import Dispatcher
-from milpcb.commands import compiling
-for job in compiling.JOBS:
-    assert compiling.ask(job) == job
+from milpcb.commands import machine
+for job in machine.JOBS:
+    assert machine.ask(job) == job
     if "tree" not in job:
-        compiling.ask(job, "F")
+        machine.ask(job, "F")
 files = [importlib.import_module(name) for name in sys.argv[1:]]
 kernels = {f"{file.__name__}.{name}": kernel for file in files for name, kernel in vars(file).items()
            if isinstance(kernel, Dispatcher) and kernel.py_func.__module__ == file.__name__}
@@ -57,15 +57,15 @@ def test_every_kernel_is_asked_for_and_compiled_for_few_types() -> None:
 def test_the_command_asks_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line for each job as it is done, by processes of its own, and one with the folder."""
     monkeypatch.setenv(kernels.ANNOUNCED, "")  # which the command sets
-    monkeypatch.setattr(compiling, "JOBS", ("monotone rules", compiling.DRAWS))  # the others are asked for above
+    monkeypatch.setattr(machine, "JOBS", ("monotone rules", machine.DRAWS))  # the others are asked for above
     done = CliRunner().invoke(compile_code, ["--workers", "2"], catch_exceptions=False)
     *lines, last = done.stdout.splitlines()
-    assert sorted(lines) == sorted(f"compiled: {job}" for job in compiling.JOBS)
-    assert last == f"machine code is in {compiling.folder()}"
+    assert sorted(lines) == sorted(f"compiled: {job}" for job in machine.JOBS)
+    assert last == f"machine code is in {machine.folder()}"
 
 
 def test_where_nothing_can_be_kept_the_command_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling would be in vain: one line with the way out."""
-    monkeypatch.setattr(compiling, "folder", lambda: None)
+    monkeypatch.setattr(machine, "folder", lambda: None)
     with pytest.raises(InputError, match="set NUMBA_CACHE_DIR to one, by its absolute path"):
         CliRunner().invoke(compile_code, [], catch_exceptions=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from milpcb.commands.compiling import JOBS
+from milpcb.commands.machine import JOBS
 from milpcb.experiments.study.config import read_config
 
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from milpcb import testing
-from milpcb.commands.new import NEXT, STARTERS, new
+from milpcb.commands.listing import NEXT, STARTERS, new
 from milpcb.errors import InputError
 from milpcb.experiments.study.config import read_config
 

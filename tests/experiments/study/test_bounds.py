@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from milpcb.commands.bound import bound
+from milpcb.commands.plan import bound
 from milpcb.environments.planted import Planted
 from milpcb.errors import InputError
 from milpcb.experiments.study.bounds import Bound, bounds_frame, compute_bound, settings
