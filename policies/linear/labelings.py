@@ -29,15 +29,13 @@ class Diagram(NamedTuple):
     """A set of labelings as paths from one root: states level by level, those merged that go on alike.
 
     Level p decides the label of pattern p. ``child`` (states, K) is the state that a label leads to; behind the last
-    pattern that is one more, and where no labeling goes on so, one more still. ``before`` (states, K) counts the
-    labelings below a state that have smaller labels there, so that its sum along a path is the number of the labeling.
-    ``first`` (P + 1,) is where levels begin.
+    pattern that is one more, and where no labeling goes on so, one more still. ``first`` (P + 1,) is where levels
+    begin.
 
     The 94 572 threshold functions of five binary columns are a tree of 591 614 nodes and a diagram of 30 692 states.
     """
 
     child: npt.NDArray[np.int32]
-    before: Ints
     first: Ints
 
     @classmethod
@@ -48,30 +46,19 @@ class Diagram(NamedTuple):
         new = np.ones((n_rows, n_patterns), dtype=bool)  # whether a path begins or leaves that of the row before
         new[1:] = np.logical_or.accumulate(labels[1:] != labels[:-1], axis=1)
         state, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)  # of each prefix, and its first row
-        counts = np.ones(1, dtype=np.int64)  # of the labelings below each state of the level
-        levels: list[tuple[Ints, Ints]] = []
+        levels: list[Ints] = []
         for p in range(n_patterns - 1, -1, -1):
             shorter = np.flatnonzero(new[:, p - 1]) if p else np.zeros(1, dtype=np.int64)
             child = np.full((len(shorter), n_labels), -1)
             child[np.searchsorted(shorter, rows, side="right") - 1, labels[rows, p]] = state
             child, state = np.unique(child, axis=0, return_inverse=True)
-            below = np.where(child >= 0, counts[child], 0).cumsum(axis=1)
-            counts, rows, state = below[:, -1], shorter, state.ravel()
-            levels.append((child, np.pad(below[:, :-1], ((0, 0), (1, 0)))))
+            rows, state = shorter, state.ravel()
+            levels.append(child)
         levels.reverse()
-        first = np.cumsum([0, *(len(child) for child, _ in levels)])
-        numbered = zip((child for child, _ in levels), first[1:], strict=True)  # children counted from the root on
+        first = np.cumsum([0, *map(len, levels)])
+        numbered = zip(levels, first[1:], strict=True)  # children counted from the root on
         every = [np.where(child < 0, first[-1] + 1, child + after) for child, after in numbered]
-        child = np.concatenate(every).astype(np.int32)  # few bytes, so that processors keep it at hand
-        return cls(child, np.concatenate([before for _, before in levels]), first)
-
-    def numbers(self, labels: npt.NDArray[np.integer]) -> Ints:
-        """Return the numbers (n,) of labelings (n, P)."""
-        state, numbers = np.zeros((2, len(labels)), dtype=np.int64)
-        for label in labels.T:
-            numbers += self.before[state, label]
-            state = self.child[state, label].astype(np.int64)
-        return numbers
+        return cls(np.concatenate(every).astype(np.int32), first)  # few bytes, so that processors keep it at hand
 
 
 # Numbers held at a time.
@@ -103,6 +90,15 @@ class LabelTable:
     def diagram(self) -> Diagram:
         """The labelings as paths from one root."""
         return Diagram.of(self.labels)
+
+    @cached_property
+    def _numbers(self) -> dict[bytes, int]:
+        return {row.tobytes(): number for number, row in enumerate(self.labels)}
+
+    def numbers(self, labels: Ints) -> Ints:
+        """Return the numbers (n,) of the rows with these labels (n, P)."""
+        rows = labels.astype(self.labels.dtype)
+        return np.array([self._numbers[row.tobytes()] for row in rows], dtype=np.int64)
 
     @cached_property
     def sizes(self) -> Ints:

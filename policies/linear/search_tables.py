@@ -168,7 +168,7 @@ class TableTerms(Terms):
                     template.force(costs, patterns[number][some], action)
                 on, where, _ = template.walk(costs, weights, self._sides.bounds, best, LEAST, 1)
                 if where[0] >= 0:
-                    best, row = float(on.totals[0]), int(batch.table.diagram.numbers(template.labels(on.paths))[0])
+                    best, row = float(on.totals[0]), int(batch.table.numbers(template.labels(on.paths))[0])
                     found = FoundRow(best, batch, batch.supports[some[where[0]]], row)
         return found
 
@@ -246,7 +246,7 @@ class _Near:
         room = max(ROOM, len(batch.table.labels))  # for those of a support at the least
         found, where, done = template.walk(costs, weights, self._sides.bounds, self._bound, LIST, room, keys)
         rows = np.empty(len(found.totals), ROW)
-        numbers = batch.table.diagram.numbers(template.labels(found.paths))
+        numbers = batch.table.numbers(template.labels(found.paths))
         columns = found.totals, found.marks, batch.table.sizes[numbers], number, some[where], numbers
         for (name, _), column in zip(ROW, columns, strict=True):
             rows[name] = column

@@ -1,8 +1,8 @@
 """The labelings of a support table as the paths of a graph.
 
-A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a, and P * K
-costs nothing. Supports that share a table are instances of its graph, which differ in their costs alone. What is left
-of a walk is bounded by any labels of the patterns to come. The costs are made of nested sums, which are compiled here.
+A path has one label for each of P patterns, in their order; the term of label a at pattern p is p * K + a. Supports
+that share a table are instances of its graph, which differ in their costs alone. What is left of a walk is bounded by
+any labels of the patterns to come. The costs are made of nested sums, which are compiled here.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Floats, Ints
 from policies.linear.labelings import Diagram
-from policies.paths.graph import Array, Edges
+from policies.paths.graph import Array, Edges, Graph
 from policies.paths.kernels import (
     LEAST,
     LIST,
@@ -183,23 +183,25 @@ class Template:
         self.n_patterns = len(diagram.first) - 1
         level = np.repeat(np.arange(self.n_patterns), np.diff(diagram.first))
         terms = level[:, None] * self.n_actions + np.arange(self.n_actions)
-        child = diagram.child.astype(np.int64)
-        state, there = np.broadcast_to(np.arange(n)[:, None], terms.shape), child <= n
-        self._exact = _edges(state[there], child[there], terms[there], n)
+        there = diagram.child <= n
         pattern = np.repeat(np.arange(self.n_patterns), self.n_actions)
-        self._loose = _edges(pattern, pattern + 1, np.arange(len(pattern)), self.n_patterns)
+        self._exact, self._loose = (
+            Graph(source, to.astype(np.int64), term, self.n_patterns, self.n_actions).edges
+            for source, to, term in (
+                (np.nonzero(there)[0], diagram.child[there], terms[there]),
+                (pattern, pattern + 1, np.arange(len(pattern))),
+            )
+        )
         self._at = np.append(level, self.n_patterns).astype(np.int32)
 
     @property
     def n_terms(self) -> int:
         """Number of terms."""
-        return self.n_patterns * self.n_actions + 1
+        return self.n_patterns * self.n_actions
 
     def costs(self, prices: Floats, some: Ints) -> Floats:
         """Return (n, terms): what labels cost on ``some`` instances, given the prices (K, P, N) of all."""
-        costs = np.zeros((len(some), self.n_terms))
-        costs[:, :-1].reshape(len(some), self.n_patterns, -1)[:] = prices[:, :, some].transpose(2, 1, 0)
-        return costs
+        return np.ascontiguousarray(prices[:, :, some].transpose(2, 1, 0)).reshape(len(some), -1)
 
     def force(self, costs: Floats, patterns: Ints, action: int) -> None:
         """Leave one label alone at the pattern (n,) of each instance: all others cost infinity."""
@@ -208,7 +210,7 @@ class Template:
 
     def log_sums(self, costs: Floats, patterns: Ints) -> Floats:
         """Return (n, K): log of the summed exp(-cost) of the paths of each instance, by their label at a pattern."""
-        table = costs[:, :-1].reshape(len(costs), self.n_patterns, self.n_actions)
+        table = costs.reshape(len(costs), self.n_patterns, self.n_actions)
         least = table.min(axis=2)
         span = (table.max(axis=2) - least).sum(axis=1)
         factors = np.exp(least[:, :, None] - table).reshape(len(costs), -1)
@@ -260,9 +262,3 @@ class Template:
     def labels(self, paths: Array) -> Ints:
         """Return the labels (n, P) of paths."""
         return np.asarray(self._exact.term[paths] % self.n_actions, dtype=np.int64)
-
-
-def _edges(source: Ints, to: Ints, term: Ints, n_inner: int) -> Edges:
-    """Return edges, which are in the order of their source, as kernels take them."""
-    first = np.searchsorted(source, np.arange(n_inner + 1))
-    return Edges(*(np.ascontiguousarray(part, dtype=np.int32) for part in (first, to, term, source)))
