@@ -1,6 +1,5 @@
 """A kept table of costs by context answers as the oracle does on the sums, with noise on the contexts that differ."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -61,17 +60,3 @@ def test_contexts_labelled_apart_have_their_own_noise() -> None:
     table = asked.table()
     assert table.n_noisy == 2 * 2
     assert table.profile(1, np.array([5.0, 0.0, 0.0, 0.0])).tolist() == [5.0, 0.0]
-
-
-def test_it_goes_on_from_its_state() -> None:
-    """The state is plain data, and a copy: a table restored from it answers as the first did then."""
-    table, other = oracle("search").table(), oracle("search").table()
-    table.add(2, 1, 0.1)
-    table.add(2, 1, 0.2)
-    state = table.state()
-    written = json.dumps(state)
-    expected = table.profile(2).tolist()
-    table.add(2, 1, 7.0)
-    assert json.dumps(state) == written
-    other.restore(json.loads(written))
-    assert other.profile(2).tolist() == expected

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from milpcb import open_oracle
-from milpcb.constraints import share_at_most
 from milpcb.errors import InputError
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.growing import GrowingOracle
@@ -18,7 +17,7 @@ from policies import BoxRules, DecisionTrees, Halfspaces, LinearRules, MonotoneR
 CONTEXTS = np.random.default_rng(0).normal(size=(12, 2)).round(1)[[*range(12), 3, 3, 7]]  # some twice
 CUTS = ((-0.5, 0.5), (0.0, 1.0))
 KEPT = [DecisionTrees(3), DecisionTrees(3, depth=1), ThresholdRules(3, 2), RuleLists(3, 2), BoxRules(3, 2)]
-SOLVED = [*KEPT, DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(max_weight=2), Halfspaces()]
+SOLVED = [*KEPT[1:], DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(max_weight=2), Halfspaces()]
 
 
 def column_table(oracle: Oracle) -> Table:
@@ -104,9 +103,10 @@ def test_noise_on_leaves_means_the_same_to_search_and_solver(depth: int) -> None
     trees = DecisionTrees(3, depth=depth)
     kept, solved = (column_table(open_oracle(trees, CONTEXTS, kind=kind)) for kind in ("search", "milp"))
     assert (kept.n_noisy, kept.n_moved) == (solved.n_noisy, solved.n_moved)
+    assert [column_table(open_oracle(rules, CONTEXTS)).n_moved for rules in (MonotoneRules(3), Halfspaces())] == [2, 1]
     played([kept, solved], 3)
     rng = np.random.default_rng(2)
-    for row in range(6):
+    for row in range(3):
         noise = rng.integers(-9, 10, kept.n_noisy).astype(float)
         assert kept.profile(row, noise).tolist() == solved.profile(row, noise).tolist()
         assert kept.minimise(noise).value == solved.minimise(noise).value
@@ -122,7 +122,7 @@ def test_a_program_minimises_with_noise(policies: PolicyClass) -> None:
     costs = played([table], policies.n_actions)
     noise = np.random.default_rng(3).integers(-4, 5, table.n_noisy).astype(float)
     answer = table.minimise(noise)
-    for row in range(0, 12, 3):
+    for row in (0, 9):
         profile = table.profile(row, noise)
         assert profile.min() == profile[answer.policy.predict(CONTEXTS)[row]] == answer.value
     assert table.profile(2).tolist() == oracle.profile(costs, 2).tolist()
@@ -141,28 +141,6 @@ def test_noise_is_linear_in_the_program() -> None:
         objective = encoding.objective(grouped)
         profile = table.profile(1, objective.coefficients) + objective.offset
         assert profile.tolist() == oracle.profile(oracle_costs, 1).tolist()
-
-
-def test_what_a_cost_moves() -> None:
-    """The 1-norm in noise of one cost: a path of each order of literals, two steps of monotone rules, one label."""
-    trees = DecisionTrees(3).on(CONTEXTS)
-    assert column_table(open_oracle(trees, CONTEXTS)).n_moved == trees.terms().n_touched
-    assert column_table(open_oracle(MonotoneRules(3), CONTEXTS)).n_moved == 2.0
-    assert column_table(open_oracle(Halfspaces(), CONTEXTS)).n_moved == 1.0
-
-
-def test_side_constraints_hold_under_noise() -> None:
-    """A table of a constrained oracle minimises over what the constraint leaves; here against the list of all."""
-    rule = share_at_most(action=1, share=0.3)
-    oracle, listed = (
-        open_oracle(DecisionTrees(3), CONTEXTS, kind=kind, constraints=[rule]) for kind in ("milp", "enumeration")
-    )
-    table = column_table(oracle)
-    costs = played([table], 3)
-    assert table.minimise().value == listed.value(costs)
-    assert table.profile(5).tolist() == listed.profile(costs, 5).tolist()
-    noise = np.random.default_rng(5).integers(-9, 10, table.n_noisy).astype(float)
-    assert (table.minimise(noise).policy.predict(CONTEXTS) == 1).mean() <= 0.3
 
 
 @pytest.mark.parametrize("kind", ["search", "milp"])
@@ -217,7 +195,7 @@ def test_from_nothing_to_a_known_pool(cls: type) -> None:
     rng = np.random.default_rng(7)
     costs = np.zeros((0, 3))
     assert growing.value(costs) == 0.0
-    for context in rng.normal(size=(25, 2)):
+    for context in rng.normal(size=(12, 2)):
         row = int(growing.rows(context[None])[0])
         costs = np.vstack([costs, np.zeros((growing.n_contexts - len(costs), 3))])
         action, amount = int(rng.integers(3)), float(rng.integers(1, 5))

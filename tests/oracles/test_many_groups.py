@@ -21,10 +21,9 @@ def rates_of(groups: Any, actions: Any, action: int = 1) -> Floats:
 
 
 @pytest.mark.parametrize("n_groups", [3, 4, 7])
-@pytest.mark.parametrize("seed", range(3))
-def test_every_kind_keeps_the_rates_of_many_groups_close(n_groups: int, seed: int) -> None:
+def test_every_kind_keeps_the_rates_of_many_groups_close(n_groups: int) -> None:
     """Search, solver and list find the same optimum, and it keeps the definition."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     contexts = rng.integers(0, 4, (60, 3)).astype(float)
     groups = np.arange(60) % n_groups
     rules = [parity(1, groups, 0.4)]
@@ -70,7 +69,7 @@ def test_the_best_policy_that_keeps_constraints_anyway_is_the_answer_under_them(
     """With guard-rails besides, loose and tight bounds: search and list agree."""
     rng = np.random.default_rng(1)
     contexts = rng.integers(0, 3, (30, 3)).astype(float)
-    for _ in range(12):
+    for _ in range(6):
         costs = rng.integers(-5, 6, (30, 3)).astype(float)
         weights = rng.integers(0, 3, (30, 3)).astype(float)
         never = np.zeros((30, 3))

@@ -1,6 +1,6 @@
 """All policies within a slack of the least cost: how many, which, what they agree on, and what they need."""
 
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -151,7 +151,7 @@ def test_what_is_not_proved_has_no_neighbours():
     assert answer.lower <= open_oracle(TREES, CONTEXTS, "search").value(COSTS) <= answer.upper
 
 
-@pytest.mark.parametrize("power", [-900, 0, 900])
+@pytest.mark.parametrize("power", [-900, 900])
 def test_any_unit_of_cost_gives_the_same_policies(power):
     """Costs and slack times a power of two change nothing."""
     unit = 2.0**power
@@ -207,15 +207,6 @@ def test_contexts_that_arrive_are_counted():
     held.extend(CONTEXTS)
     with pytest.raises(InputError, match="opened without a column"):
         _ = held.near_best(np.zeros((held.n_contexts, 3)), 0).features
-
-
-def test_three_of_many_cost_what_is_read_off_them():
-    """The first three of the list are the three cheapest labelings of the class."""
-    found = open_oracle(TREES, CONTEXTS, "search").near_best(COSTS, 10.0)
-    labels = open_oracle(TREES, CONTEXTS, "enumeration").labelings
-    cheapest = np.sort(COSTS[np.arange(20), labels].sum(axis=1))[:3]
-    assert totals(islice(found.policies(), 3)) == cheapest.tolist()
-    assert repr(found) == f"<NearBest: policies within 10 of the least total cost {found.value:g}>"
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])

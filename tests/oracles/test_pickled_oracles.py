@@ -20,10 +20,8 @@ BUDGET = LabelConstraint(np.tile([0.0, 1.0], (9, 1)), 4.0)
 CLASSES = [
     DecisionTrees(2, depth=2, thresholds=1),
     DecisionTrees(2, depth=2, max_features=1, thresholds=1),
-    DecisionTrees(2, depth=2, min_leaf_size=2, thresholds=1),
     DecisionTrees(2, depth=4, thresholds=1),
     RuleLists(2, 2, thresholds=1),
-    ThresholdRules(2),
     MonotoneRules(2),
 ]
 

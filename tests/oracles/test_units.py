@@ -1,6 +1,6 @@
 """Costs in any unit: the policy that is best in one is best in all, by every kind of oracle and every solver."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from policies import (
     ThresholdRules,
 )
 
-UNITS = [1e-300, 1e-9, 1e9, 1e300]
+UNITS = [1e-300, 1e300]
 CONTEXTS = np.random.default_rng(0).integers(0, 3, (12, 3)).astype(float)
 TREES = DecisionTrees(3, depth=2, thresholds=2)
 SOLVERS = ["highs", "scip", "scipy", "gurobi", "cplex", "xpress", "copt", "pulp:PULP_CBC_CMD"]
@@ -48,9 +48,7 @@ def needs(solver: str) -> None:
         pytest.skip(f"{solver}: {missing}")
 
 
-def check(
-    policies: PolicyClass, contexts: Floats, n_actions: int, units: Sequence[float] = UNITS, **options: Any
-) -> None:
+def check(policies: PolicyClass, contexts: Floats, n_actions: int, **options: Any) -> None:
     """Values, policies and profiles are those of the list of all policies, in every unit."""
     constraints = options.get("constraints", ())
     listed = open_oracle(policies, contexts, kind="enumeration", constraints=constraints)
@@ -58,7 +56,7 @@ def check(
     rows = np.arange(len(contexts))
     for costs in tables(n_actions):
         least, profile = listed.value(costs), listed.profile(costs, 3)
-        for unit in units:
+        for unit in UNITS:
             near = 1.01 * PROVED * span(costs)
             answer = oracle.minimise(costs * unit)
             assert answer.stop is Stop.OPTIMAL
@@ -74,10 +72,7 @@ def check(
 def test_every_solver_answers_in_any_unit(solver: str, constrained: bool) -> None:
     """From 1e-300 to 1e300 a solver proves the same policy, with a side constraint and without."""
     needs(solver)
-    if constrained:  # a true mixed-integer program: fewer questions
-        check(TREES, CONTEXTS, 3, units=[1e-300, 1e300], solver=solver, constraints=[BUDGET])
-    else:
-        check(TREES, CONTEXTS, 3, solver=solver)
+    check(TREES, CONTEXTS, 3, solver=solver, constraints=[BUDGET] if constrained else [])
 
 
 @pytest.mark.parametrize("kind", ["search", "enumeration", "audited"])
@@ -124,7 +119,7 @@ def test_what_all_policies_pay_hides_no_difference() -> None:
     """A large part of the costs that no policy can avoid takes nothing from the proof, down to 1e-4 of it."""
     rng = np.random.default_rng(5)
     oracle, listed = (open_oracle(TREES, CONTEXTS, kind=kind) for kind in ("milp", "enumeration"))
-    for _ in range(20):
+    for _ in range(8):
         costs = rng.integers(-2, 3, (12, 3)) + 1e-6 * rng.normal(size=(12, 3)) + 1e3 * rng.normal(size=(12, 1))
         assert abs(oracle.value(costs) - listed.value(costs)) <= 2 * PROVED * span(costs)
 

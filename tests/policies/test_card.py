@@ -84,9 +84,9 @@ def drawn(seed):
 
 
 def test_a_card_alone_plays_the_rule():
-    """2 000 people, by 80 rules: cuts of numbers, counts, yes and no, 1 and 0, strings, missing numbers."""
+    """500 people, by 20 rules: cuts of numbers, counts, yes and no, 1 and 0, strings, missing numbers."""
     played = 0
-    for seed in range(80):
+    for seed in range(20):
         rule, people = drawn(seed)
         page = rule.card(whole=["age"]).html()
         assert "age: " in page
@@ -94,7 +94,7 @@ def test_a_card_alone_plays_the_rule():
         for person, action in zip(people, rule.predict_names(people), strict=True):
             assert added_up(page, person) == action, (str(rule), person)
             played += 1
-    assert played == 2000
+    assert played == 500
 
 
 def test_a_card_is_printed_with_labels():

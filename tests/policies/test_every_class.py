@@ -1,19 +1,18 @@
-"""Every registered policy class on declared instances: program, search, list, size and draws against the definition.
+"""Every registered policy class on declared instances: polytope, size, draws, JSON, leaves and drawings.
 
-The instances are those of milpcb/testing/instances.py. What only one class has is in the test file of that class.
+The instances are those of milpcb/testing/instances.py, on which the battery checks the answers. What only one class has
+is in the test file of that class.
 """
 
+from functools import cache
 from itertools import islice
 
-import hypothesis.strategies as st
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milpcb.plugins import registry
-from milpcb.testing.instances import Case, instances
-from milpcb.testing.policies import check_search
+from milpcb.testing.instances import instances
 from policies import from_json
 from policies.rule import Rule
 from tests.lp import lp_text
@@ -25,8 +24,6 @@ INSTANCES = {
     for instance in every
 }
 EVERY_INSTANCE = pytest.mark.parametrize("case", INSTANCES)
-EVERY_CLASS = pytest.mark.parametrize("name", CLASSES)  # its instances are drawn, like the costs
-
 # What exp(log_size) counts, where that is exact: all policies listed, which then differ, or their labelings.
 COUNTED = {
     "threshold_rules": "policies",
@@ -37,7 +34,6 @@ COUNTED = {
 # The classes whose draws reach every labeling.
 DRAWS_REACH_ALL = {"threshold_rules", "rule_lists", "box_rules", "finite_class", "monotone_rules"}
 # The classes without a search of their own, and the classes and instances whose programs need integer columns.
-NO_SEARCH = {"halfspaces"}
 NOT_INTEGRAL = {"halfspaces", "decision_trees: three leaves", "decision_trees: one feature"}
 
 TWO_FEATURES = [[0.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
@@ -58,35 +54,6 @@ GOLDEN = {  # file: class, options, contexts, costs, constrained
     "box_rules_constrained": ("box_rules", {"max_features": 2}, TWO_FEATURES, THREE_COSTS, True),
     "finite_class": ("finite_class", {"labelings": [[0, 1], [1, 1], [0, 0]]}, [[1.0], [2.0]], TWO_COSTS, False),
 }
-
-
-@EVERY_CLASS
-@settings(max_examples=20)
-@given(data=st.data())
-def test_the_program_answers_as_the_definition(name, data, battery):
-    """Values, policies, profiles and budgets from HiGHS are those of the list of all policies."""
-    instance = data.draw(st.sampled_from(CLASSES[name]))
-    battery(instance.policies, instance.contexts, data)
-
-
-@EVERY_CLASS
-@settings(max_examples=2)
-@given(data=st.data())
-def test_another_solver_answers_the_same(name, data, battery):
-    """The same battery holds with CBC."""
-    instance = data.draw(st.sampled_from(CLASSES[name]))
-    battery(instance.policies, instance.contexts, data, "pulp:PULP_CBC_CMD")
-
-
-@pytest.mark.parametrize("name", sorted(set(CLASSES) - NO_SEARCH))
-@settings(max_examples=30)
-@given(data=st.data())
-def test_the_search_answers_as_the_definition(name, data, draw_costs):
-    """Values, policies and profiles of a class's own search are those of the list of all policies."""
-    instance = data.draw(st.sampled_from(CLASSES[name]))
-    costs = draw_costs(data, len(instance.contexts), instance.policies.n_actions)
-    row = data.draw(st.integers(0, len(costs) - 1))
-    check_search(Case(instance.policies, instance.contexts, instance.labelings, costs, row))
 
 
 @EVERY_INSTANCE
@@ -193,10 +160,11 @@ def test_graphs_show_every_leaf(case):
         assert not any("action" in data for node, data in graph.nodes(data=True) if graph.out_degree(node))
 
 
+@cache
 def some_policies(case):
     """Return drawn policies, and some of the list; all of them are rules."""
     _, policies, contexts = INSTANCES[case]
     opened, rng = policies.on(contexts), np.random.default_rng(2)
-    some = [*islice(opened.policies(), 20), *(opened.draw(rng) for _ in range(10))]
+    some = [*islice(opened.policies(), 8), *(opened.draw(rng) for _ in range(4))]
     assert all(isinstance(policy, Rule) for policy in some)
     return some

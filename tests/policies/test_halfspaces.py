@@ -11,18 +11,18 @@ from scipy.optimize import linprog
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError
-from milpcb.solvers import describe_all, lazy
+from milpcb.solvers import lazy
 from milpcb.solvers.highs import HighsSession
 from milpcb.testing.instances import instances
 from milpcb.types import Floats
 from policies import Halfspaces, LinearRules
-from policies.halfspaces.separator import LabelSeparator, rule_of
+from policies.halfspaces.separator import LabelSeparator, _widest, rule_of
 from policies.names import Names
 
 REAL = Halfspaces()
 CUBE = np.array(list(product((0.0, 1.0), repeat=3)))
-PLANE = np.random.default_rng(0).normal(size=(7, 2))
-POOLS = {i.name: i.contexts for i in instances("halfspaces")}
+PLANE = np.random.default_rng(0).normal(size=(7, 2))  # in general position
+POOLS = {i.name: i.contexts for i in instances("halfspaces")} | {"plane": PLANE}
 EVERYTHING = LabelConstraint(np.ones((25, 2)), upper=25.0)
 EVERY_POOL = pytest.mark.parametrize("name", POOLS)
 
@@ -52,15 +52,9 @@ def test_labelings_are_those_that_a_linear_program_separates(name) -> None:
     listed = REAL.on(contexts).labelings()
     assert {tuple(labels) for labels in listed.tolist()} == {tuple(np.array(labels)[group]) for labels in wanted}
     assert len(list(REAL.on(contexts).policies())) == len(wanted)
-    assert np.log(len(wanted)) <= REAL.log_size(contexts) + 1e-12
-
-
-def test_the_size_in_general_position() -> None:
-    """log_size is 2 sum_{k <= d} C(g - 1, k), which points in general position attain."""
-    contexts = np.random.default_rng(1).normal(size=(9, 2))
-    n = 2 * sum(comb(8, k) for k in range(3))
-    assert np.exp(REAL.log_size(contexts)) == pytest.approx(n)
-    assert len(REAL.on(contexts).labelings()) == n
+    assert len(wanted) <= np.exp(REAL.log_size(contexts)) + 1e-9
+    if name == "plane":
+        assert len(wanted) == 2 * sum(comb(6, k) for k in range(3)) == pytest.approx(np.exp(REAL.log_size(contexts)))
 
 
 def test_a_margin_too_small_for_solvers_does_not_count() -> None:
@@ -69,18 +63,7 @@ def test_a_margin_too_small_for_solvers_does_not_count() -> None:
         assert len(REAL.on(np.array([[0.0], [distance], [1.0]])).labelings()) == n
 
 
-@pytest.mark.parametrize("solver", ["pulp:PULP_CBC_CMD", "scip", "scipy"])
-@settings(max_examples=2)
-@given(data=st.data())
-def test_another_solver_answers_the_same(solver, data, battery) -> None:
-    """The same battery holds with other solvers."""
-    for info in describe_all():
-        if info.name == solver and info.missing:
-            pytest.skip(info.missing)
-    battery(REAL, PLANE, data, solver)
-
-
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_the_program_answers_as_the_definition_on_any_small_pool(data, battery) -> None:
     """The battery holds on drawn whole and real columns and repeats of rows."""
@@ -91,29 +74,16 @@ def test_the_program_answers_as_the_definition_on_any_small_pool(data, battery) 
     battery(REAL, contexts, data)
 
 
-@pytest.mark.parametrize("flipped", [0.0, 0.1, 0.3])
-def test_it_equals_all_threshold_functions_of_five_variables(flipped: float) -> None:
+def test_it_equals_all_threshold_functions_of_five_variables() -> None:
     """Weights up to 5 make all threshold functions of five binary columns, so the tables have the same optimum."""
     rng = np.random.default_rng(2)
     contexts = np.array(list(product((0.0, 1.0), repeat=5)))[rng.permutation(32)[:26]]
     program, search = open_oracle(REAL, contexts), open_oracle(LinearRules(), contexts, kind="search")
-    for _ in range(3):
+    for flipped in (0.0, 0.1, 0.3):
         labels = contexts @ rng.normal(size=5) > 0.3
         costs = cost_of(labels, rng.random(26) < flipped)
         assert program.value(costs) == search.value(costs)
         assert (program.profile(costs, 4) == search.profile(costs, 4)).all()
-
-
-def test_it_equals_enumeration_on_twenty_points_of_the_plane() -> None:
-    """382 labelings: whole and real costs, any noise."""
-    rng = np.random.default_rng(3)
-    contexts = rng.normal(size=(20, 2))
-    program, listed = (open_oracle(REAL, contexts, kind=kind) for kind in ("milp", "enumeration"))
-    for _ in range(4):
-        costs = rng.integers(-5, 6, (20, 2)).astype(float)
-        assert program.value(costs) == listed.value(costs)
-        costs = rng.normal(size=(20, 2))
-        assert program.value(costs) == pytest.approx(listed.value(costs), abs=1e-6)
 
 
 def test_columns_are_taken_as_they_are() -> None:
@@ -188,7 +158,7 @@ def test_rows_serve_later_questions(kind: str, added: list[Floats]) -> None:
     contexts = rng.integers(0, 2, (64, 10)).astype(float) if kind == "binary" else rng.normal(size=(64, 10))
     labels = contexts @ rng.normal(size=10) > 0.2
     kept = open_oracle(REAL, contexts)
-    for _ in range(3):
+    for _ in range(2):
         costs, new = cost_of(labels, rng.random(64) < 0.05), open_oracle(REAL, contexts)
         answer = kept.minimise(costs)
         assert costs[np.arange(64), answer.policy.predict(contexts)].sum() == answer.value
@@ -241,11 +211,24 @@ def test_a_rule_has_few_digits_and_half_the_widest_margin() -> None:
     assert str(rule_of(contexts, np.zeros(9, dtype=bool), names)) == "play wait"
 
 
-def test_a_rule_keeps_its_labels_where_little_tells_them_apart() -> None:
-    """Digits are added until the labels are right: contexts 1e-5 of the range apart."""
-    contexts = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1e-5], [0.0, 1.00001], [0.5, 0.5]])
-    labels = np.array([False, False, True, True, False])
-    assert (rule_of(contexts, labels, Names()).predict(contexts) == labels).all()
+def test_few_digits_keep_half_the_widest_margin() -> None:
+    """Of the weights with fewer digits some give the labels, and hold them too close to the cut; they are not taken."""
+    rng, one_digit = np.random.default_rng(0), 0
+    close = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1e-5], [0.0, 1.00001], [0.5, 0.5]])
+    cases = [(close, np.array([False, False, True, True, False]))]  # contexts 1e-5 of the range apart
+    for _ in range(20):
+        contexts = rng.normal(size=(100, 3))
+        cases.append((contexts, contexts @ rng.normal(size=3) >= 0.2))
+    for contexts, labels in cases:
+        rule = rule_of(contexts, labels, Names())
+        widths = [
+            (scores[labels].min() - scores[~labels].max()) / np.ptp(scores)
+            for scores in (contexts @ rule.weights, contexts @ _widest(contexts, labels))
+        ]
+        assert widths[0] >= 0.5 * widths[1] > 0.0
+        assert (rule.predict(contexts) == labels).all()
+        one_digit += all(float(f"{weight:.0e}") == weight for weight in rule.weights)
+    assert one_digit > 2, "a rule has no more digits than that takes"
 
 
 def test_a_rule_keeps_clear_of_rounding() -> None:

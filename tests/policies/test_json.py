@@ -40,7 +40,7 @@ def places(document, path=()):
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: type(rule).__name__)
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_a_document_with_a_wrong_entry_is_refused_in_one_line(rule, data):
     """An entry that is gone or something else is found: an error of ours, or an equal rule where it did not count."""

