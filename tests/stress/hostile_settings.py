@@ -5,6 +5,7 @@ process of its own, as libraries look for most of them when they are imported. C
 be the socket that counts who connects, and pictures are compared with those of an honest folder.
 """
 
+import contextlib
 import os
 import pickle
 import shutil
@@ -16,7 +17,7 @@ from typing import Any
 
 from tests.stress.hostile_cases import COLUMNS, CONFIG, LOG, Base, Case, replay
 
-SECONDS = 180  # after which a process is taken to wait for ever; honest ones take a few
+SECONDS, PAUSE = 180, 0.5  # after which a process is taken to wait for ever; between two looks at what it has done
 EVIL = "evil_settings"
 GROUPS = (*("milpcb.policy", "milpcb.command", "milpcb.learner", "milpcb.figure"), "pydantic", "narwhals.plugins",
           "dask.sizeof", "distributed.comm.backends", "pandas_plotting_backends", "joblib.backends")  # fmt: skip
@@ -154,17 +155,24 @@ def forge(folder: Path, base: Base) -> None:
             (place / name).write_bytes(_checksum(content) + content)
 
 
-def run(program: str, folder: Path, *, opened: bool) -> list[str]:
-    """Run a program of Python in a folder, which is not on the path of imports; return what is wrong with its end."""
+def run(program: str, folder: Path, marker: Path, *, opened: bool) -> list[str]:
+    """Run a program of Python in a folder, which is not on the path of imports; return what is wrong with its end.
+
+    It need not end once hostile code has written the marker.
+    """
     whole = "import sys; del sys.path[0]\n" + (OPENED if opened else "") + CAUGHT.format(program=program)
     surroundings = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
     child = subprocess.Popen(
         [sys.executable, "-c", whole], cwd=folder, env=surroundings, text=True, start_new_session=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    try:
-        out, err = child.communicate(timeout=SECONDS / 6 if opened else SECONDS)
-    except subprocess.TimeoutExpired:
+    for _ in range(int(SECONDS / PAUSE)):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            out, err = child.communicate(timeout=PAUSE)
+            break
+        if marker.exists():
+            break
+    if child.returncode is None:
         os.killpg(child.pid, 9)
         child.communicate()
         return ["hung"]
@@ -203,7 +211,7 @@ def _maker(
         forge(place, base)
 
         def called(_folder: Path) -> list[str]:
-            found = run(program, place, opened=opened)
+            found = run(program, place, base.outside / "marker", opened=opened)
             honest = base.run if within else base.home
             if picture and not found and (place / picture).read_bytes() != (honest / picture).read_bytes():
                 found.append("changed a picture")
