@@ -5,7 +5,6 @@ alike : an action helps everybody equally; a budget, a guard-rail, parity, all a
 nulls : small logs in which no policy gains anything, by several methods: as near p = 0.05 the median of five splits
     counts, p <= 0.05 comes in 5 % of them at most, tested at 1 % a design.
 targeted : whom it helps depends on two features.
-aside : the gain of both on rows kept aside, by itself, which is quick.
 groups : rows that belong together, every row four times, with and without ``group=``.
 rare : a large loss with a small chance, which is paid for in the other rows: under one action, under both alike, only
     among some people, or under one action there and under the other among others. Intervals are not promised where so
@@ -24,16 +23,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from milpcb import open_oracle
 from milpcb.constraints import Constraint, bind_for, never, parity, share_at_most
 from milpcb.offline import (
     Inference,
     Log,
     State,
-    best_reference,
-    evaluate,
     inference,
-    kept_aside,
     read_log,
     scores,
 )
@@ -242,28 +237,3 @@ def test_rare_losses_are_no_evidence(name: str, runs: int, record_property: Any)
     record_property("figure", ", ".join(f"{what} {found[what]}" for what in sorted(found)))
     if RARE[name].effect is not larger:
         assert found[State.TARGET.value] <= most(EVIDENCE, runs) * runs
-
-
-@pytest.mark.cases(5)
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("rules", RULES)
-@pytest.mark.parametrize("effect", [different, same])
-def test_gains_aside_hold(effect: Callable[[Floats], Floats], rules: str, runs: int, record_property: Any) -> None:
-    """Of the best tree, on rows that it was not learnt from."""
-    design = Design(effect, RULES[rules])
-    holds = sum(_holds_aside(design, child(i, "aside", rules), i) for i in range(runs))
-    record_property("figure", f"gain holds {holds} of {runs}")
-    assert holds >= least(HOLDS, runs) * runs
-
-
-def _holds_aside(design: Design, rng: np.random.Generator, seed: int) -> bool:
-    """Return whether the interval of the gain of the best tree holds on rows that it was not learnt from."""
-    log = design.log(rng)
-    table, constraints = scores(log, seed=seed), design.rules(log.features)
-    oracle = open_oracle(DecisionTrees(2, depth=2), log.features, kind="search", constraints=constraints)
-    left = kept_aside(log, 0.3, seed)
-    policy = oracle.minimise(np.where(left[:, None], 0.0, table.costs)).policy
-    rows, everyone = np.flatnonzero(left), policy.predict(EVERYONE)
-    played = [log.actions[k] for k in policy.predict(log.features[rows]).tolist()]
-    found = evaluate(table.take(rows), played, reference=best_reference(table, constraints).on(rows)).gain
-    return bool(found.lower - 1e-9 <= design.value(everyone) - design.best_alike() <= found.upper + 1e-9)
