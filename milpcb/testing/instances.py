@@ -159,7 +159,7 @@ class Instance:
 class Case:
     """Costs (m, K) on the contexts (m, d) of a class, a row that is asked about, and the labelings (N, m) there are.
 
-    ``solver`` solves programs; ``opened`` are the oracles without constraints that have been opened, by kind.
+    ``solver`` solves programs; ``opened`` are the oracles that have been opened, by kind, or by what is checked.
     """
 
     policies: PolicyClass

@@ -220,7 +220,7 @@ def test_a_missing_solver_is_a_skip_with_the_way_out():
 
 def test_made_objects_are_entries_too():
     """A solver or an instance can be handed over as it is."""
-    assert testing.run_all("solver", load_solver("highs")) == []
+    testing.battery("solver", load_solver("highs"))[0].run()
     instance = Instance("all of two contexts", FiniteClass(np.indices((2, 2)).reshape(2, -1).T, 2), np.eye(2))
     skipped = testing.run_all("policies", instance)
     assert {each.split(": ")[1] for each in skipped} == {"terms", "source code", "printed rules"}  # a list has none
