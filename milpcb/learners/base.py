@@ -132,7 +132,7 @@ class Learner(Certified, ABC):
         """Take in what a round cost that ended so."""
 
     def _go_on(self, before: Self) -> None:
-        """Take in what ``before`` knew, of the same options but fewer actions; the ledger has it already."""
+        """Take in what ``before`` knew, of the same options but fewer actions; the ledger takes it in after that."""
         del before
         raise InputError(f"{type(self).__name__} cannot go on with another action; take 'exp4', or 'uniform'")
 
@@ -243,13 +243,10 @@ class Learner(Certified, ABC):
     def set_aside(self) -> Aside:
         """Put the round that has begun aside, for ``take_up``; raises InputError unless the learner is ``delayed``."""
         if not self.delayed:
-            raise InputError(
-                f"{type(self).__name__} learns each round before the next begins; call {self._due()} first"
-            )
+            raise InputError(f"{type(self).__name__} learns each round at once; call {self._due()} before the next")
         if self._turn is None:
             raise InputError(f"{self._round()} has not begun: call act(row), then set_aside()")
-        row, q = self._turn
-        made = Aside(row, q, self.played, self.note)
+        made = Aside(*self._turn, self.played, self.note)
         self._turn = self.note = None
         self._aside += 1
         return made
@@ -266,9 +263,9 @@ class Learner(Certified, ABC):
     def take_over(self, row: int, q: list[float], begun: int = 0) -> None:
         """Begin a round that another learner, made with the same arguments, played with ``q`` (K,): learn is due.
 
-        For decisions that a saved state does not know of any more: their estimates are as right on average as those of
-        rounds played here. ``begun`` is how many rounds were finished, as far as is known, before the action was drawn.
-        Raises InputError unless the learner is ``delayed``, in another round, past the horizon.
+        For decisions that a saved state does not know of any more. ``begun`` is how many rounds were finished, as far
+        as is known, before the action was drawn. Raises InputError unless the learner is ``delayed``, in another round,
+        past the horizon.
         """
         if not self.delayed or self._turn is not None:
             raise InputError(f"{type(self).__name__} cannot take over a round: it takes rounds in order")
@@ -281,44 +278,49 @@ class Learner(Certified, ABC):
         In all rounds so far the others stand for action 0, as an unavailable action does: certificates are against
         policies that play it then. Rounds that are aside may be taken up. Raises InputError where the algorithm cannot.
         """
+        self._go_on(before)
         self.played, self._aside = before.played, before._aside
         self.ledger.go_on(before.ledger, range(before.n_actions, self.n_actions))
-        self._go_on(before)
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs to go on bit-identically, as plain data (JSON-able)."""
         turn = None if self._turn is None else [*self._turn, self._learnt, self.late, self.note, self._before]
         if self.kept is None:
-            names = "kept = (...), the names of the attributes that change from round to round"
-            raise InputError(f"learner {type(self).__name__} does not name its state: set {names}")
+            kept = "set kept = (...), the names of the attributes that change from round to round"
+            raise InputError(f"learner {type(self).__name__} does not name its state: {kept}")
         base = {"learner": type(self).__name__, "played": self.played, "turn": turn, "aside": self._aside}
         return {**base, "ledger": self.ledger.state(), **state_of(self, self.kept)}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from what ``state`` returned on a learner made with the same arguments.
 
-        Raises InputError on anything else; make a new learner then, as this one may have taken in a part of it.
+        Raises InputError on anything else; the learner is then as it was before.
         """
-        name = type(self).__name__
+        name, before = type(self).__name__, self.state()
         if not isinstance(state, Mapping) or state.get("learner") != name:
             raise InputError(f"restore needs what state() of a {name} returned, got {shown(state)}")
-        other = f"this is no state of a {name} made with the same arguments"
         try:
-            self.played, turn = whole("played", state["played"], 0), state["turn"]
-            if self.horizon is not None and self.played > self.horizon:
-                raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
-            row, q, learnt, late, self.note, before = turn or (-1, None, None, False, None, 0)
-            self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
-            self._learnt = None if learnt is None else (learnt[0], learnt[1])
-            self.late, self._before = bool(late), whole("begun", before, 0)
-            self._aside = whole("aside", state["aside"], 0)
-            self.ledger.restore(state["ledger"])
-            self._restore(dict(state))
-            same = json.dumps(self.state(), sort_keys=True) == json.dumps(state, sort_keys=True)
-        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise InputError(f"{other}: {error!r}") from error
-        if not same:
-            raise InputError(f"{other}: it does not fit this one's tables")
+            self._go_to(state)
+            if json.dumps(self.state(), sort_keys=True) != json.dumps(state, sort_keys=True):
+                raise InputError("it does not fit this one's tables")  # noqa: TRY301 - like all that goes wrong here
+        except BaseException as error:
+            self._go_to(before)
+            if isinstance(error, (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)):
+                reason = error if isinstance(error, InputError) else repr(error)
+                raise InputError(f"this is no state of a {name} made with the same arguments: {reason}") from error
+            raise
+
+    def _go_to(self, state: Mapping[str, Any]) -> None:
+        self.played, turn = whole("played", state["played"], 0), state["turn"]
+        if self.horizon is not None and self.played > self.horizon:
+            raise InputError(f"the state is of {self.played} rounds, more than the horizon of {self.horizon}")
+        row, q, learnt, late, self.note, before = turn or (-1, None, None, False, None, 0)
+        self._turn = None if q is None else (row, probabilities(np.array(q, dtype=float), self.n_actions))
+        self._learnt = None if learnt is None else (learnt[0], learnt[1])
+        self.late, self._before = bool(late), whole("begun", before, 0)
+        self._aside = whole("aside", state["aside"], 0)
+        self.ledger.restore(state["ledger"])
+        self._restore(dict(state))
 
     def _end_round(self, call: str) -> int:
         """End the round that ``act`` began, and return its row; raises InputError where there is none to end."""

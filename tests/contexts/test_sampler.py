@@ -110,14 +110,17 @@ def test_a_learner_that_has_seen_nothing_is_restored() -> None:
 
 
 def test_an_oracle_with_other_contexts_is_not_restored_into() -> None:
-    """Rows that another context already has are refused in one line."""
+    """Rows that another context already has are refused in one line, and learner and oracle are as they were."""
     first, oracle = fresh()
     play(first, oracle, np.random.default_rng(0), 5)
     other, grown = fresh()
     grown.extend([[500.0, 0.0]])
+    before = other.state()
     with pytest.raises(InputError, match="rows back") as caught:
         other.restore(first.state())
     assert "\n" not in str(caught.value)
+    assert other.state() == before
+    assert grown.n_contexts == 2
 
 
 def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
@@ -132,13 +135,13 @@ def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
     sampler.attach(oracle, None)
     for t, rate in ((1, 0.02), (150, 0.02), (199, 0.5)):
         asked.clear()
-        for _ in range(2000):
+        for _ in range(800):
             counts = sampler.future(t - 1, 200, rate, rng)  # rounds count from 1 here, from 0 there
             assert counts.sum() == (asked[-1] if counts.any() else 0)
         assert 0 not in asked
         left = 200 - t
-        observed = np.bincount([*asked, *[0] * (2000 - len(asked))], minlength=left + 1)
-        expected = 2000 * binom.pmf(np.arange(left + 1), left, rate)
+        observed = np.bincount([*asked, *[0] * (800 - len(asked))], minlength=left + 1)
+        expected = 800 * binom.pmf(np.arange(left + 1), left, rate)
         few = expected < 5
         cells = np.array([*observed[~few], observed[few].sum()]) if few.any() else observed
         chances = np.array([*expected[~few], expected[few].sum()]) if few.any() else expected
@@ -146,8 +149,9 @@ def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
 
 
 def test_a_draw_of_another_size_is_refused() -> None:
-    """A function that ignores n would bend the law of the noise, so it is told."""
-    sampler = Sampler(lambda n, rng: draw(n + 1, rng))
-    sampler.attach(GrowingOracle(TREES, [[0.0, 0.0]]), None)
+    """A function that ignores n would bend the law of the noise; the oracle takes none of the contexts in."""
+    sampler, oracle = Sampler(lambda n, rng: draw(n + 1, rng)), GrowingOracle(TREES, [[0.0, 0.0]])
+    sampler.attach(oracle, None)
     with pytest.raises(InputError, match="returned 51 contexts"):
         sampler.future(0, 51, 1.0, np.random.default_rng(0))
+    assert oracle.n_contexts == 1

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from milpcb import open_oracle
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
@@ -19,6 +20,13 @@ CLASSES: dict[str, PolicyClass] = {
     "finite_class": FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2]], 3),
 }
 LABELINGS = np.array([[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]])
+
+
+def listed(labelings: Any, n_actions: int | None = None, kind: str = "enumeration") -> Any:
+    """Return an oracle of a list of policies, by their labelings (N, m) of contexts that are numbered."""
+    table = np.array(labelings)
+    policies = FiniteClass(table, int(table.max()) + 1 if n_actions is None else n_actions)
+    return open_oracle(policies, np.arange(float(table.shape[1]))[:, None], kind=kind)
 
 
 def drawn(learner: Any, row: int) -> Floats:

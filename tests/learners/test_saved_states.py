@@ -1,0 +1,223 @@
+"""Saved states: learners go on from them to the last bit, or are as they were where a state does not fit.
+
+The battery of learners restores each one within 48 rounds; the phases of those below are longer, or end elsewhere.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import Empirical, FinitePool, open_oracle, rng
+from milpcb.errors import InputError
+from milpcb.learners import (
+    BistroPlus,
+    Conservative,
+    ContextualFTPL,
+    Doubling,
+    EpochGreedy,
+    EpsilonGreedy,
+    Exp4,
+    Exp4P,
+    ExploreThenCommit,
+    FixedShare,
+    Forgetting,
+    Guarded,
+    ILoveToConBandits,
+    Learner,
+    PolicyElimination,
+    RandomizedUCB,
+)
+from milpcb.oracles.growing import GrowingOracle
+from milpcb.types import Floats
+from policies import DecisionTrees
+from tests.learners.rounds import LABELINGS, listed, play
+
+LISTED = listed(LABELINGS)
+BITS = np.array([[row >> bit & 1 for bit in range(2)] for row in range(4)], dtype=float)
+TREES = DecisionTrees(2, 2, thresholds=[[0.5]] * 2)
+POOL = FinitePool(LISTED.contexts)
+
+# Constructors by seed and horizon, and the rounds after which a state is taken: at the edges of a phase, and within.
+SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
+    "adaptive ftpl": (lambda seed, T: ContextualFTPL(LISTED, horizon=T, seed=seed, epsilon="adaptive"), [120]),
+    "bistro": (lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, scale=8.0), [20, 120]),
+    "bistro, seen contexts": (
+        lambda seed, T: BistroPlus(LISTED, Empirical(LISTED.contexts), horizon=T, seed=seed, scale=8.0),
+        [1, 5, 40],
+    ),
+    "bistro, signed": (
+        lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, noise="signed", queries="profile"),
+        [60],
+    ),
+    "epoch greedy": (lambda _, T: EpochGreedy(LISTED, horizon=T), [0, 1, 2, 200, 201, 202, 203]),
+    **{
+        f"epsilon greedy, {data}": (
+            lambda seed, T, data=data: EpsilonGreedy(LISTED, horizon=T, seed=seed, data=data),
+            [0, 1, 37, 63, 64],
+        )
+        for data in ("all", "exploration")
+    },
+    "bistro, one draw": (
+        lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, noise="half", future="once"),
+        [60],
+    ),
+    "conservative": (lambda seed, T: Conservative(LISTED, horizon=T, seed=seed, loss=0.5), [60]),
+    "doubling": (lambda seed, T: Doubling(LISTED, POOL, horizon=T, seed=seed, inner="exp4", first=50), [49, 50, 200]),
+    "exp4": (lambda _, T: Exp4(LISTED, horizon=T, rate="adaptive"), [120]),
+    "exp4p": (lambda _, T: Exp4P(LISTED, horizon=T), [120]),
+    "forgetting": (lambda _, T: Forgetting(LISTED, horizon=T, rounds=50), [120]),
+    "guarded": (lambda seed, T: Guarded(LISTED, horizon=T, seed=seed, bound=10.0), [5, 200]),
+    "policy elimination": (lambda _, T: PolicyElimination(LISTED, POOL, horizon=T), [120]),
+    "explore then commit": (lambda _, T: ExploreThenCommit(LISTED, horizon=T, rounds=50), [0, 25, 49, 50, 51, 80]),
+    **{
+        f"fixed share, {name}": (lambda _, T, oracle=oracle: FixedShare(oracle(), horizon=T), [330])
+        for name, oracle in {
+            "a list": lambda: LISTED,
+            "leaf totals": lambda: open_oracle(TREES, BITS, kind="search"),
+            "contexts that arrive": lambda: GrowingOracle(TREES, BITS),
+        }.items()
+    },
+    "ftpl": (lambda seed, T: ContextualFTPL(LISTED, horizon=T, seed=seed), [120]),
+    "ilovetoconbandits": (lambda _, T: ILoveToConBandits(LISTED, horizon=T, psi=1.0), [127, 128, 300]),
+    "randomized ucb": (lambda _, T: RandomizedUCB(LISTED, horizon=T), [127, 128, 300]),
+}
+MEANS = np.random.default_rng(5).random((4, 2))
+
+
+@pytest.mark.parametrize(("name", "saved"), [(name, cut) for name, (_, cuts) in SAVED.items() for cut in cuts])
+def test_a_restored_learner_goes_on_to_the_last_bit(name: str, saved: int) -> None:
+    """From plain JSON of a state that is taken in the middle of a round, at the edges of phases and within them."""
+    make, _ = SAVED[name]
+    first, second = make(4, 450), make(4, 450)
+    play(first, saved, MEANS, 3)
+    q = first.act(1)
+    second.restore(json.loads(json.dumps(first.state(), allow_nan=False)))
+    for learner in (first, second):
+        learner.learn(1, int(q.argmax()), 0.75, float(q.max()))
+    mine, theirs = play(first, 80, MEANS, 4), play(second, 80, MEANS, 4)
+    assert [q.tolist() for *_, q in mine[0]] == [q.tolist() for *_, q in theirs[0]]
+    assert first.state() == second.state()
+
+
+def misfits(state: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the state with each of its parts left out, or replaced."""
+    for name, right in state.items():
+        yield {key: part for key, part in state.items() if key != name}
+        yield from ({**state, name: wrong} for wrong in (None, "many", [[0.0]], -7) if wrong != right)
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_a_state_that_does_not_fit_changes_nothing(name: str) -> None:
+    """Whatever part of it is wrong, or where it is of other contexts: play goes on as if it had not been tried."""
+    learner, twin, other = (SAVED[name][0](seed, 450) for seed in (4, 4, 5))
+    for each in (learner, twin):
+        play(each, 60, MEANS, 3)
+    play(other, 70, MEANS, 1)
+    before, refused = json.dumps(learner.state()), 0
+    for state in misfits(other.state()):
+        try:
+            learner.restore(state)
+        except InputError:
+            refused += 1
+            assert json.dumps(learner.state()) == before
+        else:  # there was no round to begin with
+            assert state["turn"] is None
+            learner.restore(json.loads(before))
+    assert refused >= 4 * len(other.state())
+    assert [q.tolist() for *_, q in play(learner, 40, MEANS, 2)[0]] == [
+        q.tolist() for *_, q in play(twin, 40, MEANS, 2)[0]
+    ]
+
+
+@pytest.mark.parametrize("future", ["fresh", "once"])
+def test_bistro_plus_is_not_restored_onto_other_contexts(future: Any) -> None:
+    """Fewer or more than its own: the learner is as it was."""
+    one, other = (
+        BistroPlus(oracle, FinitePool(oracle.contexts), horizon=90, scale=8.0, noise="half", future=future)
+        for oracle in (LISTED, listed([[0, 1, 1], [1, 0, 1], [0, 0, 0]]))
+    )
+    play(one, 20, MEANS, 0)
+    play(other, 10, MEANS[:3], 0, np.array([[0, 1, 1]]))
+    for learner, state in ((one, other.state()), (other, one.state())):
+        before = learner.state()
+        with pytest.raises(InputError, match="contexts"):
+            learner.restore(state)
+        assert learner.state() == before
+
+
+@pytest.mark.parametrize("name", ["adaptive ftpl", "bistro", "bistro, signed", "ftpl"])
+def test_another_seed_plays_otherwise(name: str) -> None:
+    """Learners that draw follow their seed, and nothing else."""
+    one, again, other = (
+        [q.tolist() for *_, q in play(SAVED[name][0](seed, 450), 120, MEANS, 0)[0]] for seed in (4, 4, 5)
+    )
+    assert one == again != other
+
+
+# ----------------------------------------------------------------- a learner of one's own
+
+
+class Drawing(Learner):
+    """Keeps a count, an array, a list and a generator."""
+
+    kept: Any = ("_count", "sums", "_seen", "_rng")
+
+    def __init__(self) -> None:
+        super().__init__(n_actions=2)
+        self._count, self.sums, self._seen, self._rng = 0, np.zeros((2, 2)), list[int](), rng.child(0, "drawing")
+
+    def _act(self, row: int) -> Floats:
+        """Return two probabilities that depend on everything that is kept."""
+        share = (1 + self._rng.random() + self.sums[row].sum() + self._count + len(self._seen)) / 1e3
+        return np.array([share, 1 - share])
+
+    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
+        """Change everything."""
+        self._count, self._seen = self._count + 1, [*self._seen, action]
+        self.sums[row, action] += cost / probability
+
+
+class Forgetful(Drawing):
+    """Names nothing."""
+
+    kept = None
+
+
+def shares(learner: Learner, rounds: int) -> list[list[float]]:
+    """Return the probabilities of some rounds."""
+    found = []
+    for t in range(rounds):
+        q = learner.act(t % 2)
+        found.append(q.tolist())
+        learner.learn(t % 2, 1, 0.5, q[1])
+    return found
+
+
+def test_named_attributes_are_saved_by_their_kind() -> None:
+    """From its state, as JSON, a learner goes on to the last bit; a state that was handed out no longer changes."""
+    first, second = Drawing(), Drawing()
+    shares(first, 5)
+    state = first.state()
+    written = json.dumps(state)
+    assert {"count", "sums", "seen", "rng"} <= state.keys()
+    rest = shares(first, 5)
+    assert json.dumps(state) == written
+    second.restore(json.loads(written))
+    assert shares(second, 5) == rest
+
+
+@pytest.mark.parametrize("spoilt", [{"sums": [[0.0]]}, {"count": "many"}, {"rng": 3}, {"seen": 1}], ids=str)
+def test_what_does_not_fit_is_refused(spoilt: dict[str, Any]) -> None:
+    """An array of another shape, or another kind of value, is no state of this learner."""
+    with pytest.raises(InputError, match="this is no state of a Drawing"):
+        Drawing().restore({**Drawing().state(), **spoilt})
+
+
+def test_whoever_names_no_state_is_asked_for_it() -> None:
+    """A learner without kept is not saved as if it had no state."""
+    with pytest.raises(InputError, match="does not name its state: set kept"):
+        Forgetful().state()
+    assert shares(Forgetful(), 3) == shares(Drawing(), 3)  # it plays all the same
