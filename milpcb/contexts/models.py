@@ -99,7 +99,9 @@ class Sampler(ContextModel):
         n = int(rng.binomial(horizon - t - 1, rate))
         drawn = self._draw(n, rng) if n else []
         if hasattr(drawn, "__len__") and len(drawn) != n:  # what has no length is no table: the oracle refuses it
-            raise InputError(f"draw({n}, rng) returned {len(drawn)} contexts; it must return as many as it is asked for")
+            raise InputError(
+                f"draw({n}, rng) returned {len(drawn)} contexts; it must return as many as it is asked for"
+            )
         rows = self._oracle.extend(drawn) if n else np.zeros(0, dtype=np.int64)
         return np.bincount(rows, minlength=self._oracle.n_contexts)
 

@@ -5,16 +5,12 @@ it adds to the total of policy pi, and spread = E max_pi -n(pi).
 
 Round t plays the leader on L and a fresh n / eps_t. Where its action y has the cost c, J counts redraws of the noise
 until y is played again, at most M_t, e = c J is added to L at y, and one more fresh vector estimates without bias by
-how much that raises E min_pi (L(pi) + n(pi) / eps_t): gain = min(min_{a != y} V[a], V[y] + e) - min V, V being the
-profile on it. Where c = 0, J is not needed, and gain = 0. With Delta the sum of c - gain so far,
+how much that raises E min_pi (L(pi) + n(pi) / eps_t): the gain. With Delta the sum of c - gain so far,
 
-    1 / eps_{t+1} = max(1 / eps_t, Delta / spread),
-    E[regret_t] <= E[certificate_t] <= E[bound_t],    bound_t = spread / eps_t + Delta_t
+    1 / eps_{t+1} = max(1 / eps_t, Delta / spread),    E[certificate_t] <= E[spread / eps_t + Delta_t] = E[bound_t]
 
-at every t, for costs that do not react to the play (derived for this project; potentials of this kind are from
-Abernethy, Lee & Tewari 2015). ``spread`` is estimated twice by Monte Carlo, independently of the run and of each other:
-one estimate sets the rates, which may be anything, and the other stands in the bound, whose mean is therefore right.
-Proofs, and the square root of T a priori for Laplace noise: statements 14 and 15 of milpcb/theory/README.md.
+(statements 14 and 15 of milpcb/theory/README.md). ``spread`` is estimated twice by Monte Carlo, independently: one
+estimate sets the rates, which may be anything, and the other stands in the bound, whose mean is therefore right.
 """
 
 import math

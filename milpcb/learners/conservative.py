@@ -26,9 +26,8 @@ class Conservative(Around):
 
         total cost of the rounds so far <= (1 + loss) * what the baseline would have paid + allowance.
 
-    Setting: nothing is assumed; costs may react to all rounds before their own. Derived for this project (statement 18
-    of milpcb/theory/confidence.md), after Wu, Shariff, Lattimore & Szepesvari 2016, who do it for arms without
-    contexts. In every round the baseline's total is known to be at least ``floor`` (see milpcb.bets), and
+    Setting: nothing is assumed; costs may react to all rounds before their own (statement 18 of
+    milpcb/theory/confidence.md). In every round the baseline's total is known to be at least ``floor``, and
 
     * where paid + 1 <= (1 + loss) floor + allowance, the learner's q is played, mixed with a share mu of the baseline's
       action, so that the floor goes on growing once the learner has left the baseline. For the n-th such round mu is
@@ -36,8 +35,7 @@ class Conservative(Around):
     * else the baseline's action. Its cost enters both sides alike.
 
     Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
-    learnt late, and whatever is never learnt is paid for, given up or not. One of the baseline alone enters both sides
-    with its cost.
+    learnt late, and whatever is never learnt is paid for, given up or not.
 
     The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
     known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns

@@ -36,7 +36,32 @@ class WeighingOracle(ValueOracle, Protocol):
         ...
 
 
-class Exp4(Learner):
+class Weighing(Learner):
+    """A learner that plays by the action weights of its oracle, and whose estimates may be optimistic."""
+
+    delayed = True
+    plays_policies = True
+    bolder: ClassVar[float] = 1.0  # than those of Exp4, the stakes of optimistic estimates
+    oracle: WeighingOracle
+
+    def __init__(self, oracle: WeighingOracle, *, horizon: int | None, seed: int, estimates: Estimates) -> None:
+        super().__init__(oracle, horizon=horizon, seed=seed)
+        require(type(self).__name__, oracle, "action_weights")
+        self._log_count = max(0.0, oracle.log_derivations)
+        self._optimism: Optimism | None = None
+        if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
+            self._optimism = Optimism(self._log_count, self.n_actions, horizon, self.bolder)
+            self.ledger.bet(*self._optimism.stakes)
+
+    def _sure(self, log_union: float, confidence: float) -> float:
+        """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
+        sure = check_confidence(confidence)
+        least = -1.0 if self._optimism is None else self._optimism.stake(self.played)
+        stakes = [stake for stake in self.ledger.stakes if stake <= least]
+        return self.ledger.price(max(stakes), log_union, sure) if stakes else np.nan
+
+
+class Exp4(Weighing):
     """Exponential weights over all policies, fed with importance-weighted costs.
 
     Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). Estimates are (c / q) e_y; as
@@ -73,32 +98,24 @@ class Exp4(Learner):
         a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T.
     "adaptive" (derived for this project)
         sqrt(log N / V) put between a_t and 2 a_t, where V is the sum of c^2 / q so far, gives 3 sqrt(T K log N) at
-        every T. It is faster where costs are small: then V is far below K t, and the rate nearer to the best one for V.
+        every T. It is faster where costs are small.
     "certified" (derived for this project, after AdaHedge)
         eta_t = min(1, log N / (d_1 + ... + d_{t-1})) gives log N + 1 + 2 sqrt(1/4 + T K log N) at every T.
 
-    With c / q little is known of policies that were given up long ago. Estimates that are "optimistic" (derived for
-    this project) are x = c + log(1 + lambda (e - c)) / l, l = -log(1 - lambda), in the place of e = c / q. As x <= e,
-    what was seldom tried looks cheap and is tried again. All bounds hold with x for c / q in d and for the rate; and
-    with the stake lambda <= every stake of the run, M policies and G stakes that the ledger bets, on every path::
+    Estimates that are "optimistic" (see milpcb.bets.Optimism) are x <= c / q: what was seldom tried looks cheap and is
+    tried again. All bounds hold with x for c / q; and with the stake lambda <= every stake of the run, l = -log(1 -
+    lambda), M policies and G stakes that the ledger bets, on every path::
 
         certificate(confidence=1 - delta) <= bound_t + log(M G / delta) / l = bound(confidence=1 - delta).
 
-    Rounds may be learnt late: an estimate enters whenever its cost is known, as c over the larger of q and the mass
-    that the action has at that moment, so that no update moves the play by more than its rate. ``bound()`` puts that
-    mass in the place of q, and bounds the certificate on every path. With a fixed rate, unbiased estimates, and delays
-    that depend neither on actions nor on costs and add up to at most ``delays`` = D rounds, the ``guarantee()`` is::
-
-        log N / eta + eta (K T / 2 + D),    for eta = sqrt(2 log N / (K T + 2 D)): sqrt(2 (K T + 2 D) log N);
-
+    Rounds may be learnt late: an estimate is c over the larger of q and the mass that the action has at that moment,
+    which ``bound()`` puts in the place of q. With a fixed rate, unbiased estimates, and delays that depend neither on
+    actions nor on costs and add up to at most ``delays`` = D rounds, the ``guarantee()`` is sqrt(2 (K T + 2 D) log N);
     that of the other rates is for costs that are learnt at once.
 
     """
 
-    delayed = True
-    plays_policies = True
     kept: ClassVar[tuple[str, ...]] = ("_squares", "_gaps", "_last_rate", "_table")
-    oracle: WeighingOracle
 
     def __init__(
         self,
@@ -110,11 +127,9 @@ class Exp4(Learner):
         estimates: Estimates = "unbiased",
         delays: float = 0.0,
     ) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed)
-        require("exp4", oracle, "action_weights")
+        super().__init__(oracle, horizon=horizon, seed=seed, estimates=estimates)
         if rate is None:
             rate = "certified" if horizon is None else "fixed"
-        self._log_count = max(0.0, oracle.log_derivations)
         self._rule = choice("rate", rate, get_args(Rate)) if isinstance(rate, str) else "fixed"
         self._delays = real("delays", delays, "finite and 0 or more", lambda number: number >= 0)
         if delays and (self._rule != "fixed" or estimates != "unbiased"):
@@ -127,25 +142,24 @@ class Exp4(Learner):
         self._last_rate = 0.0  # that of the last round learnt; 0 before there is one
         self._table = oracle.table(noise=None)
         self._fixed = self._number(rate)
-        self.rate = self._next_rate(0)
-        self._optimism: Optimism | None = None
-        if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
-            self._optimism = Optimism(self._log_count, self.n_actions, horizon)
-            self.ledger.bet(*self._optimism.stakes)
+
+    @property
+    def rate(self) -> float:
+        """The rate of the round to come."""
+        return self._next_rate(self.played)
 
     def _act(self, row: int) -> Floats:
         """Return the weight of the policies that play each action (K,); 0 where no policy plays it."""
         return self._table.action_weights(row, self.rate)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Add the estimate of the action's cost, what the round adds to the bound, and set the next round's rate."""
+        """Add the estimate of the action's cost, and what the round adds to the bound."""
         mass = self._mass(row, action, probability) if self.late and cost else probability
         estimate = self._estimate(cost, probability, mass)
+        self._last_rate = self.rate
         self._table.add(row, action, estimate)
         self._squares += cost * cost / probability
-        self._gaps += path_gap(cost, mass, estimate, self.rate)
-        self._last_rate = self.rate
-        self.rate = self._next_rate(self.played + 1)
+        self._gaps += path_gap(cost, mass, estimate, self._last_rate)
 
     def _mass(self, row: int, action: int, probability: float) -> float:
         """Return the probability of an action now, where a round is learnt late that it was played in."""
@@ -186,15 +200,7 @@ class Exp4(Learner):
         bound = self._log_count / self._last_rate + self._gaps if self._last_rate else np.inf
         if self._log_count == 0:  # there is nobody to regret
             bound = 0.0
-        return bound if confidence is None else bound + self._price(check_confidence(confidence))
-
-    def _price(self, confidence: float) -> float:
-        """Return the price of the largest stake of the ledger that is at most every stake of the run; NaN for none."""
-        if self._optimism is None:
-            return np.nan
-        least = self._optimism.stake(self.played)
-        stakes = [stake for stake in self.ledger.stakes if stake <= least]
-        return self.ledger.price(max(stakes), self.oracle.log_union, confidence) if stakes else np.nan
+        return bound if confidence is None else bound + self._sure(self.oracle.log_union, confidence)
 
     def estimates(self) -> Floats | None:
         """Return the estimates (c / q) e_y, summed by context (m, K); None where they are optimistic."""
@@ -211,7 +217,6 @@ class Exp4(Learner):
         for row, action in np.argwhere(totals).tolist():
             self._table.add(row, action, float(totals[row, action]))
         self._squares, self._gaps, self._last_rate = before._squares, before._gaps, before._last_rate
-        self.rate = self._next_rate(self.played)
 
     def _place(self) -> int:
         """Return the place in the ledger's cells of the sum that is nearest to the estimates."""
@@ -224,7 +229,6 @@ class Exp4(Learner):
     def _restore(self, state: dict[str, Any]) -> None:
         self._table = self.oracle.table(noise=None)
         super()._restore(state)
-        self.rate = self._next_rate(self.played)
 
     def _next_rate(self, played: int) -> float:
         if self._rule == "fixed":
@@ -293,7 +297,7 @@ class Forgetting(Exp4):
         self._window = choice("by", by, get_args(By)) == "window"
         self._recent: list[list[float]] = []  # of the window: row, action, estimate
         super().__init__(oracle, horizon=horizon, seed=seed, rate=0.0)
-        self.rate = self._fixed = sqrt(2 * self._log_count / (self.n_actions * self._rounds))
+        self._fixed = sqrt(2 * self._log_count / (self.n_actions * self._rounds))
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         if not self._window:

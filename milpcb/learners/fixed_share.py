@@ -2,16 +2,14 @@
 
 from bisect import bisect_left, bisect_right
 from math import exp, log, log1p, sqrt
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar
 
 import numpy as np
 
-from milpcb.bets import Estimates, Optimism
-from milpcb.core.checks import check_confidence, choice, whole
+from milpcb.bets import Estimates
+from milpcb.core.checks import whole
 from milpcb.core.kept import SavedPart
-from milpcb.learners.base import Learner
-from milpcb.learners.exp4 import FIRST, WeighingOracle, path_gap
-from milpcb.learners.needs import require
+from milpcb.learners.exp4 import FIRST, Weighing, WeighingOracle, path_gap
 from milpcb.ledger import Minimiser
 from milpcb.types import Floats, FoundPolicy
 
@@ -49,7 +47,7 @@ class Alarm(SavedPart):
         return self._evidence > self._calm + log(rounds)
 
 
-class FixedShare(Learner):
+class FixedShare(Weighing):
     """Exponential weights over policies and the time from which they are judged.
 
     Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates
@@ -61,21 +59,20 @@ class FixedShare(Learner):
 
         q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
 
-    The rate is min(1, C / Delta), made by the run itself as that of Exp4 with rate "certified": C is log(W / alpha), W
-    the number of derivations, and Delta the sum of the same d since the last alarm. It falls in steps of 5 %. At an
-    alarm, where the costs paid have risen (see Alarm), it is 1 again. When it changes to eta', u is raised
-    to the power eta' / eta. Alarms count once in a block of the certificates, and while the sum of all d is at most
-    sqrt(2 C K t) after t rounds. No horizon, and no number of changes, need be known. A segment, the rounds of one of
-    several policies in turn, is cut into *pieces*, each played by one start: the first needs one piece, those after it
-    at most 1 + log_4 n. With n starts born, J awake, R pieces, eta the least rate so far and rho the sum of 1 / eta -
-    1 / eta' where it rose, on every path (statement 23 of milpcb/theory/changes.md)
+    The rate is min(1, C / Delta), as that of Exp4 with rate "certified": C is log(W / alpha), W the number of
+    derivations, and Delta the sum of the same d since the last alarm. It falls in steps of 5 %. At an alarm, where the
+    costs paid have risen (see Alarm), it is 1 again. When it changes to eta', u is raised to the power eta' / eta.
+    Alarms count once in a block of the certificates, and while the sum of all d is at most sqrt(2 C K t) after t
+    rounds. With n starts born, J awake, R pieces (one for the first of several policies in turn, at most 1 + log_4 n
+    for each that follows), eta the least rate so far and rho the sum of 1 / eta - 1 / eta' where it rose, on every path
+    (statement 23 of milpcb/theory/changes.md)
 
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.
 
     No sqrt(S T) is claimed for all S at once: the rate does not know S. Where nothing changes it costs more than Exp4.
-    Any class with action weights can be played; trees by one recursion a round for all starts, other classes by one
-    query for each. What is learnt in another block than it was played in counts in full in the bound.
+    Trees are played by one recursion a round for all starts, other classes by one query for each. What is learnt in
+    another block than it was played in counts in full in the bound.
 
     Parameters
     ----------
@@ -86,12 +83,9 @@ class FixedShare(Learner):
 
     """
 
-    delayed = True
-    plays_policies = True
     share: ClassVar[float] = 0.016  # alpha, what a new start gets of all weight
     calm: ClassVar[float] = 5.0  # of the alarm
     bolder: ClassVar[float] = 3.0  # than Exp4's, the stakes of optimistic estimates: there is more to be certain of
-    oracle: WeighingOracle
     kept = (
         "block",
         "_gaps",
@@ -116,9 +110,7 @@ class FixedShare(Learner):
         seed: int = 0,
         estimates: Estimates = "unbiased",
     ) -> None:
-        super().__init__(oracle, horizon=horizon, seed=seed)
-        require("fixed_share", oracle, "action_weights")
-        self._log_count = max(0.0, oracle.log_derivations)
+        super().__init__(oracle, horizon=horizon, seed=seed, estimates=estimates)
         self._change = self._log_count - log(self.share)  # C
         self._tables = oracle.table(noise=None).several()
         self._tables.begin(0)
@@ -133,10 +125,6 @@ class FixedShare(Learner):
         self._unsure = 0.0  # estimates of rounds that were learnt in another block than they were played in
         self.rate = self._least = FIRST
         self._risen = 0.0  # rho
-        self._optimism: Optimism | None = None
-        if choice("estimates", estimates, get_args(Estimates)) == "optimistic":
-            self._optimism = Optimism(self._log_count, self.n_actions, horizon, self.bolder)
-            self.ledger.bet(*self._optimism.stakes)
         self._asked: tuple[int, Floats] | None = None  # a row and what each table plays there (J, K)
 
     def _act(self, row: int) -> Floats:
@@ -264,14 +252,10 @@ class FixedShare(Learner):
         n = self.block + 1
         price, rise = (self._price(changes, n), self._log_rise(n)) if self._log_count else (0.0, 0.0)
         bound = price / self._least + rise * self._risen + self._gaps + self._unsure
-        return bound if confidence is None else bound + self._sure(check_confidence(confidence), changes)
-
-    def _sure(self, confidence: float, changes: int) -> float:
-        """Return the price, in the ledger, of the largest stake that is at most every stake of the run."""
-        if self._optimism is None or self.horizon is None:
-            return np.nan
-        stake = max(stake for stake in self.ledger.stakes if stake <= self._optimism.stake(self.played))
-        return self.ledger.price(stake, self.ledger.blocks.log_union(changes + 1, self.oracle.log_union), confidence)
+        if confidence is None:
+            return bound
+        union = self.ledger.blocks.log_union(changes + 1, self.oracle.log_union) if self.horizon else np.nan
+        return bound + self._sure(union, confidence)
 
     def _price(self, changes: int, n: int) -> float:
         """Return the price of policies in turn, ``n`` starts, at the rate 1."""

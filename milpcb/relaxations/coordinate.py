@@ -15,11 +15,9 @@ several do. Any other q loses sum_i (q_i - mu_i)^+. With probability 2 (K - 1) /
 uniform action, which pays for the game, exactly where all gaps between the actions are equal, always for K = 2.
 Exploring costs (K - 1) / L.
 
-One minimiser is enough where totals are whole: ask for the least of K tot(pi) + rank[pi(x_t)] with a fresh random order
-rank = 0..K-1 of the actions. All its minimisers play one action, each leader's equally often; follow it, q* = e_i. The
-law of the estimate does not depend on q, and the payment is linear in q, so only the mean of q* over the ranks enters:
-uniform over the leaders, as above. An answer whose gap is not 0 may change that mean by the probability of such an
-answer, and so F by as much.
+One minimiser is enough where totals are whole: that of K tot(pi) + rank[pi(x_t)] with a fresh random order rank =
+0..K-1 of the actions. Each leader's action is followed equally often, and only the mean of q* over the ranks counts. An
+answer whose gap is not 0 may change that mean by the probability of such an answer, and so what is lost by as much.
 
 The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it lies below the chords that the hits
 draw on either side of 0: estimator = "ips" holds too.
