@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ from milpcb.types import Bools, Floats, Stop
 from policies.trees import root_cuts as cuts
 from policies.trees.limits import TreesOn
 from policies.trees.root_cuts import Frontier, Lines, RootTable, all_rows
-from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow
+from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.search import TreeSearch
 
 SLICE = 3e7  # contexts times features that are gone through between two looks at the clock
@@ -265,34 +265,25 @@ class EveryCutSearch(Search):
         return *bounds(), min(searches, key=lambda search: search.answer.upper), stop
 
     def _costed(self, costs: Floats, best: RootCuts) -> tuple[float, DecisionTree]:
-        tree = self._tree(costs, best)
+        with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
+            table = all_rows(self._literals, self._orders, costs, self._sizes)
+            tree = DecisionTree(self._node(costs, table, best.query, best.answer.root), self._trees.names)
         return float(costs[np.arange(len(costs)), tree.predict(self._literals.contexts)].sum()), tree
 
-    def _tree(self, costs: Floats, search: RootCuts) -> DecisionTree:
-        """Return the best tree that a search has found."""
-        known: dict[tuple[int, ...], tuple[RootQuery, tuple[int, int] | None]] = {}
-        known[()] = search.query, search.answer.root
-
-        def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
-            table = rows.kept(here) if path else rows
-            if path:
-                above, root = known[path[:-2]]
-                query = above.of_side(cast("tuple[int, int]", root)[0], path[-1])
-                known[path] = query, find(table, query).root
-            query, root = known[path]
-            if root is None:
-                return cheapest_leaf(costs, here)
-            return self._literal(table, int(query.lines.features[root[0]]), root[1])
-
-        with LongSearch("the best tree"):  # it is quick, and an interrupt stays one
-            rows = all_rows(self._literals, self._orders, costs, self._sizes)
-            root = grow(choose, self._literals, np.ones(len(costs), bool))
-        return DecisionTree(root, self._trees.names)
-
-    def _literal(self, table: RootTable, f: int, cut: int) -> int:
-        """Return the number of a root's test: it is the cut above the last of the rows here that it holds at."""
+    def _node(self, costs: Floats, table: RootTable, query: RootQuery, root: tuple[int, int] | None) -> Node:
+        """Return the best tree on the rows of a table, given its root."""
+        if root is None:
+            return Leaf(int(costs[table.numbers].sum(axis=0).argmin()))
+        line, cut = root
+        f = int(query.lines.features[line])
+        sides = []
+        for side in (1, 0):
+            rows, asked = table.kept((table.codes[f] <= cut) == (side == 1)), query.of_side(line, side)
+            sides.append(self._node(costs, rows, asked, find(rows, asked).root))
+        # The test is the cut above the last of the rows here that it holds at.
         last = table.numbers[np.flatnonzero(table.codes[f] == cut)[0]]
-        return int(self._literals.first[f]) + int(self._literals.codes[f, last])
+        test = int(self._literals.first[f]) + int(self._literals.codes[f, last])
+        return split(self._literals.test(test), *sides)
 
     @cached_property
     def _orders(self) -> npt.NDArray[np.int32]:
