@@ -1,7 +1,7 @@
 """Decision trees of small depth.
 
 Read rule, limits, program; sets, totals, states, recursion, search; routes; root_cuts, every_cut; near, terms;
-usage_kernels, usage, constrained; policy_class.
+usage, constrained; policy_class.
 """
 
 from policies.trees.policy_class import DecisionTrees

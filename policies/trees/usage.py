@@ -7,9 +7,6 @@ of T_h is made of pairs of nodes of T_{h-1}, where a test fails and where it hol
 make which node depends on the constraints alone. It is written down once, in *blocks*: all nodes of one state with all
 of another, a label for each pair. Both sides of the root's test meet last, in windows of the usage that is allowed.
 
-Where one constraint has no lower end, a node of more usage that costs no less than one of less matters to no least
-cost; it is skipped, as long as a *group* of nodes goes on with rising usage.
-
 Under structure limits a state may also end as a leaf, none that is too small, and a limit on the number of leaves is
 one more constraint, of which every leaf uses 1. States are of one of two spaces. Sets of tests with their outcomes
 serve costs of contexts. Sequences of tests, of which there are more, serve leaf totals that hold noise.
@@ -25,9 +22,9 @@ from milpcb.core.decimals import spaced
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
+from policies.semirings import Array
 from policies.trees.routes import too_many_pairs
 from policies.trees.sets import number
-from policies.trees.usage_kernels import Meeting, UsageGraph
 
 # Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
 # constraints allow 1e-9.
@@ -122,6 +119,46 @@ def _tested(members: Ints, start: Ints, same: int, larger: int, nothing: int, fl
     return np.stack(np.broadcast_arrays(state, test, *sides)).reshape(4, -1)
 
 
+class UsageGraph(NamedTuple):
+    """Nodes of states: those of state s are ``start[s]`` up to ``start[s + 1]``.
+
+    classes (K,) : the place of each action among the nodes of a leaf, states ``first`` to before ``last``
+    blocks (n, 6) : nodes i0 to i1 where a test fails, j0 to j1 where it holds, the place of the first label, and the
+        test, -1 for a leaf; those of state s are ``first_block[s]`` up to ``first_block[s + 1]``
+    labels : the node that each pair of a block is part of, row by row
+    T, M (nodes,) : the sums; room (2, n) : working space, n the most tails of a root
+    """
+
+    first: int
+    last: int
+    classes: Array
+    start: Array
+    first_block: Array
+    blocks: Array
+    labels: Array
+    T: Array
+    M: Array
+    room: Array
+
+
+class Meeting(NamedTuple):
+    """Nodes on both sides of each root: heads, where it fails, with falling weight, and tails, with rising weight.
+
+    Those of root s are from ``head_start[s]`` and ``tail_start[s]`` on. Head i may go with the tails ``low[i]`` to
+    before ``high[i]``, its window, whose further weights (n, R) with its own are within ``bounds`` (2, R).
+    """
+
+    heads: Array
+    tails: Array
+    head_start: Array
+    tail_start: Array
+    low: Array
+    high: Array
+    head_weights: Array
+    tail_weights: Array
+    bounds: Array
+
+
 def usage_of(
     space: Space, rows: Sequence[SideConstraint], allowed: Bools, empty: Floats, most: int | None
 ) -> tuple[UsageGraph, Meeting, Ints]:
@@ -135,11 +172,12 @@ def usage_of(
     first, classes = _action_classes(weights)
     empty = empty if most else empty.sum(axis=1, keepdims=True)
     masses = [np.ones(1), *(each[each > 0] for each in empty)]
-    fixed = np.zeros((len(rows) + bool(most), sum(map(len, masses))))
+    fixed = np.zeros((len(rows), sum(map(len, masses))))
     leaves = weights[:, allowed][:, :, first].reshape(len(rows), -1)
     if most:
-        fixed[0] = np.concatenate([np.zeros(1), *(1.0 + np.flatnonzero(each) for each in empty)])
-        leaves = np.concatenate([np.ones_like(leaves[:1]), leaves])
+        counts = np.concatenate([np.zeros(1), *(1.0 + np.flatnonzero(each) for each in empty)])
+        fixed, leaves = np.vstack([counts, fixed]), np.vstack([np.ones_like(leaves[:1]), leaves])
+        bounds = np.column_stack([(-np.inf, most), bounds])
     sizes, found = np.array([*map(len, masses), *(len(first) * allowed)]), [fixed, leaves]
     blocks, labels, n_labels = [np.zeros((0, 7), np.int64)], [np.zeros(0, np.int32)], 0
     with LongSearch(SORTING) as watched:
@@ -152,20 +190,19 @@ def usage_of(
             found.append(of_level)
     start, weights = np.append(0, np.cumsum(sizes)), np.concatenate(found, axis=1)
     _check(4 * found[-1].shape[1], 1)  # below the root, nodes have windows too
-    meeting, roots = _meeting(space.levels[-1][1], start, weights, bounds, most)
-    M = np.concatenate([*masses, np.zeros(start[-1] - len(fixed[0]))])
-    dominance = len(rows) == 1 and bounds[0, 0] == -np.inf
+    meeting, roots = _meeting(space.levels[-1][1], start, weights, bounds)
+    M, every = np.concatenate([*masses, np.zeros(start[-1] - len(fixed[0]))]), np.concatenate(blocks)
     graph = UsageGraph(
         len(masses),
         len(masses) + space.n_leaves,
         classes,
         start,
-        np.concatenate(blocks),
+        np.searchsorted(every[:, 0], np.arange(len(start))),
+        np.ascontiguousarray(every[:, 1:]),
         np.concatenate(labels),
-        _group_starts(start, weights, counted=bool(most)) | (not dominance),
         np.zeros(start[-1]),
         M,
-        np.empty((2, 2 * max(1, int(np.diff(start).max())) + len(meeting.tails))),
+        np.empty((2, len(meeting.tails))),
     )
     return graph, meeting, roots
 
@@ -188,13 +225,12 @@ def _scaled(rows: Sequence[SideConstraint]) -> tuple[Floats, Floats]:
 def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
     """Return the first action of each class, and the class of each action, by ``weights`` (R, leaves, K).
 
-    Actions of a class weigh the same everywhere. Where one order of weight in the last row fits all leaves, it is that
-    of the classes.
+    Actions of a class weigh the same everywhere. Classes are in order of what they weigh in all, in the last row.
     """
     columns = [(column + 0.0).tobytes() for column in np.moveaxis(weights, -1, 0)]  # where -0.0 is 0.0
-    first = sorted(map(columns.index, set(columns)), key=lambda action: (float(weights[-1, :, action].sum()), action))
-    classes = [next(c for c, action in enumerate(first) if columns[action] == column) for column in columns]
-    return np.array(first), np.array(classes)
+    alike = [columns.index(column) for column in columns]
+    first = sorted(set(alike), key=lambda action: (float(weights[-1, :, action].sum()), action))
+    return np.array(first), np.array([first.index(action) for action in alike])
 
 
 def _check(n_numbers: int, n_rows: int) -> None:
@@ -242,58 +278,35 @@ def _distinct(state: Ints, weights: Floats) -> tuple[Ints, Ints]:
     return number_of, place
 
 
-def _group_starts(start: Ints, weights: Floats, *, counted: bool) -> Bools:
-    """Return which nodes begin a group: those where weight falls, or where the number of leaves is another."""
-    begins = np.zeros(start[-1], bool)
-    begins[start[:-1][np.diff(start) > 0]] = True
-    begins[1:] |= np.diff(weights[-1]) < 0.0  # actions at a leaf are not always in order of weight
-    if counted:
-        begins[1:] |= np.diff(weights[0]) != 0.0
-    return begins
+_Way = tuple[Ints, Ints]  # nodes that may go together: where a root fails, and where it holds
 
 
-_Way = tuple[int, Ints, Ints]  # a root, and nodes that may go together: where it fails, and where it holds
-
-
-def _meeting(
-    roots: UsageBlocks, start: Ints, weights: Floats, bounds: Floats, most: int | None
-) -> tuple[Meeting, Ints]:
-    """Return the nodes on both sides of each root in order of the row that leaves the fewest pairs, and the roots.
-
-    Where leaves are limited, heads with a number of them go with the tails that leave it at ``most``.
-    """
-    ways = list[_Way]()
-    for test, fails, holds in np.transpose(roots[1:]).tolist():
-        heads, tails = (np.arange(start[state], start[state + 1]) for state in (fails, holds))
-        counts = np.unique(weights[0, heads]) if most else [0.0]
-        for count in counts:
-            some = heads[weights[0, heads] == count] if most else heads
-            others = tails[weights[0, tails] + count <= most] if most else tails
-            if len(some) and len(others):
-                ways.append((test, some, others))
-    of_rows = weights[-bounds.shape[1] :]
-    sorted_by = [_sorted(ways, row, bound) for row, bound in zip(of_rows, bounds.T, strict=True)]
+def _meeting(roots: UsageBlocks, start: Ints, weights: Floats, bounds: Floats) -> tuple[Meeting, Ints]:
+    """Return the nodes on both sides of each root in order of the row that leaves the fewest pairs, and the roots."""
+    sides = [[np.arange(start[state], start[state + 1]) for state in states] for states in roots[2:]]
+    ways = list(zip(*sides, strict=True))
+    sorted_by = [_sorted(ways, row, bound) for row, bound in zip(weights, bounds.T, strict=True)]
     best = int(np.argmin([(high - low).sum() for *_, low, high in sorted_by]))
     heads, tails, low, high = sorted_by[best]
-    others = np.arange(len(of_rows)) != best
+    others = np.arange(len(weights)) != best
     n_left = int((high - low).sum())
     if others.any() and n_left > MOST_LEFT:
         raise SearchTooLargeError(
             f"under several side constraints the search compares {spaced(n_left)} policies, more than "
             f"{spaced(MOST_LEFT)}; use oracle kind 'milp', or a smaller class"
         )
-    head_start, tail_start = (np.cumsum([0, *map(len, sides)]) for sides in list(zip(*ways, strict=True))[1:])
-    of_heads, of_tails = (np.ascontiguousarray(of_rows[others][:, nodes].T) for nodes in (heads, tails))
+    head_start, tail_start = (np.cumsum([0, *map(len, nodes)]) for nodes in sides)
+    of_heads, of_tails = (np.ascontiguousarray(weights[others][:, nodes].T) for nodes in (heads, tails))
     found = Meeting(
         heads, tails, head_start, tail_start, low, high, of_heads, of_tails, np.ascontiguousarray(bounds[:, others])
     )
-    return found, np.array([test for test, *_ in ways])
+    return found, roots.test
 
 
 def _sorted(ways: Sequence[_Way], row: Floats, bound: Floats) -> tuple[Ints, Ints, Ints, Ints]:
     """Return heads with falling weight and tails with rising weight, and the windows of heads, low and high."""
     parts, n_tails = [(np.zeros(0, np.int64),) * 4], 0
-    for _, heads, tails in ways:
+    for heads, tails in ways:
         by_head, by_tail = heads[np.argsort(-row[heads], kind="stable")], tails[np.argsort(row[tails], kind="stable")]
         low = np.searchsorted(row[by_tail], bound[0] - row[by_head], side="left")
         high = np.searchsorted(row[by_tail], bound[1] - row[by_head], side="right")

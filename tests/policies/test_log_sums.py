@@ -18,8 +18,8 @@ ELSEWHERE = {
     "linear.template.walk_each": "the sum of an instance, whose least total is known",
     "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
     "trees.states.add_row": "a total less the least one, which is known",
-    "trees.usage_kernels.answer": "pairs of least and mass become their sums, under side constraints",
-    "trees.usage_kernels.sum_of": "two pairs of least and mass, neither of which is nothing to rounding",
+    "trees.constrained.answer": "pairs of least and mass become their sums, under side constraints",
+    "trees.constrained.sum_of": "two pairs of least and mass, neither of which is nothing to rounding",
 }
 
 
