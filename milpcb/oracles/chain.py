@@ -189,6 +189,7 @@ class OpenedUnder(Opened):
         self.capabilities = opened.capabilities & {"search", "action_weights", "totals", "fixed"}
         allowed, self.rows = reduced(merged(sides), (len(opened.contexts), opened.n_actions))
         self.forbidden = None if allowed.all() else ~allowed
+        self.keeps_totals = bool(self.rows) or opened.keeps_totals
         self._chain = Chain(self)
         if self.rows:
             opened.require("constraints")
@@ -235,10 +236,6 @@ class OpenedUnder(Opened):
     def rows_by_terms(self) -> bool:
         """Whether rows are kept by the recursion over leaf totals, and not by the class's own search."""
         return bool(self.rows) and "totals" in self.capabilities and not self.opened.search_keeps_rows
-
-    def steps(self) -> tuple[float, float]:
-        """Return those of the class where constraints only forbid actions; else the terms are searched too."""
-        return super().steps() if self.rows else self.opened.steps()
 
     def terms(self) -> Terms:
         """Return the terms, whose recursion is over the policies left."""

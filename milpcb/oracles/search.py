@@ -14,10 +14,6 @@ from milpcb.oracles.totals import TermTable
 from milpcb.protocols import Listing, Opened, Policy, Search, Table, Within
 from milpcb.types import Floats, Stop
 
-# How many times fewer steps costs take where they are kept in the place of leaf totals. Sums of real numbers differ in
-# their last digits by the order that they are added in, so a little time is no reason to change it.
-WORTH = 4.0
-
 
 class SearchOracle(Oracle):
     """Exact answers from the class's own search, under side constraints too (see milpcb.oracles.chain).
@@ -61,12 +57,8 @@ class SearchOracle(Oracle):
     def route(self) -> list[str]:
         """Return the steps of the search, and which totals learners keep."""
         lines = cast("Chain", self._search).lines()
-        search, kept = self._opened_class.steps()
-        if "columns" in self.capabilities and search < np.inf:
-            chosen = "leaf totals" if self._keeps_leaf_totals() else "costs"
-            lines.append(
-                f"running totals: {chosen}; a query takes {kept:.1e} steps by leaf totals, {search:.1e} by costs"
-            )
+        if "columns" in self.capabilities:
+            lines.append(f"running totals: {'leaf totals' if self._keeps_leaf_totals() else 'costs'}")
         return lines
 
     def _under(self, opened: Opened, constraints: tuple[LabelConstraint, ...]) -> OpenedUnder:
@@ -99,12 +91,11 @@ class SearchOracle(Oracle):
         return TermTable(self._opened_class.terms(), self)
 
     def _noiseless_table(self) -> Table:
-        """Return a table of leaf totals, where there are some and the search from costs is not far quicker."""
+        """Return a table of leaf totals, where there are some and learners keep them."""
         return self._column_table() if self._keeps_leaf_totals() else super()._noiseless_table()
 
     def _keeps_leaf_totals(self) -> bool:
-        search, kept = self._opened_class.steps()
-        return "columns" in self.capabilities and kept <= WORTH * search
+        return "columns" in self.capabilities and self._opened_class.keeps_totals
 
     def _answer(self, costs: Floats) -> tuple[float, float, Policy | None, Stop]:
         return self._search.answer(costs)

@@ -104,6 +104,7 @@ class Opened:
         (the search can end at one: ``search_within``)
     unsupported : for what is not among ``capabilities`` the reason in words, where there is one beyond its absence
     solver_is_quicker : whether kind "search" asks the default solver, by ``program``, as it is likely to be quicker
+    keeps_totals : whether learners keep running leaf totals of a class that has some, and not the costs of contexts
     search_keeps_rows : whether ``search`` keeps side constraints itself; else those of a class with totals do
     class_name, settings : what the class is called, and the class itself; ``open_class`` sets them
 
@@ -117,6 +118,7 @@ class Opened:
     capabilities: frozenset[str] = frozenset({"program", "policies"})
     unsupported: Mapping[str, str] = MappingProxyType({})
     solver_is_quicker: bool = False
+    keeps_totals: bool = True
     search_keeps_rows: bool = False
     class_name: str = ""
     settings: PolicyClass | None = None
@@ -158,14 +160,6 @@ class Opened:
     def terms(self) -> Terms:
         """Return the terms of the class with the cut points that are in use on these contexts."""
         raise self._lacks("totals")
-
-    def steps(self) -> tuple[float, float]:
-        """Return about how many steps a query takes: of the search, from costs, and of the terms, from totals kept.
-
-        They are counted from sizes alone, so that they are the same on every machine. A class that does not count
-        them keeps totals where it has terms.
-        """
-        return np.inf, 0.0
 
     def near(self, asked: Within) -> Listing | None:
         """Return the policies asked for, those that label alike once; None where they have no quick list.

@@ -21,18 +21,18 @@ from policies.trees.program import TreeEncoding
 from policies.trees.routes import (
     Route,
     fewest_pairs,
+    no_states,
     root_seconds,
     route,
-    too_many_cuts,
     too_many_pairs,
     too_slow,
-    weight_steps,
 )
 from policies.trees.rule import DecisionTree, Leaf, Node, all_nodes, random_node
 
 MOST_DEPTH = 12
 MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished
-MOST_SUBTREES = 10**8  # of depth 2, each looked at by one pass of a kernel: hours
+COSTS_FROM = 4  # the depth from which states take less time than paths, of which there are D! times as many
+MOST_SUBTREES = 10**8  # of depth 2, over all sets of features: hours
 _LIMITS = "max_leaves, max_features, min_leaf_size or min_action_rows"
 
 
@@ -161,10 +161,11 @@ class OpenedTrees(Opened):
         """Take the literals of the trees on ``contexts`` (m, d)."""
         self._trees, self._literals, self._names, self._given = trees, literals, names, contexts
         self._limits = trees.limits
-        self._counts = context_counts(literals.group, trees.n_actions, trees.logged_actions)
         self._depth = depth = min(trees.depth, (trees.max_leaves or 2**trees.depth) - 1) if len(literals) else 0
         self.n_actions = trees.n_actions
         self.group, self.contexts = literals.group, literals.contexts
+        self._counts = context_counts(self.group, trees.n_actions, trees.logged_actions)
+        self._every = TreesOn(literals, self.n_actions, depth, names, self._limits, self._counts)
         p = len(literals)
         self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))
         self.unsupported = {}
@@ -173,21 +174,15 @@ class OpenedTrees(Opened):
                 f"trees of depth {depth} over {p} literals need more than {spaced(LARGEST)} columns; "
                 "use less depth or fewer thresholds"
             )
-        self.route = route(literals, depth)
-        if (2 * p) ** max(0, depth - 2) > MOST_SUBTREES and self.route is not Route.ROOTS:
-            reason = (
-                f"a search of trees of depth {depth} over {p} literals looks at more than {spaced(MOST_SUBTREES)} "
-                "subtrees a query; use less depth or fewer thresholds"
-            )
-            self.unsupported |= dict.fromkeys(("search", "action_weights"), reason)
-        if self.route is not Route.LITERALS and (reason := too_many_cuts(literals, depth)):
-            self.unsupported["action_weights"] = f"action weights are sums over all trees, one by one: {reason}"
-            if self.route is Route.FEATURES:
+        self.route = route(self._every)
+        self.keeps_totals = depth < COSTS_FROM or self.route is not Route.LITERALS
+        if self.route is Route.ROOTS:
+            if reason := no_states(self._every, Route.FEATURES):
+                self.unsupported["action_weights"] = f"action weights are sums over all trees, by states: {reason}"
+            if reason := too_slow(self._every):
                 self.unsupported["search"] = reason
-        if self.route is Route.ROOTS and (reason := too_slow(self._seconds, literals, depth)):
-            self.unsupported["search"] = reason
-            if "program" in self.unsupported:
-                self.unsupported["program"] = reason
+                if "program" in self.unsupported:
+                    self.unsupported["program"] = reason
         if self._limits:
             self.unsupported |= self._cannot_under_limits()
         if no_terms := trees.no_terms(p):
@@ -226,17 +221,9 @@ class OpenedTrees(Opened):
             cannot |= dict.fromkeys({"search", "action_weights", "constraints"} - kept, no_search)
         return cannot
 
-    @property
-    def _seconds(self) -> float:
-        """About how many seconds a value by root cuts takes."""
-        used = len(self._literals.features)
-        most = self._limits.features_of(used, self._depth)
-        share = comb(used, most) * (most / used) ** self._depth  # one search for each set of features
-        return share * root_seconds(self._literals, self._depth, self.n_actions)
-
     def program(self, *, constrained: bool = False) -> TreeEncoding:
         """Return the AND/OR encoding; an LP suffices unless leaves or features are limited or constraints are added."""
-        return TreeEncoding(self._trees_on(), constrained=constrained)
+        return TreeEncoding(self._every, constrained=constrained)
 
     def search_within(self, time_limit: float) -> Search:
         """Return the search by root cuts, whatever the route is: it has bounds and a best tree at any moment."""
@@ -244,7 +231,7 @@ class OpenedTrees(Opened):
 
         if self._depth < 2:  # over at once
             return self.search()
-        return EveryCutSearch(self._trees_on(), time_limit=time_limit)
+        return EveryCutSearch(self._every, time_limit=time_limit)
 
     def search(self) -> Search:
         """Return the exact search."""
@@ -253,18 +240,15 @@ class OpenedTrees(Opened):
         from policies.trees.search import TreeSearch
 
         if self.route is Route.ROOTS:
-            return EveryCutSearch(self._trees_on())
-        return TreeSearch(self._trees_on(), by_codes=self.route is Route.FEATURES)
-
-    def _trees_on(self) -> TreesOn:
-        return TreesOn(self._literals, self.n_actions, self._depth, self._names, self._limits, self._counts)
+            return EveryCutSearch(self._every)
+        return TreeSearch(self._every, by_codes=self.route is Route.FEATURES)
 
     def describe_search(self) -> str:
         """Name the route with the sizes that it was chosen for."""
         p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
         limits = " within the limits of size," if self._limits else ""
         if self.route is Route.ROOTS and self._depth > 2:
-            limits += f" at most about {spaced(max(1, self._seconds), '.0f')} s a value,"
+            limits += f" at most about {spaced(max(1, root_seconds(self._every)), '.0f')} s a value,"
         return (
             f"all trees of depth {self._depth}{limits} by {self.route}: the fewest steps "
             f"for {p} tests of {d} features on {g} contexts"
@@ -275,12 +259,6 @@ class OpenedTrees(Opened):
         from policies.trees.terms import TreeTerms
 
         return TreeTerms(self._literals.tests, self.n_actions, self._depth, self._names)
-
-    def steps(self) -> tuple[float, float]:
-        """Return the steps of a query from costs, and from leaf totals that are kept; see Opened.steps."""
-        if self.route is not Route.LITERALS:
-            return super().steps()
-        return weight_steps(self._literals, self._depth, self.n_actions)
 
     def near(self, asked: Within) -> Listing | None:
         """Return the trees asked for, of a class that has terms."""

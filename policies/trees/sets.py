@@ -58,14 +58,10 @@ def _places(p: int, depth: int, n_actions: int, most_leaves: int | None) -> tupl
     return where, place
 
 
-def n_states(p: int, depth: int, n_actions: int, most_leaves: int | None) -> int:
-    """Return how many numbers the answers of all states are."""
-    return _places(p, depth, n_actions, most_leaves)[1]
-
-
 def fits(p: int, depth: int, n_actions: int, n_planes: int, most_leaves: int | None) -> bool:
     """Return whether the totals of all sets, ``n_planes`` of each, and the answers of all states fit into memory."""
-    return n_planes * n_sets(p, depth) + n_states(p, depth, n_actions, most_leaves) <= MOST_NUMBERS
+    room = _places(p, depth, n_actions, most_leaves)[1]
+    return n_planes * sum(comb(p, k) for k in range(depth + 1)) + room <= MOST_NUMBERS
 
 
 def _starts(p: int, depth: int) -> Ints:
@@ -78,11 +74,6 @@ def _starts(p: int, depth: int) -> Ints:
         n_before += n_above.sum()
         last = np.arange(n_above.sum()) - np.repeat(place - (last + 1), n_above)
     return np.concatenate(starts)
-
-
-def n_sets(p: int, depth: int) -> int:
-    """Return how many sets of at most ``depth`` of ``p`` literals there are."""
-    return sum(comb(p, k) for k in range(depth + 1))
 
 
 def sets_of(p: int, depth: int) -> Iterator[Ints]:

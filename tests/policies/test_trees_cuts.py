@@ -14,11 +14,11 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, every_cut
+from policies.trees import DecisionTrees, every_cut, sets
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, TreesOn, context_counts
-from policies.trees.routes import Route, route, too_many_cuts
+from policies.trees.routes import Route
 from policies.trees.search import TreeSearch
 
 NAMES = Names.of(None, None)
@@ -198,16 +198,25 @@ def test_the_route_is_the_least_counted_work() -> None:
     assert DecisionTrees(3, depth=1, thresholds="all").on(real).route is Route.FEATURES
 
 
-def test_too_many_cuts_are_refused_by_count() -> None:
-    """The action weights of all cuts are one clear line; so is depth 3 by pairs of features."""
-    contexts = np.random.default_rng(3).normal(size=(4000, 2))
-    literals = Literals.of(contexts, "all")
-    assert route(literals, 2) is Route.ROOTS
-    assert not too_many_cuts(Literals.of(contexts, 31), 3)
-    assert "depth 3 over 7\u202f998 cut points, 3\u202f999 of one feature, are too many" in too_many_cuts(literals, 3)
-    oracle = open_oracle(DecisionTrees(2, thresholds="all"), contexts, "search")
-    with pytest.raises(InputError, match=r"sums over all trees, one by one.*use less depth or fewer thresholds"):
-        oracle.action_weights(np.zeros((4000, 2)), 0, 1.0)
+def test_more_states_than_fit_memory_are_left_to_root_cuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without limits and within, at any depth; action weights are refused in one clear line."""
+    contexts, costs = EIGHT.round(0), np.random.default_rng(3).integers(-9, 10, (8, 2)).astype(float)
+    for depth, limits in product((2, 3, 5), ({}, {"min_leaf_size": 2})):
+        trees = DecisionTrees(2, depth=depth, thresholds="all", **limits)
+        free = open_oracle(trees, contexts, "search")
+        with monkeypatch.context() as patch:
+            patch.setattr(sets, "MOST_NUMBERS", 100)
+            opened = trees.on(contexts)
+            less = open_oracle(opened, contexts, "search")
+            assert opened.route is Route.ROOTS
+            assert less.value(costs) == free.value(costs)
+            assert less.profile(costs, 2).tolist() == free.profile(costs, 2).tolist()
+            with pytest.raises(InputError, match=r"the states of trees .* more than .*use less depth or fewer"):
+                less.action_weights(costs, 0, 1.0)
+    contexts = np.random.default_rng(3).normal(size=(9000, 2))
+    opened = DecisionTrees(2, thresholds="all").on(contexts)
+    assert opened.route is Route.ROOTS
+    assert "depth 2 over 17\u202f998 cut points are more than 134" in opened.unsupported["action_weights"]
 
 
 @given(data=st.data())

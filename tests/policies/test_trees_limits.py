@@ -59,7 +59,7 @@ def by_route(trees: DecisionTrees, contexts: np.ndarray) -> dict[Route, OpenedTr
     opened = {}
     for at in Route:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(trees_class, "route", lambda _, depth, at=at: at if depth > 1 or at != Route.ROOTS else None)
+            patch.setattr(trees_class, "route", lambda on, at=at: at if on.depth > 1 or at != Route.ROOTS else None)
             opened[at] = trees.on(contexts)
     return {at: on for at, on in opened.items() if on.route is at}
 

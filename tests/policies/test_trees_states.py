@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb.types import Floats
+from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import sets as trees_sets
-from policies.trees.limits import Limits, TreesOn, context_counts
+from policies.trees.limits import TreesOn
+from policies.trees.rule import Leaf, Node, cheapest_leaf, grow
 from policies.trees.search import TreeSearch
-from policies.trees.sets import n_sets, n_states
 
 # rows, features, actions, depth: also with more levels than literals, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (30, 4, 4, 3), (20, 4, 3, 4), (8, 3, 2, 5), (9, 2, 3, 4), (20, 1, 3, 3)]
@@ -52,8 +51,8 @@ def drawn(rng: np.random.Generator, shape: tuple[int, int], kind: str) -> Floats
     """Return whole costs, costs that tie, or real ones."""
     if kind == "real":
         return rng.normal(size=shape)
-    low, high = (0, 2) if kind == "ties" else (-99, 99)
-    return rng.integers(low, high, shape).astype(float)
+    low, high = {"ties": (0, 2), "all the same": (1, 2)}.get(kind, (-99, 99))
+    return rng.integers(low, high, shape) * (2.0**30 if kind == "large" else 1.0)
 
 
 @pytest.mark.parametrize("kind", ["whole", "ties", "real"])
@@ -83,44 +82,27 @@ def test_weights_count_every_derivation(shape: tuple[int, int, int, int]) -> Non
         assert search.log_weights(costs, 0, 0.3) == pytest.approx(summed, rel=1e-12, abs=1e-11)
 
 
-@pytest.mark.parametrize("kind", ["whole", "ties"])
-@pytest.mark.parametrize(("shape", "fits"), [((60, 5, 3, 3), 0), ((60, 5, 3, 4), 2), ((60, 5, 3, 5), 3)])
-def test_what_does_not_fit_memory_is_searched_root_by_root(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int, int, int], fits: int, kind: str
-) -> None:
-    """With states of less depth only, answers are the same to the bit, and the tree of lowest numbers is the same."""
-    whole, literals, rng = opened(shape)
-    room = n_states(5, fits, 3, None) + 2 * n_sets(5, fits)
-    monkeypatch.setattr(trees_sets, "MOST_NUMBERS", room if fits else 0)
-    less = TreeSearch(TreesOn(literals, shape[2], shape[3], Names()))
-    for _ in range(3):
-        costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
-        assert less.value(costs) == whole.value(costs)
-        assert less.minimise(costs) == whole.minimise(costs)
-        assert less.profile(costs, 1).tolist() == whole.profile(costs, 1).tolist()
-        assert less.log_weights(costs, 1, 0.1) == pytest.approx(whole.log_weights(costs, 1, 0.1), rel=1e-12)
-    assert max(less._states, default=0) == fits
+def first_tree(literals: Literals, costs: Floats, depth: int) -> Node:
+    """Return the tree of the least total with the lowest-numbered test, and action, wherever several are best."""
+
+    def choose(path: tuple[int, ...], here: Bools) -> Leaf | int:
+        if len(path) == 2 * depth:
+            return cheapest_leaf(costs, here)
+        height, own = depth - len(path) // 2 - 1, costs * here[:, None]
+        sides = [[own * (column == side)[:, None] for side in (0, 1)] for column in literals.truth.T]
+        ways = [sum(by_definition(literals.truth, each, 0, height, least).min() for each in both) for both in sides]
+        return int(np.argmin(ways))
+
+    return grow(choose, literals, np.ones(len(costs), bool))
 
 
-@pytest.mark.parametrize(
-    "kept", [Limits(min_leaf_size=4), Limits(max_leaves=5), Limits(max_features=2, min_leaf_size=2, max_leaves=6)]
-)
-def test_limits_are_kept_root_by_root(monkeypatch: pytest.MonkeyPatch, kept: Limits) -> None:
-    """What does not fit memory has the same values, profiles, weights and trees within limits."""
-    whole, literals, rng = opened((40, 4, 3, 3))
-    trees = literals, 3, 3, Names(), kept, context_counts(literals.group, 3, None)
-    whole = TreeSearch(TreesOn(*trees))
-    less = TreeSearch(TreesOn(*trees))
-    monkeypatch.setattr(less, "_fits", 1)
-    for kind in ("whole", "ties"):
-        costs = drawn(rng, (len(literals.contexts), 3), kind)
-        assert less.value(costs) == whole.value(costs)
-        assert less.profile(costs, 2).tolist() == whole.profile(costs, 2).tolist()
-        assert less.minimise(costs) == whole.minimise(costs)
-        assert kept.allow(less.minimise(costs)[1].root, literals.contexts, trees[-1])
-        if kept.max_features is None:
-            assert less.log_weights(costs, 2, 0.1) == pytest.approx(whole.log_weights(costs, 2, 0.1), rel=1e-12)
-    assert max(less._states) == 1
+@pytest.mark.parametrize("kind", ["whole", "ties", "large", "all the same"])
+@pytest.mark.parametrize("shape", [shape for shape in [*SHAPES, (600, 8, 3, 2)] if shape[1] ** shape[3] < 100], ids=str)
+def test_the_lowest_numbered_choice_wins_at_every_node(shape: tuple[int, int, int, int], kind: str) -> None:
+    """Trees are the same as by a search by the definition at each node, also on more contexts than a block holds."""
+    search, literals, rng = opened(shape, seed=7)
+    costs = drawn(rng, (len(literals.contexts), shape[2]), kind)
+    assert search.minimise(costs)[1].root == first_tree(literals, costs, shape[3])
 
 
 def test_many_contexts_are_gathered_block_by_block() -> None:
