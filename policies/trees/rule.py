@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.core.decimals import written
 from milpcb.types import Bools, Floats, Ints
 from policies.drawing import LeafSummary, add_leaf
 from policies.exports import Decision, If
@@ -110,10 +109,6 @@ class DecisionTree(Rule):
         add(self.root)
         return graph
 
-    def export_text(self) -> str:
-        """Return the tree in the style of scikit-learn's ``export_text``, its numbers in full."""
-        return "\n".join(_export(self.root, self.names, "")) + "\n"
-
 
 def rows_of_leaves(node: Node, contexts: Floats, rows: Ints) -> Iterator[Ints]:
     """Yield those of ``rows`` that each leaf below a node gets, "yes" before "no".
@@ -147,14 +142,6 @@ def _lines(node: Node, names: Names, indent: str) -> list[str]:
         return [f"{indent}play {names.action(node.action)}"]
     yes, no = _lines(node.yes, names, indent + "    "), _lines(node.no, names, indent + "    ")
     return [f"{indent}if {node.test(names)}:", *yes, f"{indent}else:", *no]
-
-
-def _export(node: Node, names: Names, bars: str) -> list[str]:
-    if isinstance(node, Leaf):
-        return [f"{bars}|--- class: {names.action(node.action)}"]
-    name, cut = names.feature(node.feature), written(node.threshold)
-    yes, no = (_export(child, names, bars + "|   ") for child in (node.yes, node.no))
-    return [f"{bars}|--- {name} <= {cut}", *yes, f"{bars}|--- {name} >  {cut}", *no]
 
 
 def all_nodes(tests: list[tuple[int, float, bool]], n_actions: int, depth: int) -> Iterator[Node]:
