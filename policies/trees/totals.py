@@ -114,36 +114,22 @@ class Codes:
         return float(costs[:, 0].sum())
 
     def _places(self, members: Ints) -> Ints:
-        """Return where the totals of sets (n, k) of one size are among the cubes.
-
-        All sets of tests of the same features lie alike: each of their tests moves the place by some steps.
-        """
-        feature = self._feature[members]
-        key = np.zeros(len(members), np.int64)
-        for column in feature.T:
-            key = key * len(self._cuts) + column
-        _, first, alike = np.unique(key, return_index=True, return_inverse=True)
-        begins, steps = zip(*map(self._steps, feature[first].tolist()), strict=True)
-        places = np.array(begins)[alike]
-        for j, column in enumerate(members.T):
-            places += (column - self._first[feature[:, j]]) * np.array(steps)[alike, j]
-        return places
-
-    def _steps(self, tested: list[int]) -> tuple[int, list[int]]:
-        """Return where the totals of tests of these features, in order, begin, and the step of each test's cut.
+        """Return where the totals of sets (n, k) of one size are among the cubes; those of the same features at once.
 
         Of two tests of one feature the first has the lower cut, which is that of both.
         """
-        others = [f for f in range(len(self._cuts)) if f not in tested]
-        group = tuple(sorted([*dict.fromkeys(tested), *others][: len(self._groups[0])]))
-        begin, step, steps = int(self._begins[self._groups.index(group)]), 1, [0] * len(tested)
-        for f in reversed(group):
-            if f in tested:
-                steps[tested.index(f)] = step
-            else:
-                begin += int(self._cuts[f]) * step
-            step *= int(self._cuts[f]) + 1
-        return begin, steps
+        features, places = self._feature[members], np.zeros(len(members), np.int64)
+        kinds, kind, counts = np.unique(features, axis=0, return_inverse=True, return_counts=True)
+        alike = np.split(np.argsort(kind.ravel(), kind="stable"), np.cumsum(counts)[:-1])
+        for tested, rows in zip(kinds.tolist(), alike, strict=True):
+            others = [f for f in range(len(self._cuts)) if f not in tested]
+            group = tuple(sorted([*dict.fromkeys(tested), *others][: len(self._groups[0])]))
+            cuts = {f: np.full(len(rows), self._cuts[f]) for f in group}
+            for f, column in reversed(list(zip(tested, members[rows].T, strict=True))):
+                cuts[f] = column - self._first[f]
+            cell = np.ravel_multi_index(tuple(cuts[f] for f in group), self._cuts[list(group)] + 1)
+            places[rows] = self._begins[self._groups.index(group)] + cell
+        return places
 
 
 def _in_blocks(truth: Bools) -> Bools:
