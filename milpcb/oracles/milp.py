@@ -26,8 +26,8 @@ from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
 
-# Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. This
-# is about columns and rows: big-M programs have few columns.
+# Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. Columns
+# and rows count alike: big-M programs have few columns.
 FEWEST_COLUMNS = 500
 
 
@@ -43,7 +43,7 @@ class Start:
 def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstraint]) -> Starts | None:
     """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
     program = encoding.program
-    quick = max(program.n_columns, program.n_rows) < FEWEST_COLUMNS or (program.integral and not sides)
+    quick = program.n_columns + program.n_rows < FEWEST_COLUMNS or (program.integral and not sides)
     if quick or not {"search", "constraints"} <= opened.capabilities:
         return None
     return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None

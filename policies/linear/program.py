@@ -15,14 +15,12 @@ Constraints
     (2)  t_k - score_j <= M_j (1 - u[j, k])
     (3)  |w[i]| <= B n[i], 0 <= n[i] <= r_i, sum_i n[i] <= s     only when s limits
     (4)  t_k <= t_{k+1}, u[j, k] >= u[j, k+1]     K > 2
-    (5)  u[c] + u[d] >= u[a] + u[b] - 1 for contexts with x_a + x_b = x_c + x_d (a = b allowed)     K = 2
     M_j is the exact maximum over the box of w, t and (3): R_j + max_i R_i + 1 with R_j = B * (the s largest |x_j|).
-    (4) and (5) cut off no rule. Without (5) the solver takes ten times as long on 64 contexts of 7 binary columns.
-    The program is not integral.
+    (4) cuts off no rule. The program is not integral.
 Cost map
     A context costs costs[j, 0] + sum_k u[j, k] (costs[j, k] - costs[j, k-1]): linear and exact at every point.
 Size
-    d + (K-1)(g + 1) columns and 2g(K-1) big-M rows for g distinct contexts; at most 60 rows (5) per context.
+    d + (K-1)(g + 1) columns and 2g(K-1) big-M rows for g distinct contexts.
 
 A score for each action
     w[i, a], a base c[a] (c[0] = 0) and y[j, a] in {0, 1}, sum_a y[j, a] = 1, which costs costs[j, a]; (1) and (2)
@@ -37,44 +35,12 @@ import numpy as np
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import InvertibleEncoding, Objective
 from milpcb.types import Floats, Ints
-from policies.cuts import Distinct
 from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import LabelTable
 from policies.linear.rule import LinearRule
 from policies.linear.supports import Supports
 from policies.one_hot import OneHotEncoding
-
-# More rows (5) than two for each of this many parallelograms per context slow the solver down; above
-# MOST_PAIRED contexts listing the pairs takes too much memory.
-PARALLELOGRAMS = 30
-MOST_PAIRED = 500
-
-
-def parallelograms(X: Floats) -> tuple[Ints, Ints]:
-    """Return pairs of contexts (n, 2) and (n, 2) with equal sums, x_a + x_b = x_c + x_d, the smallest ones.
-
-    Of three contexts evenly spaced on a line the middle one is a pair with itself.
-    """
-    none = np.zeros((0, 2), dtype=np.int64)
-    if len(X) > MOST_PAIRED or not X.shape[1]:
-        return none, none
-    pairs = np.column_stack(np.triu_indices(len(X)))
-    length = np.abs(X[pairs[:, 0]] - X[pairs[:, 1]]).sum(axis=1)
-    total = Distinct.rows(X[pairs].sum(axis=1)).group
-    order = np.lexsort((length, total))
-    pairs, length, total = pairs[order], length[order], total[order]
-    most, size, found = PARALLELOGRAMS * len(X), 0, [none]
-    for lag in range(1, len(pairs)):
-        first = np.flatnonzero(total[:-lag] == total[lag:])
-        found.append(np.column_stack([first, first + lag]))
-        size += len(first)
-        if not len(first) or size >= most:
-            break
-    both = np.concatenate(found)
-    both = both[np.argsort(length[both].sum(axis=1), kind="stable")[:most]]
-    return pairs[both[:, 0]], pairs[both[:, 1]]
-
 
 # Solvers take 1e-6 for 0: a big M beyond this would let a label be wrong by more than a tenth of the margin.
 LARGEST_BIG_M = 1e5
@@ -103,7 +69,7 @@ def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
 
 
 class LinearEncoding(InvertibleEncoding):
-    """The polytope of (1)-(5) and its cost map."""
+    """The polytope of (1)-(4) and its cost map."""
 
     def __init__(self, scored: Scored) -> None:
         self._scored, self._X = scored, scored.table()
@@ -154,23 +120,7 @@ class LinearEncoding(InvertibleEncoding):
         if cuts > 1:
             b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)  # (4)
             b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
-        else:
-            self._add_parallelograms(b)
         return b.build()
-
-    def _add_parallelograms(self, b: ProgramBuilder) -> None:
-        """Add (5). No rule is lost: of two pairs with equal score sums not one is above the cut, the other below."""
-        pairs, others = parallelograms(self._X)
-        if not len(pairs):
-            return
-        for one, other in ((pairs, others), (others, pairs)):
-            p, q = _halves(one), _halves(other)
-            b.rows((self._u[one, 0], -p), (self._u[other, 0], q), lower=1.0 - p.sum(axis=1))
-
-
-def _halves(pairs: Ints) -> Floats:
-    """Return coefficients (n, 2) that add up to 1 for each different context of a pair."""
-    return np.where(pairs[:, :1] == pairs[:, 1:], 0.5, 1.0) * np.ones(2)
 
 
 def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> Ints:

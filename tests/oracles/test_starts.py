@@ -176,6 +176,6 @@ def test_who_has_no_start(policies, rules):
 
 def test_small_programs_have_no_start(monkeypatch):
     """They are quick without."""
-    columns = started(DecisionTrees(3), [BUDGET]).program.n_columns
-    monkeypatch.setattr(milp, "FEWEST_COLUMNS", columns + 1)
+    encoding = DecisionTrees(3).on(CONTEXTS).program(constrained=True).program
+    monkeypatch.setattr(milp, "FEWEST_COLUMNS", encoding.n_columns + encoding.n_rows + 1)
     assert not has_starts(open_oracle(DecisionTrees(3), CONTEXTS, constraints=[BUDGET]))

@@ -1,6 +1,6 @@
 """Linear rules: the list against the definition, the big-M program row by row, and the rules themselves."""
 
-from itertools import combinations, product
+from itertools import product
 from math import comb
 
 import hypothesis.strategies as st
@@ -16,7 +16,7 @@ from milpcb.types import Stop
 from policies import Halfspaces
 from policies.linear import LinearRule, LinearRules
 from policies.linear import program as program_module
-from policies.linear.program import MOST_PAIRED, LinearEncoding, parallelograms
+from policies.linear.program import LinearEncoding
 from policies.linear.rule import points_of
 from tests.lp import lp_text
 
@@ -170,26 +170,6 @@ def test_columns_alike_are_one_column_with_more_weight(columns, monkeypatch):
     answer = open_oracle(rules, contexts).minimise(np.column_stack([wanted, ~wanted]))
     assert answer.value == 0
     assert answer.policy.weights in {(2, -1, 1), (1, -2, 1)}
-
-
-@settings(max_examples=20)
-@given(data=st.data())
-def test_parallelograms_have_equal_sums(data):
-    """The two pairs have one sum, are different, and on a grid none is missed."""
-    kept = data.draw(st.lists(st.integers(0, 15), min_size=1, max_size=10, unique=True))
-    X = np.array(list(product(range(4), repeat=2)), dtype=float)[kept]
-    found = [(tuple(p), tuple(q)) for p, q in zip(*(pairs.tolist() for pairs in parallelograms(X)), strict=True)]
-    ends = [(a, b) for a in range(len(X)) for b in range(a, len(X))]
-    wanted = {frozenset(pq) for pq in combinations(ends, 2) if (X[list(pq[0])].sum(0) == X[list(pq[1])].sum(0)).all()}
-    assert len(found) == len(wanted)
-    assert set(map(frozenset, found)) == wanted
-
-
-def test_parallelograms_are_bounded():
-    """A full grid has no more than 30 per context, and too many contexts have none."""
-    cube = np.array(list(product((0.0, 1.0), repeat=7)))
-    assert len(parallelograms(cube)[0]) == 30 * 128
-    assert len(parallelograms(np.arange(MOST_PAIRED + 1.0)[:, None])[0]) == 0
 
 
 LINE, CUBE = np.arange(10.0)[:, None], np.array(list(product((0.0, 1.0), repeat=9)))
