@@ -22,7 +22,7 @@ from milpcb.program import Program
 from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Floats, Solution, Stop
 
-# More rows per column slow the solver down more than they help: half of them go, those not tight for longest.
+# More rows per column slow the solver down more than they help: all of them go.
 MOST_ROWS = 4
 # Solvers are off by up to this, relative to what they add up.
 _OFF = 1e-6
@@ -46,9 +46,6 @@ class LazySession:
 
     def __init__(self, engine: Solver, program: Program, separator: Separator) -> None:
         self._engine, self._program, self._separator = engine, program, separator
-        self._matrix = np.zeros((0, program.n_columns))
-        self._lower, self._upper, self._last_tight = np.zeros(0), np.zeros(0), np.zeros(0)
-        self._n_queries = 0
         self._open()
 
     def solve(
@@ -56,9 +53,9 @@ class LazySession:
     ) -> Solution:
         """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
         del primal
-        self._n_queries += 1
         if len(self._matrix) > MOST_ROWS * self._program.n_columns:
-            self._forget()
+            self.close()
+            self._open()
         query = _Query(objective, gap, time_limit)
         stop = self._rounds(self._relaxed, query)
         if stop is Stop.OPTIMAL and not query.proved:
@@ -77,9 +74,10 @@ class LazySession:
         self._session.close()
 
     def _open(self) -> None:
-        program = self._program.with_rows(self._matrix, self._lower, self._upper)
-        self._relaxed = self._engine.open(program, relax=True)
-        self._session = self._engine.open(program)
+        """Open the program itself, without any rows that were found."""
+        self._matrix, self._lower, self._upper = np.zeros((0, self._program.n_columns)), np.zeros(0), np.zeros(0)
+        self._relaxed = self._engine.open(self._program, relax=True)
+        self._session = self._engine.open(self._program)
 
     def _rounds(self, session: Session, query: _Query) -> Stop:
         """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
@@ -92,7 +90,6 @@ class LazySession:
             for x in (cuts.point, found.x) if not len(cuts.lower) and _whole(found.x) else (cuts.point,):
                 if self._keeps(x):
                     query.offer(np.rint(x))
-            self._last_tight[self._distance(found.x) <= _OFF] = self._n_queries
             if query.proved or not len(cuts.lower):
                 return Stop.OPTIMAL
             self._add(cuts, found.x)
@@ -103,13 +100,9 @@ class LazySession:
         room = np.minimum(activity - self._program.row_lower, self._program.row_upper - activity)
         return bool((room >= -_ROUNDING * (1.0 + size)).all())
 
-    def _distance(self, x: Floats) -> Floats:
-        """Return by how much a point keeps each of the rows found, below 0 where it breaks one."""
-        return _kept_by(x, self._matrix, self._lower, self._upper)
-
     def _add(self, cuts: Cuts, x: Floats) -> None:
         """Add rows that ``x`` breaks, each once; if it broke none, the next round would be this one once more."""
-        if (self._distance(x) < -1e3 * _OFF).any():
+        if (_kept_by(x, self._matrix, self._lower, self._upper) < -1e3 * _OFF).any():
             raise SolverFailedError("the solver calls a point optimal that violates rows of its program; use highs")
         if (_kept_by(x, cuts.matrix, cuts.lower, cuts.upper) >= 0.0).all():
             raise SolverFailedError("the separator's rows cut nothing off: the solver's point breaks none of them")
@@ -117,17 +110,8 @@ class LazySession:
         matrix, lower, upper = cuts.matrix[first], cuts.lower[first], cuts.upper[first]
         self._matrix = np.vstack([self._matrix, matrix])
         self._lower, self._upper = np.append(self._lower, lower), np.append(self._upper, upper)
-        self._last_tight = np.append(self._last_tight, np.full(len(first), self._n_queries))
         for session in (self._relaxed, self._session):
             session.add_rows(matrix, lower, upper)
-
-    def _forget(self) -> None:
-        """Open again with the rows that were tight last."""
-        kept = np.sort(np.argsort(-self._last_tight, kind="stable")[: MOST_ROWS * self._program.n_columns // 2])
-        self._matrix, self._lower, self._upper = self._matrix[kept], self._lower[kept], self._upper[kept]
-        self._last_tight = self._last_tight[kept]
-        self.close()
-        self._open()
 
 
 def _kept_by(x: Floats, matrix: Floats, lower: Floats, upper: Floats) -> Floats:

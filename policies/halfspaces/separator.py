@@ -79,15 +79,6 @@ def hulls(affine: Floats) -> Program:
     return b.build()
 
 
-def losses(affine: Floats) -> Program:
-    """Return the program of weights and losses, first of label 1, then of label 0: how far each score is below 1."""
-    b = ProgramBuilder()
-    w = b.columns("w", (affine.shape[1],), -np.inf, np.inf)
-    for sign, short in zip((1.0, -1.0), b.columns("short", (2, len(affine))), strict=True):
-        b.rows((w[None], sign * affine), (short[:, None], 1.0), lower=1.0)
-    return b.build()
-
-
 # The cut is at most this share of the gap away from its middle; the rest of each half is kept clear of scores.
 _OFF = 0.4
 
@@ -246,24 +237,20 @@ class LabelSeparator(Separator):
     def __init__(self, contexts: Floats) -> None:
         self._n = len(contexts)
         self._affine = np.column_stack([scaled(contexts)[0], np.ones(self._n)])
-        solver = highs()
-        self._hulls = solver.open(hulls(self._affine), relax=True)
-        self._losses = solver.open(losses(self._affine), relax=True)
-        self._objective = np.zeros(self._n)
-        self._best = np.zeros(self._n, dtype=bool)
+        self._hulls = highs().open(hulls(self._affine), relax=True)
+        self._best = np.zeros(self._n, dtype=bool)  # the last objective's is the first for the next one
 
     def cuts(self, x: Floats, objective: Floats) -> Cuts:
         """Return rows that ``x`` breaks, none when it is a labeling of the class, and the best labeling so far."""
-        if not np.array_equal(objective, self._objective):
-            self._objective = objective.copy()  # the best labeling for the last objective is the first for this one
-            self._try(self._fitted(objective))
         prices = np.concatenate([1.0 - x, x]).clip(0.0, 1.0)
         sets = list(self._cheap(prices))
         if not sets and np.minimum(x, 1.0 - x).max() < _BROKEN:
-            broken = self.conflict(x > 0.5)  # also where a margin is too small
+            labels = x > 0.5
+            broken = self.conflict(labels)  # also where a margin is too small
             if broken is not None:
                 return self._rows([broken])
-            self._try(x > 0.5)
+            if objective @ labels < objective @ self._best:
+                self._best = labels
         return self._rows(sets)
 
     def conflict(self, labels: Bools) -> Ints | None:
@@ -297,14 +284,3 @@ class LabelSeparator(Separator):
             matrix[r, ones], matrix[r, zeros] = -1.0, 1.0
             lower[r] -= len(ones)
         return Cuts(matrix, lower, np.full(len(sets), np.inf), self._best.astype(float))
-
-    def _try(self, labels: Bools) -> None:
-        """Keep these labels if they cost less than the best so far and are those of a halfspace."""
-        if self._objective @ labels < self._objective @ self._best and self.conflict(labels) is None:
-            self._best = labels
-
-    def _fitted(self, objective: Floats) -> Bools:
-        """Return the labels of the halfspace of least hinge loss, for label 1 where the objective is below 0."""
-        n_weights = self._affine.shape[1]
-        prices = np.concatenate([np.zeros(n_weights), np.maximum(-objective, 0.0), np.maximum(objective, 0.0)])
-        return np.asarray(self._affine @ vertex(self._losses, prices)[:n_weights] >= 0.0)
