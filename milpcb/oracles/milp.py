@@ -199,7 +199,7 @@ class MilpOracle(Oracle):
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
         query = Query(costs, noise)
         if self.program.integral and query.whole:
-            solution, offset = self._solve(query, primal=False)
+            solution, offset = self._solve(query)
             value = solution.bound + offset
             if solution.stop is Stop.OPTIMAL and abs(value - round(value)) <= query.tolerance:
                 return float(round(value))
@@ -225,7 +225,7 @@ class MilpOracle(Oracle):
     def _admissible(self, query: Query, start: Floats | None = None) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
-            solution, offset = self._solve(query, primal=True, start=start)
+            solution, offset = self._solve(query, start)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):
                 raise SolverFailedError(
                     f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it"
@@ -241,7 +241,7 @@ class MilpOracle(Oracle):
                 return _Found(solution.stop, bound, policy, total)
             self._cut_off(labels)
 
-    def _solve(self, query: Query, *, primal: bool, start: Floats | None = None) -> tuple[Solution, float]:
+    def _solve(self, query: Query, start: Floats | None = None) -> tuple[Solution, float]:
         costs, everyone = query.costs, 0.0
         if not query.whole:  # what all policies pay hides how they differ
             least = costs.min(axis=1)
@@ -250,9 +250,7 @@ class MilpOracle(Oracle):
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
-            solution = self._session.solve(
-                coefficients, gap=gap, time_limit=self._time_limit, primal=primal, start=start
-            )
+            solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, start=start)
         return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints

@@ -24,10 +24,8 @@ class SolverInfo:
 class Session(Protocol):
     """A solver opened once on a program, then asked for many objectives."""
 
-    def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
-    ) -> Solution:
-        """Minimise ``objective`` (n_columns,) to an absolute gap; with ``primal=False`` the solution may lack x.
+    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
+        """Minimise ``objective`` (n_columns,) to an absolute gap.
 
         A session may have one more argument, ``start`` (n_columns,) or None: a point to begin a search for whole
         numbers at, in place of what it knows of earlier queries. It claims nothing: one that breaks a row is dropped,

@@ -69,9 +69,6 @@ class CoptSession(NativeSession):
         self._model.solve()
         return int(self._model.status)
 
-    def _value(self) -> float:
-        return float(self._model.objval)
-
     def _point(self) -> Floats | None:
         found = self._model.hasmipsol if self._mip else self._model.haslpsol
         return np.array(self._model.getValues()) if found else None

@@ -73,9 +73,6 @@ class CplexSession(NativeSession):
         self._model.solve()
         return int(self._model.solution.get_status())
 
-    def _value(self) -> float:
-        return float(self._model.solution.get_objective_value())
-
     def _point(self) -> Floats | None:
         solution = self._model.solution
         return np.array(solution.get_values()) if solution.is_primal_feasible() else None

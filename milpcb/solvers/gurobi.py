@@ -61,9 +61,6 @@ class GurobiSession(NativeSession):
         self._model.optimize()
         return int(self._model.Status)
 
-    def _value(self) -> float:
-        return float(self._model.ObjVal)
-
     def _point(self) -> Floats | None:
         return np.asarray(self._x.X) if self._model.SolCount else None
 

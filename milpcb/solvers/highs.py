@@ -29,9 +29,6 @@ _COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
 # The polytope is fixed, so the last basis stays primal feasible: primal simplex goes on from it, and presolve would
 # only throw it away. Simplex also ends at a vertex, which is what an integral encoding decodes.
 _LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
-# Where all vertices are integral, the entries of the matrix need no scaling, and perturbed bounds only cost the steps
-# that undo them (measured: a quarter of a query; no stall in 5 000 programs with ties everywhere).
-_INTEGRAL = _LP | {"simplex_scale_strategy": 0, "primal_simplex_bound_perturbation_multiplier": 0.0}
 _DUAL_SIMPLEX = 1
 # The feasibility jump looks for a first point, and the last query's is one, or the start is (measured: a third of a
 # query with a start, a tenth of others).
@@ -102,9 +99,6 @@ class HighsSession(NativeSession):
         self._highs.run()
         self._highs.setOptionValue("simplex_strategy", _LP["simplex_strategy"])
 
-    def _value(self) -> float:
-        return float(self._highs.getObjectiveValue())
-
     def _point(self) -> Floats | None:
         held = self._highs.getInfo().primal_solution_status == _HOLDS_POINT
         return np.array(self._highs.getSolution().col_value) if held else None
@@ -128,7 +122,7 @@ class Highs(NativeSolver):
 def _options(program: Program, *, mip: bool) -> dict[str, Any]:
     if mip:
         return _NEARLY_INTEGRAL if program.nearly_integral else _MIP
-    return _INTEGRAL if program.integral else _LP
+    return _LP
 
 
 def _model(program: Program, *, mip: bool) -> Any:

@@ -48,11 +48,8 @@ class LazySession:
         self._engine, self._program, self._separator = engine, program, separator
         self._open()
 
-    def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
-    ) -> Solution:
+    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
         """Tighten the relaxation, then the program, until the best point known is proved to the gap."""
-        del primal
         if len(self._matrix) > MOST_ROWS * self._program.n_columns:
             self.close()
             self._open()
@@ -167,19 +164,13 @@ class ScaledSession:
         self._begins = takes_start(session)
 
     def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, start: Floats | None = None
     ) -> Solution:
         """Ask about the objective in its unit."""
         self._check_open()
         unit = _unit(objective)
         begin: dict[str, Any] = {"start": start} if self._begins else {}
-        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, primal=primal, **begin)
+        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, **begin)
         return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:

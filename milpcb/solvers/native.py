@@ -90,13 +90,7 @@ class NativeSession(ABC):
         self._incumbent: Floats | None = None
 
     def solve(
-        self,
-        objective: Floats,
-        *,
-        gap: float = 0.0,
-        time_limit: float | None = None,
-        primal: bool = True,
-        start: Floats | None = None,
+        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, start: Floats | None = None
     ) -> Solution:
         """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
         with self._one_line():
@@ -107,11 +101,7 @@ class NativeSession(ABC):
             begin = self._incumbent if start is None else start
             if self._mip and begin is not None:
                 self._start(begin)
-            stop = self._run_and_see()
-            if stop is Stop.OPTIMAL and not self._mip and not primal:  # the hot path of a value
-                value = self._value()
-                return Solution(stop, value, value)
-            return self._solution(objective, stop)
+            return self._solution(objective, self._run_and_see())
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows to the model; the basis stays, an incumbent that breaks them goes."""
@@ -169,10 +159,6 @@ class NativeSession(ABC):
     @abstractmethod
     def _run(self) -> Any:
         """Solve, and return the status code."""
-
-    @abstractmethod
-    def _value(self) -> float:
-        """Return the value of the optimum found."""
 
     @abstractmethod
     def _point(self) -> Floats | None:

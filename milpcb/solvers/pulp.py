@@ -153,9 +153,6 @@ class PulpSession(NativeSession):
         code = self._problem.status, self._problem.sol_status
         return OUT_OF_TIME if self._time_limit is not None and code in self.unclear else code
 
-    def _value(self) -> float:
-        return self._bound()
-
     def _point(self) -> Floats | None:
         """Return the values read back; None where they are none, as where CBC, stopped inside an LP, has no point."""
         if self._problem.sol_status not in {pulp.LpSolutionOptimal, pulp.LpSolutionIntegerFeasible}:

@@ -88,9 +88,6 @@ class ScipSession(NativeSession):
         status: str = self._model.getStatus()
         return status
 
-    def _value(self) -> float:
-        return self._bound()
-
     def _point(self) -> Floats | None:
         if not self._model.getNSols():
             return None

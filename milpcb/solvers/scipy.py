@@ -61,9 +61,6 @@ class ScipySession(NativeSession):
         )
         return int(self._result.status)
 
-    def _value(self) -> float:
-        return float(self._result.fun)
-
     def _point(self) -> Floats | None:
         return None if self._result.x is None else np.asarray(self._result.x)
 

@@ -83,9 +83,6 @@ class XpressSession(NativeSession):
         self._model.postSolve()  # or Xpress lets nobody change the model
         return solve, found, reason
 
-    def _value(self) -> float:
-        return float(self._model.attributes.objval)
-
     def _point(self) -> Floats | None:
         found = self._model.attributes.solstatus in {_OPTIMAL, _FEASIBLE}
         return np.array(self._model.getSolution()) if found else None

@@ -147,12 +147,10 @@ class FreshSession:
     def __init__(self, solver: Solver, program: Program, *, relax: bool) -> None:
         self._solver, self._program, self._relax = solver, program, relax
 
-    def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, primal: bool = True
-    ) -> Solution:
+    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
         """Open, solve, close."""
         session: Session = self._solver.open(self._program, relax=self._relax)
-        solution = session.solve(objective, gap=gap, time_limit=time_limit, primal=primal)
+        solution = session.solve(objective, gap=gap, time_limit=time_limit)
         session.close()
         return solution
 
