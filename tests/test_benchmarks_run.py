@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from milpcb.environments.planted import Planted
 from policies import DecisionTrees, LinearRules
 
 BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
+LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "3", "--one-pass", "--draws", "20"]
 # Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     "constraints": ([], {"SIZES": [(40, 4)], "MATRICES": 2, "STARTED": 3, "HORIZON": 300}),
@@ -21,9 +23,12 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         ["--queries", "1"],
         {"CASES": [("tables", LinearRules(2, max_features=1), kind, 20, 3, 0.1) for kind in ("search", "milp")]},
     ),
-    "one_draw": (["--horizons", "300", "--oracles", "search", "--fresh", "10"], {"QUIET": 100}),
-    "one_pass": ([], {"ROWS": 1000, "FILE": 500}),
-    "one_draw --counts": (["--horizons", "300"], {}),
+    "one_draw": (
+        ["--horizons", "300", "--oracles", "search", "--fresh", "10"],
+        {"QUIET": 100, "QUIET_HORIZON": 500, "FRESH": 20},
+    ),
+    "one_pass": ([], {"ROWS": 1000, "FILE": 500, "SIZES": (1,), "OPTIONS": LEARN}),
+    "one_draw --counts": (["--horizons", "300"], {"WORLD": Planted(n_contexts=20, n_features=4)}),
     "one_draw --programs": (
         ["--horizons", "60"],
         {"PROGRAMS": {"trees": (DecisionTrees(2, depth=1), 20, 4, True, [])}},
@@ -61,6 +66,8 @@ def test_a_benchmark_runs_to_its_end(name, capsys, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
     module = loaded(script, monkeypatch)
+    if hasattr(module, "bench"):
+        monkeypatch.setattr(module.bench, "TURN", 1e-6)
     for size, value in sizes.items():
         assert hasattr(module, size), f"{script}.py has no {size} any more"
         monkeypatch.setattr(module, size, value)

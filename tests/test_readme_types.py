@@ -46,8 +46,10 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     for name, line in MISTAKES.items():
         imports = "from milpcb import open_oracle\nfrom milpcb.policies import DecisionTrees\n"
         (folder / f"{name}.py").write_text(f"{imports}{line}\n")
-    untyped = "".join(f"[mypy-{package}.*]\nignore_missing_imports = True\n" for package in UNTYPED)
-    (folder / "mypy.ini").write_text(f"[mypy]\n{untyped}")
+    sections = [f"[mypy-{package}.*]\nignore_missing_imports = True\n" for package in UNTYPED]
+    # Of our own packages only the signatures are read, as of those that are installed.
+    sections += [f"[mypy-{package}.*]\nignore_errors = True\n" for package in ("milpcb", "policies")]
+    (folder / "mypy.ini").write_text("[mypy]\n" + "".join(sections))
     cache = str(ROOT / ".mypy_cache/readmes")
     Path(cache).mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file", "mypy.ini", "--cache-dir", cache, "."]

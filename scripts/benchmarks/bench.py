@@ -21,6 +21,7 @@ from rich.table import Table
 from milpcb.core.decimals import spaced
 
 Row = dict[str, Any]  # of a table: figures by heading
+TURN = 0.02  # seconds of a contender in a round
 
 MACHINE = {"machine": platform.processor() or platform.machine(), "python": platform.python_version()}
 
@@ -47,10 +48,10 @@ def timed(ask: Callable[..., Any], *arguments: Any, turns: int = 1) -> tuple[flo
 def compete(contenders: dict[str, Callable[[], Any]], calls: int = 0, rounds: int = 15) -> dict[str, float]:
     """Return CPU milliseconds a call, the best of rounds in which all take turns.
 
-    There are ``calls`` a round, or as many as take about 20 ms.
+    There are ``calls`` a round, or as many as take about TURN seconds.
     """
     many = {
-        name: calls or max(1, int(0.02 / max(1e-6, timed(call, turns=3)[0])))  # the first may load code
+        name: calls or max(1, int(TURN / max(1e-6, timed(call, turns=3)[0])))  # the first may load code
         for name, call in contenders.items()
     }
     best = dict.fromkeys(contenders, np.inf)

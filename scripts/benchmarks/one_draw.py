@@ -34,8 +34,9 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints
 from policies import DecisionTrees, Halfspaces, LinearRules
 
-QUIET = 20_000  # calls of act and learn
+QUIET, QUIET_HORIZON = 20_000, 10**6  # calls of act and learn, of so many
 SPREAD = 5_000  # rounds
+WORLD, FRESH = Planted(), 1_000  # rounds of fresh draws where nothing changes
 NOISES = ("paper", "half", "coordinate", "signed")
 FUTURES = [*((noise, n) for noise in NOISES for n in (0, 1)), ("half", 4), ("half", 16)]  # 0 for fresh draws
 TREES = DecisionTrees(2, depth=2)
@@ -56,7 +57,7 @@ class Run:
     def __init__(self, horizon: int, kind: str, seed: int) -> None:
         self.horizon = horizon
         trees, rng = DecisionTrees(n_actions=3, depth=2), np.random.default_rng(seed)
-        stream = Planted().open(trees, horizon, seed)
+        stream = WORLD.open(trees, horizon, seed)
         own = {"kind": kind} if kind in {"search", "enumeration"} else {"kind": "milp", "solver": kind}
         self.oracle = open_oracle(trees, stream.contexts, **own)
         self.reference = open_oracle(trees, stream.contexts, kind="search")
@@ -144,14 +145,14 @@ def measured(horizon: int, kind: str, fresh: int) -> dict[str, float]:
 
 def quiet() -> dict[str, float]:
     """Return microseconds of act and learn where nothing changes: at cost 0, and beside it a fresh draw by search."""
-    run = Run(10**6, "search", 0)
+    run = Run(QUIET_HORIZON, "search", 0)
     kept = run.learner(future="once", scale=1e6)  # hardly any noise
     run.costs[:] = 0.0
     run.play(kept, 100)
     kept, asked = run.learner(future="once", scale=1e6), run.learner(queries="argmin")
     return {
         "once": 1e6 / QUIET * run.play(kept, QUIET)[0],
-        "fresh argmin": 1e6 / 1_000 * run.play(asked, 1_000)[0],
+        "fresh argmin": 1e6 / FRESH * run.play(asked, FRESH)[0],
     }
 
 

@@ -18,6 +18,7 @@ import polars as pl
 from milpcb.core.decimals import spaced
 
 ROWS, FILE = 30_000_000, 1_000_000
+SIZES = (1, 2)  # times as many rows
 OPTIONS = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "9", "--one-pass"]
 
 
@@ -34,7 +35,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "logs"
         folder.mkdir()
-        for share in (1, 2):
+        for share in SIZES:
             for number in range((share - 1) * ROWS // FILE, share * ROWS // FILE):
                 log(FILE, number).write_parquet(folder / f"part{number:03d}.parquet")
             command = [sys.executable, "-m", "milpcb", "learn", folder, *OPTIONS, "--out", Path(place) / f"out{share}"]
