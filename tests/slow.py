@@ -105,7 +105,6 @@ SLOW = {
     "tests/environments/test_environments.py::test_rounds_of_several_blocks": "many rounds of every environment",
     "tests/experiments/study/test_bounds.py": "bounds of many studies",
     "tests/policies/test_drawing.py::test_nothing_meets_in_a_figure": "pictures measured in pixels",
-    "tests/test_text.py::test_every_character_is_escaped_by_its_category": "every character of Unicode",
     "tests/test_walks.py": "the walks of CONTRIBUTING.md, played",
     "tests/environments/test_mirror.py": "environments computed by several processes",
     "tests/policies/test_linear_walks.py": "rules listed, and walks over them",
@@ -150,6 +149,4 @@ SLOW = {
     "tests/policies/test_drawing.py::test_letters_shrink_on_axes_that_are_too_small": "pictures measured in pixels",
     "tests/policies/test_drawing.py::test_notebooks_show_rules_and_a_drawing": "pictures",
     "tests/test_service_why.py::test_every_change_that_is_named_alters_the_rule_and_nothing_nearer_does": "all changes",
-    "tests/test_words.py::test_no_summary_ends_in_an_abbreviation": "every docstring, those of tests too",
-    "tests/test_words.py::test_no_word_stands_alone_on_a_line": "every docstring, those of tests too",
 }

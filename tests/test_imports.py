@@ -180,6 +180,8 @@ def resolvers(modules: Mapping[str, str]) -> set[str]:
 
 @cache
 def _resolves(source: str) -> bool:
+    if not re.search("import_module|__import__", source):
+        return False
     calls = [node for node in ast.walk(ast.parse(source)) if _imports_by_name(node)]
     return not all(isinstance(call.args[0], ast.Constant) for call in calls)
 

@@ -1,6 +1,7 @@
 """Names, docstrings and comments use words of the field or of every day; wrapped docstrings stay whole."""
 
 import ast
+import inspect
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -40,11 +41,12 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@cache
-def named(path: Path) -> list[ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.arg]:
-    """Return all of a file that has a name or a docstring, which tests here go over."""
-    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef | ast.arg
-    return [node for node in ast.walk(parsed(path)) if isinstance(node, kinds)]
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements in a node, at any depth, and no expressions, of which there are many more."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, (ast.stmt, ast.excepthandler, ast.match_case)):
+            yield child
+            yield from statements(child)
 
 
 def names() -> Iterator[tuple[str, str]]:
@@ -53,11 +55,16 @@ def names() -> Iterator[tuple[str, str]]:
         for path in sorted((ROOT / top).rglob("*.py")):
             place = str(path.relative_to(ROOT))
             yield from ((place, part) for part in path.relative_to(ROOT).with_suffix("").parts)
-            for node in named(path):
-                if isinstance(node, ast.arg):
-                    yield f"{place}:{node.lineno}", node.arg
-                elif not isinstance(node, ast.Module):
-                    yield f"{place}:{node.lineno}", node.name
+            for node in statements(parsed(path)):
+                if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                    continue
+                yield f"{place}:{node.lineno}", node.name
+                arguments = (
+                    [each for each in ast.walk(node.args) if isinstance(each, ast.arg)] if hasattr(node, "args") else []
+                )
+                yield from ((f"{place}:{each.lineno}", each.arg) for each in arguments)
+            of_lambdas = re.findall(r"\blambda ([\w, *=]+)", path.read_text(encoding="utf-8"))
+            yield from ((f"{place}, lambda", name) for names in of_lambdas for name in re.findall(r"\w+", names))
 
 
 @cache
@@ -140,18 +147,19 @@ ABBREVIATION = re.compile(
 FITS = 112  # so wide a line has room for a short word, indented as docstrings of methods are
 
 
+DOCSTRING = re.compile(r'(?:\A|:(?: *#[^\n]*)?\n)( *)"""(.*?)"""', re.DOTALL)  # parsing all tests would take seconds
+
+
 @cache
 def docstrings() -> list[tuple[str, str]]:
     """Return the place and the text of every docstring of ours, those of tests included."""
     found = []
     for top in (*PACKAGES, "tests"):
         for path in sorted((ROOT / top).rglob("*.py")):
-            documented = (node for node in named(path) if not isinstance(node, ast.arg))
-            found += [
-                (f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}", text)
-                for node in documented
-                if (text := ast.get_docstring(node))
-            ]
+            text = path.read_text(encoding="utf-8")
+            for match in DOCSTRING.finditer(text):
+                line = text.count("\n", 0, match.start(2)) + 1
+                found += [(f"{path.relative_to(ROOT)}:{line}", inspect.cleandoc(match[2]))] if match[2].strip() else []
     return found
 
 

@@ -17,7 +17,6 @@ import milpcb
 from milpcb.core.decimals import spaced
 
 STANDARD_ERRORS = 2.0
-FIGURES = ("regret", "certificate", "regret - certificate", "standard error")
 
 
 def main() -> None:
