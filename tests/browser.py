@@ -14,10 +14,15 @@ QUIET = (  # it asks nobody, and waits for nobody
 )
 
 
-def ask(folder: Path, text: str, *options: str, script: str = "", address: str = "") -> str:
-    """Return what chromium answers about a page in a file of a folder; the test is skipped where there is none."""
+def needed() -> None:
+    """Skip the test where no browser is installed."""
     if CHROMIUM is None:
         pytest.skip("no chromium is installed (apt install chromium)")
+
+
+def ask(folder: Path, text: str, *options: str, script: str = "", address: str = "") -> str:
+    """Return what chromium answers about a page in a file of a folder; the test is skipped where there is none."""
+    needed()
     file = folder / "page & more.html"
     file.write_text(text.replace("</body>", f"<script>{script}</script></body>"), encoding="utf-8")
     command = [CHROMIUM, *QUIET, f"--user-data-dir={folder / 'profile'}", *options, file.as_uri() + address]

@@ -148,7 +148,7 @@ def test_report_writes_one_page(milpcb, finished, tmp_path):
     assert page.count("<td>&lt;b&gt;$L$ = 8&lt;/b&gt;</td>") + page.count('">&lt;b&gt;$L$ = 8&lt;/b&gt;</td>') >= 4
     assert "<b>$L$" not in page
     assert "K = 3, T = 60, seed 0" in page
-    assert "horizon = [20, 60]" in page
+    assert "[experiment]\nname = &#34;tiny&#34;" in page
     assert "had not finished" not in page
     assert milpcb("report", finished)[0] == 0
     assert (finished / "report.html").read_text(encoding="utf-8") == page

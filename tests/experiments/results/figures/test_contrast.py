@@ -1,6 +1,8 @@
-"""Every colour that a picture is drawn with can be seen on white, and letters on every leaf can be read."""
+"""Every colour of pictures can be seen on white, and letters be read: on leaves, and on light and dark pages."""
 
 import re
+from importlib.resources import files
+from itertools import product
 
 import pytest
 from matplotlib.colors import to_hex
@@ -17,6 +19,8 @@ from policies.drawing import LEAF_COLOURS
 from policies.trees.rule import DecisionTree, Leaf, Split
 
 LINES, TEXT = 3.0, 4.5  # to 1, as WCAG 2 asks of graphics and of text
+PAGE = (files("milpcb.experiments.results") / "templates/page.html.jinja").read_text()
+LIGHT, DARK = (dict(re.findall(r"--(\w+): (#\w+)", block)) for block in re.findall(r":root \{([^}]*)\}", PAGE))
 
 
 def luminance(colour):
@@ -30,6 +34,22 @@ def contrast(one, other):
     """Return the contrast of two colours, 1 to 21."""
     low, high = sorted(map(luminance, (one, other)))
     return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colours", [LIGHT, DARK], ids=["light", "dark"])
+def test_text_and_marks_of_a_page_stand_out(colours):
+    """On everything that they stand on."""
+    for ink_, ground in product(("ink", "soft", "accent"), ("page", "band", "note")):
+        assert contrast(colours[ink_], colours[ground]) >= TEXT, (ink_, ground)
+    assert contrast(colours["faint"], colours["page"]) >= LINES
+    assert contrast(colours["alarm"], colours["note"]) >= LINES
+
+
+def test_a_dark_page_has_every_colour():
+    """Both themes set the same variables, and nothing of the shared look has a colour of its own on the page."""
+    assert LIGHT.keys() == DARK.keys()
+    rules = re.sub(r"(?s):root \{.*?\}|figure img \{[^}]*\}", "", PAGE)
+    assert not re.findall(r"#[0-9a-fA-F]{3,6}\b", rules)
 
 
 def test_the_contrast_is_that_of_the_standard():

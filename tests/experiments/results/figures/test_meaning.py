@@ -86,7 +86,7 @@ def test_panels_are_counted_as_won_only_where_they_are(make_frame):
 
 def test_constraints_are_said_in_words_wherever_regret_is(make_frame):
     """The subtitle has the rule, the axis what regret is against, and learners without an oracle are marked."""
-    frame = make_frame(["exp4", "uniform"])
+    frame = make_frame(["exp4", "uniform"], points=3)
     results = Results(frame, "t", BUDGET)
     page = report_page(results, "").replace("\u202f", " ")
     assert "Every policy keeps: action 2 on at most 20 % of the contexts." in page

@@ -67,7 +67,7 @@ def test_every_alternative_text_states_a_finding(make_frame):
 
 def test_phones_have_pictures_of_their_own(make_frame):
     """Every wide picture has a narrow one beside it; those of half a page are narrow in any case."""
-    results = Results(make_frame(["exp4", "uniform"], [*"abcde"], seeds=[0], points=4), "t")
+    results = Results(make_frame(["exp4", "uniform"], [*"abcde"], seeds=[0], points=2), "t")
     page = report_page(results, "")
     n_figures = len(re.findall(r'<figure id="figure-', page))
     widths = [int(width) for width in re.findall(r'media="[^"]*" srcset="[^"]*" width="(\d+)"', page)]

@@ -24,8 +24,13 @@ def sizes(figure):
     return [float(text.get_fontsize()) for text in texts]
 
 
-@pytest.mark.parametrize("name", ["regret", "finals", "costs", "times", "overview"])
-@pytest.mark.parametrize(("width", "letters"), [(3.4, 8.0), (3.4, 6.0), (7.0, 9.0)])
+@pytest.mark.parametrize(
+    ("name", "width", "letters"),
+    [
+        *((name, 3.4, 8.0) for name in ("regret", "finals", "costs", "times", "overview")),
+        *(("regret", 3.4, 6.0), ("regret", 7.0, 9.0)),
+    ],
+)
 def test_a_figure_has_the_width_and_the_letters_that_were_asked_for(make_frame, name, width, letters):
     """Also after it is drawn; no letter is smaller, and no title is there."""
     worlds = ["planted", "switching"] if name == "overview" else ["planted"]

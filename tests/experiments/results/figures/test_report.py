@@ -106,6 +106,7 @@ def page(text):
 @pytest.fixture
 def browse(tmp_path):
     """Return ``browse(page, *options, script=..., address=...)``: what chromium answers about a page in a file."""
+    browser.needed()
     return partial(browser.ask, tmp_path)
 
 
@@ -244,8 +245,8 @@ def test_names_cannot_break_out(make_frame):
 
 
 def test_a_large_study_is_a_small_page(make_frame):
-    """15 learners, 8 environments, 80 checkpoints: the largest figure is pixels and below a sixth of 5 MB."""
-    frame = make_frame([f"learner {i}" for i in range(15)], [f"world {i}" for i in range(8)], seeds=[0, 1], points=80)
+    """12 learners, 6 environments, 60 checkpoints: the largest figure is pixels and below a sixth of 5 MB."""
+    frame = make_frame([f"learner {i}" for i in range(12)], [f"world {i}" for i in range(6)], seeds=[0, 1], points=60)
     (drawing,) = draw(Results(frame, "large"), ["regret_loglog"])
     source = picture(drawing)["source"]
     assert source.startswith("data:image/png")
