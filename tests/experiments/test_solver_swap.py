@@ -19,9 +19,9 @@ CONFIG = Path(__file__).parents[2] / "scripts" / "experiments" / "regret_trees.t
 
 
 def curves(solver: str, directory: Path) -> pl.DataFrame:
-    """Return the curves, timings and names left out, of the shipped experiment at T = 40."""
+    """Return the curves, timings and names left out, of the shipped experiment at T = 20."""
     tables = tomllib.loads(CONFIG.read_text(encoding="utf-8"))
-    tables["experiment"]["horizon"] = 40
+    tables["experiment"]["horizon"] = 20
     tables["oracle"]["solver"] = solver
     with open_progress("quiet", Console()) as progress:
         assert run(parse_config(tables), RunDirectory(directory), progress, "serial") == []
@@ -36,7 +36,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
 
 @pytest.mark.parametrize("solver", ["pulp:PULP_CBC_CMD", "scip", "gurobi", "cplex", "xpress", "copt"])
 def test_every_solver_writes_the_same_curves(solver: str, expected: pl.DataFrame, tmp_path: Path) -> None:
-    """Each gives the curves of HiGHS, bit for bit up to timings, in 40 rounds of K + 1 questions each."""
+    """Each gives the curves of HiGHS, bit for bit up to timings, in 20 rounds of K + 1 questions each."""
     missing = {info.name: info.missing for info in describe_all()}[solver]
     if missing:
         pytest.skip(f"{solver}: {missing}")
