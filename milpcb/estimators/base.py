@@ -96,15 +96,14 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     _adds_up = False  # whether policies weight numbers and add them up: those are tests then, 0 or 1
     _counts_rows = False  # whether a parameter counts rows, so that each must be there
 
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
         """Return the policy class; ``thresholds`` are one list of cut points a number, "all", or None where unused."""
         cuts = {} if self._adds_up else {"thresholds": thresholds}
         with called(self._words):
-            made = registry.load("policies", self._class_name)(n_actions=n_actions, **cuts, **self._class_options(rows))
+            made = registry.load("policies", self._class_name)(n_actions=n_actions, **cuts, **self._class_options())
             return cast("PolicyClass", made)
 
-    def _class_options(self, rows: Rows) -> dict[str, Any]:
-        del rows
+    def _class_options(self) -> dict[str, Any]:
         return {option: getattr(self, parameter) for option, parameter in self._words.items()}
 
     def _thresholds(self) -> Any:
@@ -151,14 +150,9 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         each = read_weights(sample_weight, len(contexts))
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), NamedRows(values, self.actions_.tolist(), rows))
-        policies = named_class(self._policies_of(rows), [*map(action_name, self.actions_.tolist())])
+        policies = named_class(self.policies_, [*map(action_name, self.actions_.tolist())])
         kind = self._kind(open_class(policies, contexts), constrained=bool(rules))
         return Question(policies, contexts, tuple(rules), kind)
-
-    def _policies_of(self, rows: Rows) -> PolicyClass:
-        """Return the class of the fit for rows that are not merged; limits on what a log did go by their order."""
-        del rows
-        return self.policies_
 
     def to_json(self) -> str:
         """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
@@ -179,27 +173,18 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         check_is_fitted(self)
         return self.policy_
 
-    def _learn(
-        self,
-        features: Features,
-        targets: Floats,
-        actions: Any,
-        weight: Floats,
-        *,
-        maximise: bool,
-        done: Ints | None = None,
-    ) -> Self:
-        """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,); ``done`` (n,) is what a log did."""
+    def _learn(self, features: Features, targets: Floats, actions: Any, weight: Floats, *, maximise: bool) -> Self:
+        """Set the fitted attributes from ``targets`` (n, K) and ``weight`` (n,)."""
         names = chosen_features(self.features, features.names)
         kept = weight > 0
         features, targets = features.take(kept), targets[kept]
         columns = self._columns(features, names, weight[kept])
         contexts = encoded(columns, features.values, range(len(columns)))
-        rows = Rows.merge(contexts, weight[kept], None if done is None else done[kept])
+        rows = Rows.merge(contexts, weight[kept])
         sign = -1.0 if maximise else 1.0
         costs = rows.total(sign * targets)
         thresholds = explicit_cuts(self._thresholds(), columns, names, rows)
-        policies = self._policy_class(len(actions), thresholds, rows)
+        policies = self._policy_class(len(actions), thresholds)
         check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
         if joints := joints_of(self.monotone, columns, features.values, contexts):
             rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))

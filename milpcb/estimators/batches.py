@@ -173,7 +173,7 @@ class FromBatches(PolicyEstimator):
         contexts, sign = layout.contexts(found.codes), -1.0 if maximise else 1.0
         rows = Rows(contexts, np.arange(len(contexts)), found.sizes, found.sizes)
         rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
-        policies = self._policy_class(len(actions), layout.cuts, rows)
+        policies = self._policy_class(len(actions), layout.cuts)
         self.scores_: Any = None
         self.compressed_ = found
         costs = sign * found.scores

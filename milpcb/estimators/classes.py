@@ -87,30 +87,23 @@ class TreeSettings(CutSettings):
     ----------
     max_depth : tests on the longest path; 0 is the best constant
     min_samples_leaf : each leaf holds at least this many rows, weights counted
-    min_samples_action : of a log: each leaf holds at least this many rows of every action, by what was done
     max_leaves : most leaves, None for no limit
 
     """
 
     max_depth: int = 2
     min_samples_leaf: int = 1
-    min_samples_action: int = 0
     max_leaves: int | None = None
 
     _class_name = "decision_trees"
     _words: ClassVar[Mapping[str, str]] = {
         "depth": "max_depth",
         "min_leaf_size": "min_samples_leaf",
-        "min_action_rows": "min_samples_action",
     }
 
     @property
     def _counts_rows(self) -> bool:  # type: ignore[override]  # it depends on a parameter
-        return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1 or self._counts_actions
-
-    @property
-    def _counts_actions(self) -> bool:
-        return whole("min_samples_action", self.min_samples_action, 0) > 0
+        return whole("min_samples_leaf", self.min_samples_leaf, 1) > 1
 
     def _order(self) -> int:
         return whole("max_depth", self.max_depth, 0)
@@ -130,26 +123,9 @@ class TreeSettings(CutSettings):
             answer = replace(answer, policy=lesser.policy)
         return answer
 
-    def _policies_of(self, rows: Rows) -> PolicyClass:
-        """Return the class of the fit, with what the log did in the order of ``rows``: the fit has it by merged rows.
-
-        Which of the actions at equal contexts is whose does not matter: these rows are in one leaf.
-        """
-        fitted: Any = self.policies_
-        if not self._counts_actions or len(fitted.logged_actions) != len(rows.contexts):
-            return cast("PolicyClass", fitted)
-        done = np.empty(len(rows.contexts), dtype=np.int64)
-        merged = Rows.merge(rows.contexts, rows.weight)
-        done[np.argsort(merged.group, kind="stable")] = fitted.logged_actions
-        return cast("PolicyClass", replace(fitted, logged_actions=done.tolist()))
-
-    def _class_options(self, rows: Rows) -> dict[str, Any]:
-        options: dict[str, Any] = {"depth": self.max_depth, "max_leaves": self.max_leaves}
-        if self._counts_actions:
-            options |= {"min_action_rows": self.min_samples_action, "logged_actions": rows.listed_actions()}
-        if whole("min_samples_leaf", self.min_samples_leaf, 1) > 1:
-            options["min_leaf_size"] = self.min_samples_leaf
-        return options
+    def _class_options(self) -> dict[str, Any]:
+        limit = {"min_leaf_size": self.min_samples_leaf} if self._counts_rows else {}
+        return {"depth": self.max_depth, "max_leaves": self.max_leaves, **limit}
 
 
 class ThresholdSettings(CutSettings):
@@ -233,8 +209,7 @@ class AnySettings(PolicyEstimator):
     def _adds_up(self) -> bool:  # type: ignore[override]  # it depends on a parameter
         return isinstance(self._named(2), registry.load("policies", "linear_rules"))
 
-    def _policy_class(self, n_actions: int, thresholds: Any, rows: Rows) -> PolicyClass:
-        del rows
+    def _policy_class(self, n_actions: int, thresholds: Any) -> PolicyClass:
         policies = self._named(n_actions)
         if not is_dataclass(policies):
             return policies

@@ -13,7 +13,7 @@ from milpcb.data.actions import action_name
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.batches import FromBatches
 from milpcb.estimators.inputs import Features, checked, read_features, read_targets, read_weights
-from milpcb.estimators.totals import Rows, best_under, guards_of, spread, summed, total_of, without_counts
+from milpcb.estimators.totals import Rows, best_under, guards_of, spread, summed, total_of
 from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best_reference, evaluate, read_log, scores
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
@@ -72,11 +72,10 @@ class FromLog(FromBatches):
         features = read_features(self, X)
         weight = read_weights(sample_weight, len(features))
         agreement, actions = read_targets(done, len(features), maximise=True, log=True)
-        number = agreement.argmax(axis=1)  # of what was done
         if reward is None and cost is None:
             warnings.warn(IMITATES, UserWarning, stacklevel=2)
-            self.scores_ = None
-            return self._learn(features, agreement, actions, weight, maximise=True, done=number)
+            self.scores_ = self.compressed_ = None
+            return self._learn(features, agreement, actions, weight, maximise=True)
         self.actions_ = actions
         found = self._scores(X, done, weight, reward=reward, cost=cost, propensity=propensity)
         self._from_scores(features, found, actions)
@@ -95,8 +94,7 @@ class FromLog(FromBatches):
         choice("objective", self.objective, OBJECTIVES)
         self.scores_ = found
         self.by_value_: Any = None
-        done, weight = found.log.action, found.weight
-        self._learn(features, found.table, actions, weight, maximise=found.maximise, done=done)
+        self._learn(features, found.table, actions, found.weight, maximise=found.maximise)
         if self.objective == "guaranteed" and hasattr(by := cast("Any", self.by_value_), "with_columns"):
             names = self.policy_.names
             self.by_value_ = by.with_columns(self.schema_, names.columns, names.actions)
@@ -214,10 +212,12 @@ class FromLog(FromBatches):
         return replace(found, lower=answer.lower)
 
     def _seen_everywhere(self, search: Callable[[list[LabelConstraint]], Answer], rows: Rows) -> Answer:
-        if self.overlap == "ignore" or (self.scores_ is None and rows.done is not None):
-            return search([])  # the policy may play anything, or learns what was done
-        if self.scores_ is None or rows.done is None:
+        if self.overlap == "ignore":
+            return search([])
+        if self.scores_ is None:
             found = self.compressed_
+            if found is None:
+                return search([])  # the policy learns what was done
             expected = np.multiply.outer(found.sizes, found.counts / found.n / FALL)
             return seen_everywhere(search, rows.contexts, found.done, expected, None)
         log, kept = self.scores_.log, self.scores_.weight > 0
@@ -253,8 +253,8 @@ class FromLog(FromBatches):
             *(guard.on_rows(contexts, found.actions) for guard in guards),
         ]
         alike = best_reference(found, limits)
-        kind = self._kind(open_class(without_counts(policies), contexts), constrained=False)
-        ends = LowerEnds(without_counts(policies), contexts, found, alike, kind=kind, seed=self.random_state)
+        kind = self._kind(open_class(policies, contexts), constrained=False)
+        ends = LowerEnds(policies, contexts, found, alike, kind=kind, seed=self.random_state)
         self.lower_ends_ = ends
         return summed(ends.costs, rows)
 

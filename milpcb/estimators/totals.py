@@ -6,7 +6,7 @@ Limits that hold with confidence (milpcb.offline.no_worse_than) are on the rows,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
@@ -30,11 +30,10 @@ class Rows:
     group: Ints  # (n,) the distinct context of each row
     weight: Floats  # (n,) its weight, above 0
     sizes: Floats  # (g,) total weights of the distinct contexts
-    done: Ints | None = None  # (n,) the action that a log did in each row, None without a log
     order: ActionOrder | None = None  # that policies have to keep
 
     @classmethod
-    def merge(cls, contexts: Floats, weight: Floats, done: Ints | None = None) -> Rows:
+    def merge(cls, contexts: Floats, weight: Floats) -> Rows:
         """Merge equal rows of ``contexts`` (n, d)."""
         order = np.lexsort(contexts.T[::-1])
         first = np.zeros(len(order), dtype=bool)
@@ -46,14 +45,7 @@ class Rows:
         distinct = contexts[order[first]] + 0.0  # adding 0 makes -0 and 0 the same
         distinct.setflags(write=False)  # so that whoever opens a class on it need not copy it
         sizes = exact_sums(weight[:, None], np.ones_like(weight), group, len(distinct))[:, 0]
-        return cls(distinct, group, weight, sizes, done)
-
-    def listed_actions(self) -> Ints:
-        """Return what was done, by distinct context, as often as the rows weigh; raises InputError without a log."""
-        if self.done is None:
-            raise InputError("min_samples_action counts what was done in a log; use LoggedPolicyTree")
-        order = np.lexsort((self.done, self.group))
-        return np.repeat(self.done[order], whole_counts(self.weight[order]))
+        return cls(distinct, group, weight, sizes)
 
     def total(self, table: Floats) -> Floats:
         """Return the weighted totals (g, k) of a table (n, k) at each distinct context, correctly rounded."""
@@ -124,7 +116,7 @@ def best_under(
     policy is shown to keep the limits.
     """
     contexts = rows.contexts[rows.group]
-    shown = [guard.rule(without_counts(policies), contexts, actions=actions) for guard in guards]
+    shown = [guard.rule(policies, contexts, actions=actions) for guard in guards]
     shown = [replace(rule, weights=summed(np.asarray(rule.weights), rows)) for rule in shown]
     asked = [[*rules, *shown]]
     for number, guard in enumerate(guards):
@@ -158,11 +150,3 @@ def spread(rule: LabelConstraint, rows: Rows) -> LabelConstraint:
 def summed(table: Floats, rows: Rows) -> Floats:
     """Return the sums (g, K) of a table (n, K) at each distinct context."""
     return exact_sums(table, np.ones(len(table)), rows.group, len(rows.contexts))
-
-
-def without_counts(policies: Any) -> Any:
-    """Return the class without its limit on what a log did in each leaf, which goes by the order of merged rows."""
-    if not is_dataclass(policies) or "min_action_rows" not in {field.name for field in fields(policies)}:
-        return policies
-    limits: dict[str, Any] = {"min_action_rows": None, "logged_actions": None}
-    return replace(policies, **limits)  # type: ignore[type-var]  # a dataclass

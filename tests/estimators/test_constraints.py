@@ -109,7 +109,7 @@ def every_rule(estimator, X, weight):
     columns = estimator.policy_.names.columns
     rows = Rows.merge(encoded(columns, features.values, range(len(columns))), weight[kept].astype(float))
     cuts = explicit_cuts(estimator.thresholds, columns, features.names, rows)
-    for policy in estimator._policy_class(3, cuts, rows).on(rows.contexts).policies():
+    for policy in estimator._policy_class(3, cuts).on(rows.contexts).policies():
         yield policy.with_columns(features.schema, columns, estimator.policy_.names.actions)
 
 

@@ -83,10 +83,10 @@ def test_one_missing_value_in_a_fold_is_no_lost_search(side):
 
 
 def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
-    """The action of the best self-normalised mean, with limits on rows too."""
+    """The action of the best self-normalised mean."""
     X, _, done, y = people
     means = {name: y[done == name].mean() for name in ("treat", "wait")}
-    tree = LoggedPolicyTree(max_depth=0, method="snips", min_samples_action=3)
+    tree = LoggedPolicyTree(max_depth=0, method="snips")
     assert tree.fit(X, done, reward=y, propensity="randomised").policy_value_ == pytest.approx(means["treat"])
     frame = X.assign(done=done, y=y)
     tree = LoggedPolicyTree(max_depth=0, method="snips", thresholds=3)

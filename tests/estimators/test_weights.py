@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from milpcb.errors import InputError
 from milpcb.estimators import (
-    LoggedPolicyTree,
     OptimalPolicy,
     OptimalPolicyTree,
     OptimalRuleList,
@@ -75,25 +74,6 @@ def test_leaves_hold_what_they_must(people, costs_of):
     assert tree.optimal_
     with pytest.raises(InputError, match="min_samples_leaf = 500"):
         OptimalPolicyTree(min_samples_leaf=500).fit(table, costs, weight)
-
-
-def test_every_action_was_done_in_every_leaf(people):
-    """``min_samples_action`` counts what was done, by leaf and action, weights counted."""
-    table, rng = people(300, 0), np.random.default_rng(0)
-    done, weight = rng.choice(["a", "b"], 300, p=[0.8, 0.2]), rng.integers(0, 3, 300)
-    reward = (done == "b") * (table["visits"] > 6) + rng.normal(0, 0.1, 300)
-    tree = LoggedPolicyTree(method="ips", max_depth=1, thresholds=5, features=["visits"])
-    least = 0
-    for _ in range(2):  # the second time more than the first tree had in some leaf
-        tree.set_params(min_samples_action=least).fit(
-            table, done, reward=reward, propensity=np.where(done == "a", 0.8, 0.2), sample_weight=weight
-        )
-        parts = tree.apply(table)
-        held = min(weight[(parts == part) & (done == name)].sum() for part in np.unique(parts) for name in "ab")
-        assert held >= least
-        least = int(held) + 1
-    with pytest.raises(InputError, match="min_samples_action counts what was done in a log; use LoggedPolicyTree"):
-        OptimalPolicyTree(min_samples_action=5).fit(table, done)
 
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)

@@ -348,7 +348,7 @@ def settings() -> Iterator[Case]:
     }  # fmt: skip
     cuts = but(CUTS, "true")
     own: dict[str, dict[str, list[Wrong]]] = {
-        "PolicyTree": {"max_depth": [*WHOLE, *wrong(deep=99)], "min_samples_leaf": COUNT, "min_samples_action": WHOLE,
+        "PolicyTree": {"max_depth": [*WHOLE, *wrong(deep=99)], "min_samples_leaf": COUNT,
                        "max_leaves": but(COUNT, "none"), "thresholds": cuts,
                            **shared},
         "ThresholdRule": {"max_cuts": COUNT, "thresholds": cuts},
