@@ -7,8 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from milpcb import share_at_most
+from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.estimators import (
     LoggedPolicyTree,
@@ -18,13 +22,17 @@ from milpcb.estimators import (
     from_json,
 )
 from milpcb.estimators import sample as samples
+from milpcb.estimators.inputs import Features
+from milpcb.estimators.layout import fit_row_models
 from milpcb.estimators.sample import LoggedColumns, Sample
-from milpcb.offline import evaluate
+from milpcb.offline import evaluate, read_log
 from milpcb.offline.compressed import compressed_contexts
 from milpcb.offline.evaluation import EntryRanges
+from milpcb.offline.hashing import folds_of
 from milpcb.offline.sufficient_statistics import Grid
 
 TREE = LoggedPolicyTree(max_depth=2, thresholds=5, method="snips")
+ROBUST = LoggedPolicyTree(thresholds=4, cv=4, random_state=3, treatment_cost={"2": 0.3})
 LEARNERS = [
     TREE,
     LoggedPolicyTree(max_depth=2, thresholds=5, method="ips", treatment_cost={"2": 0.3}),
@@ -34,13 +42,21 @@ LEARNERS = [
     LoggedRuleList(method="ips", thresholds=3),
     LoggedScoringRule(method="snips", thresholds=2, max_tests=2),
 ]
+LEAST, CHANCES = 0.05, ["p0", "p1", "p2"]
 
 
 def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
-    """Return a log of three actions with numbers, strings, a boolean and missing numbers; the best rule is a tree."""
+    """Return a log of three actions with numbers, strings, a boolean and missing numbers; the best rule is a tree.
+
+    Propensities are those of what was done; with rare ones; and of all actions, least where the action was not taken,
+    and with sums that are 1 but for rounding.
+    """
     rng = np.random.default_rng(seed)
     x0, x1, done = rng.integers(0, 30, n), rng.normal(size=n), rng.integers(0, 3, n)
     outcome = np.where((x0 > 12) & (x1 > 0), done == 1, done == 2) + rng.normal(size=n)
+    every = np.where(np.arange(3) == done[:, None], 0.9, LEAST)
+    every[: n // 2] = 0.333
+    p = rng.choice([0.25, 0.5], n)
     return pl.DataFrame(
         {
             "x0": x0,
@@ -50,7 +66,9 @@ def log(n: int = 900, seed: int = 0) -> pl.DataFrame:
             "old": rng.random(n) < 0.3,
             "action": done.astype(str),
             "y": outcome,
-            "p": rng.choice([0.25, 0.5], n),
+            "p": p,
+            "rare": np.where(x0 > 25, 0.001, p),
+            **{name: every[:, k] for k, name in enumerate(CHANCES)},
         }
     )
 
@@ -62,83 +80,65 @@ def batches(frame: pl.DataFrame, size: int = 137) -> list[pl.DataFrame]:
 
 def features(frame: pl.DataFrame) -> pl.DataFrame:
     """Return the columns that policies read."""
-    return frame.drop("action", "y", "p")
+    return frame.select("x0", "x1", "age", "region", "old")
 
 
-def both(learner: Any, frame: pl.DataFrame, propensity: str = "p", outcome: str = "reward") -> tuple[Any, Any]:
-    """Return a learner fitted to rows in memory, and one fitted to batches."""
-    in_memory, by_batches = (type(learner)(**learner.get_params()) for _ in range(2))
-    known = frame[propensity].to_numpy() if propensity in frame.columns else propensity
-    in_memory.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
-    names = features(frame).columns
-    by_batches.fit_batches(batches(frame), action="action", **{outcome: "y"}, propensity=propensity, features=names)
-    return in_memory, by_batches
+def added(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str = "reward", **more: Any) -> Any:
+    """Return a copy of a learner that is fitted to batches."""
+    asked = {"action": "action", outcome: "y", "propensity": propensity, "features": features(frame).columns} | more
+    return clone(learner).fit_batches(batches(frame), **asked)
 
 
-@pytest.mark.parametrize("outcome", ["reward", "cost"])
-@pytest.mark.parametrize("propensity", ["p", "randomised"])
-@pytest.mark.parametrize("learner", LEARNERS, ids=lambda learner: f"{type(learner).__name__} {learner.method}")
-def test_batches_give_the_policy_of_the_rows(learner: Any, propensity: str, outcome: str) -> None:
-    """Policy, values and bound by batches are those of a fit to all rows."""
+def held(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str = "reward") -> Any:
+    """Return a copy of a learner that is fitted to rows in memory, with the folds of a pass."""
+    known = propensity if propensity == "randomised" else frame.select(propensity).to_numpy().squeeze()
+    copy = clone(learner)
+    if learner.method == "dr":
+        copy.set_params(cv=folds_of(np.arange(len(frame)), learner.cv, learner.random_state))
+    return copy.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
+
+
+@pytest.mark.parametrize(
+    ("learner", "propensity", "outcome"),
+    [
+        *((each, *known) for each in LEARNERS for known in (("p", "reward"), ("randomised", "cost"))),
+        *((ROBUST, *known) for known in (("p", "cost"), ("randomised", "reward"), (CHANCES, "reward"))),
+        *((TREE, known, "reward") for known in ("rare", CHANCES)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::milpcb.errors.LogWarning")
+def test_batches_give_what_the_rows_give(learner: Any, propensity: Any, outcome: str) -> None:
+    """Policy, bound, values and gains with their errors, ranges and diagnostics by sums are those by rows."""
     frame = log()
-    in_memory, by_batches = both(learner, frame, propensity, outcome)
-    rows = features(frame)
+    in_memory, by_batches = (fit(learner, frame, propensity, outcome) for fit in (held, added))
+    scores, found, rows = in_memory.scores_, by_batches.compressed_, features(frame)
     assert (in_memory.predict(rows).astype(str) == by_batches.predict(rows)).all()
     assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, abs=1e-12)
     assert by_batches.lower_bound_ == pytest.approx(in_memory.lower_bound_, abs=1e-9)
     assert by_batches.constant_values_ == pytest.approx(in_memory.constant_values_, abs=1e-12)
     assert by_batches.optimal_
-
-
-@pytest.mark.parametrize("propensity", ["p", "randomised"])
-@pytest.mark.parametrize("learner", LEARNERS[:2], ids=["snips", "ips"])
-def test_standard_errors_add_up(learner: Any, propensity: str) -> None:
-    """Value, gain over each action, outcome and diagnostics by sums are those by rows."""
-    frame = log()
-    in_memory, by_batches = both(learner, frame, propensity)
-    rows, found = in_memory.scores_, by_batches.compressed_
-    seen = evaluate(rows, in_memory.policy_, contexts=features(frame))
+    seen = evaluate(scores, in_memory.policy_, contexts=rows)
     assert found.value(by_batches.played_) == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
     for k, name in enumerate(found.diagnostics.actions):
         gain = seen.gain_over[name]
         assert found.gain(by_batches.played_, k) == pytest.approx((gain.value, gain.standard_error), rel=1e-9)
     assert found.outcome == pytest.approx((seen.logged.value, np.sqrt(len(frame)) * seen.logged.standard_error))
-    for name in ("least_propensity", "effective_size", "calibration", "calibration_error", "calibrated"):
-        assert getattr(found.diagnostics, name) == pytest.approx(getattr(rows.diagnostics, name), rel=1e-9), name
-    assert found.diagnostics.clipped == rows.diagnostics.clipped
-
-
-def chances(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a frame with propensities of all actions, which are least where the action was not taken."""
-    done = frame["action"].cast(int).to_numpy()
-    table = np.where(np.arange(3) == done[:, None], 0.9, 0.05)
-    table[: len(frame) // 2] = [0.3, 0.3, 0.4]
-    return frame.with_columns(**{f"p{k}": table[:, k] for k in range(3)})
-
-
-@pytest.mark.parametrize("method", ["snips", "dr"])
-def test_propensities_of_all_actions_say_how_small_they_are(method: str) -> None:
-    """Also in rows in which an action was not taken, as in memory: the range of scores goes by the least of them."""
-    frame = chances(log(300))
-    names = ["p0", "p1", "p2"]
-    tree, rows = LoggedPolicyTree(max_depth=1, method=method), features(frame).drop(names)
-    in_memory = LoggedPolicyTree(max_depth=1, method=method)
-    in_memory.fit(rows, frame["action"], reward=frame["y"], propensity=frame.select(names).to_numpy())
-    tree.fit_batches(batches(frame), action="action", reward="y", propensity=names, features=rows.columns)
-    for known in (tree.compressed_.diagnostics, in_memory.scores_.diagnostics):
-        assert known.least_propensity.tolist() == [0.05] * 3
-    if method == "snips":
-        assert vars(tree.compressed_.ranges) == pytest.approx(vars(EntryRanges.of(in_memory.scores_)))
+    assert vars(found.ranges) == pytest.approx(vars(EntryRanges.of(scores)), rel=1e-9)
+    names = ["least_propensity", "effective_size", "calibration", "calibration_error", "constants", "calibrated"]
+    for name in [*names, "outcome_r2"]:
+        here, there = getattr(found.diagnostics, name), getattr(scores.diagnostics, name)
+        assert here == pytest.approx(there, rel=1e-8, nan_ok=True), name
+    assert found.diagnostics.clipped == scores.diagnostics.clipped
+    assert (found.diagnostics.clipped > 0) == (propensity == "rare")
+    assert (found.diagnostics.least_propensity.tolist() == [LEAST] * 3) == (propensity == CHANCES)
 
 
 def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
     """In any batch, with the number of the row in it."""
-    frame, names = chances(log(300)), ["p0", "p1", "p2"]
-    wrong = frame.with_columns(p2=pl.when(pl.int_range(pl.len()) == 200).then(0.9).otherwise("p2"))
-    asked = {"action": "action", "reward": "y", "propensity": names, "features": ["x0"]}
+    wrong = log(300).with_columns(p2=pl.when(pl.int_range(pl.len()) == 200).then(0.9).otherwise("p2"))
     tree = clone(TREE)
     with pytest.raises(InputError, match=r"propensities of row 51 are .* with sum"):
-        tree.fit_batches([wrong[:150], wrong[150:]], **asked)
+        tree.fit_batches(batches(wrong, 150), action="action", reward="y", propensity=CHANCES, features=["x0"])
     assert not hasattr(tree, "policy_")
 
 
@@ -146,10 +146,10 @@ def test_propensities_that_do_not_sum_to_1_are_refused() -> None:
 def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None:
     """Seconds of a clock, say, whose squares leave no digit for what differs; those of 1e5 and a little are fine."""
     with pytest.raises(InputError, match="subtract a number near them from all"):
-        TREE.fit_batches([log(90).with_columns(pl.col("y") + far)], action="action", reward="y", propensity="p")
-    _, near = both(TREE, log(300).with_columns(pl.col("y") + 1e5))
-    one, other = near.compressed_.gain(near.played_, 0), both(TREE, log(300))[1].compressed_.gain(near.played_, 0)
-    assert one == pytest.approx(other, rel=1e-4)
+        added(TREE, log(90).with_columns(pl.col("y") + far))
+    near, plain = added(TREE, log(300).with_columns(pl.col("y") + 1e5)), added(TREE, log(300))
+    gains = [each.compressed_.gain(near.played_, 0) for each in (near, plain)]
+    assert gains[0] == pytest.approx(gains[1], rel=1e-4)
 
 
 def test_a_part_without_rows_has_no_values() -> None:
@@ -160,28 +160,17 @@ def test_a_part_without_rows_has_no_values() -> None:
     tree = LoggedPolicyTree(method="snips", thresholds=[[1.5, 30.5], []])
     tree.fit_batches([frame], action="action", reward="y", propensity="randomised")
     assert not np.isinf(tree.leaf_values_).any()  # the best tree by roundings tests region = w where region = v
-    people = features(frame.with_columns(p=0.5))
+    people = frame.select("x0", "region")
     assert from_json(tree.to_json()).predict(people).tolist() == tree.predict(people).tolist()
-
-
-def test_raised_propensities_are_counted() -> None:
-    """Propensities below the least are raised to it, as in memory, and counted."""
-    frame = log().with_columns(p=pl.when(pl.col("x0") > 25).then(0.001).otherwise(pl.col("p")))
-    in_memory, by_batches = both(TREE, frame)
-    assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, rel=1e-9)
-    assert by_batches.compressed_.diagnostics.clipped == in_memory.scores_.diagnostics.clipped > 0
 
 
 @pytest.mark.parametrize("size", [7, 100, 299])
 def test_whole_scores_give_the_same_bits_in_any_pieces(size: int) -> None:
     """Sums of whole numbers are exact: whatever the pieces, the tables are equal, and so is the rule, to the letter."""
     frame = log(300).with_columns(y=pl.col("y").round())
-    learner = LoggedPolicyTree(max_depth=2, thresholds=4, method="ips")
-    names = features(frame).columns
+    asked: dict[str, Any] = {"action": "action", "reward": "y", "propensity": "p", "features": features(frame).columns}
     found = [
-        type(learner)(**learner.get_params()).fit_batches(
-            batches(frame, pieces), action="action", reward="y", propensity="p", features=names
-        )
+        LoggedPolicyTree(max_depth=2, thresholds=4, method="ips").fit_batches(batches(frame, pieces), **asked)
         for pieces in (size, len(frame))
     ]
     assert np.array_equal(found[0].compressed_.products, found[1].compressed_.products)
@@ -253,12 +242,8 @@ def test_wrong_options_are_named_before_the_pass(options: dict[str, Any], words:
 
 def test_treatment_costs_are_a_list_too() -> None:
     """One number an action, in their order, as with rows in memory."""
-    listed, named = (
-        LoggedPolicyTree(method="ips", max_depth=1, treatment_cost=cost).fit_batches(
-            [log(90)], action="action", reward="y", propensity="p"
-        )
-        for cost in ([0.0, 0.0, 0.3], {"2": 0.3})
-    )
+    costs: list[Any] = [[0.0, 0.0, 0.3], {"2": 0.3}]
+    listed, named = (added(LoggedPolicyTree(method="ips", max_depth=1, treatment_cost=cost), log(90)) for cost in costs)
     assert listed.policy_value_ == named.policy_value_
 
 
@@ -277,3 +262,58 @@ def test_missing_values_of_pandas_are_missing(kind: str) -> None:
     lost = frame.assign(action=frame["action"].astype("string").where(frame.index != 7))
     with pytest.raises(InputError, match="row 8: 'action' is missing"):
         tree.fit_batches([lost], **asked)
+
+
+# ------------------------------------------------------------------- models of a sample
+
+
+def test_models_of_ones_own_read_the_columns_as_they_are() -> None:
+    """A pipeline of scikit-learn that reads a data frame gives the scores that it gives in memory."""
+    frame, names = log(), ["x0", "x1"]
+    model = make_pipeline(StandardScaler(), Ridge())
+    folds: Any = folds_of(np.arange(len(frame)), 5, 0)
+    in_memory = LoggedPolicyTree(thresholds=4, model_outcome=model, cv=folds)
+    in_memory.fit(frame[names], frame["action"], reward=frame["y"], propensity=frame["p"].to_numpy())
+    by_batches = added(LoggedPolicyTree(thresholds=4, model_outcome=model), frame, features=names)
+    assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, rel=1e-9)
+
+
+def test_no_model_predicts_what_it_was_fitted_to() -> None:
+    """A row of the sample is predicted by what was fitted to rows of other folds, all others by any."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": np.arange(300.0)})
+    sample = read_log(frame, rng.integers(0, 2, 300), reward=rng.normal(size=300), propensity="randomised")
+    schema, numbers = Schema.infer(frame), 7 * np.arange(300)
+
+    class Seen:
+        def get_params(self, **_: Any) -> dict[str, Any]:
+            return {}
+
+        def __sklearn_tags__(self) -> Any:
+            return Ridge().__sklearn_tags__()
+
+        def fit(self, X: Any, *_: Any) -> Any:
+            self.rows_ = set(X["x"].to_list())
+            return self
+
+        def predict(self, X: Any) -> Any:
+            assert not self.rows_ & set(X["x"].to_list())
+            return np.zeros(len(X))
+
+    features, kept = Features(schema.read(frame), schema), np.ones(300, dtype=bool)
+    models = fit_row_models(sample, features, frame, numbers, kept, Seen(), cv=5, seed=0, rows=300)
+    assert models.predict(frame, {}, numbers).shape == (300, 2)
+    with pytest.raises(AssertionError):
+        models.predict(frame, {}, numbers + 1)  # other folds
+    assert np.bincount(folds_of(np.arange(10_000), 5, 1)).min() > 1800
+
+
+def test_few_model_rows_change_the_models_alone() -> None:
+    """With models of few rows the values are other estimates of the same; with too few there is one line."""
+    frame = log()
+    many, few = added(ROBUST, frame), added(ROBUST, frame, model_rows=400)
+    assert few.compressed_.n == many.compressed_.n
+    assert few.policy_value_ != many.policy_value_
+    assert few.policy_value_ == pytest.approx(many.policy_value_, abs=0.3)
+    with pytest.raises(InputError, match="in one fold; give more model_rows"):
+        added(ROBUST, frame, model_rows=3)
