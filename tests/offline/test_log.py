@@ -1,4 +1,4 @@
-"""Logs are read as they stand, and what is wrong with one is a line that names it."""
+"""Logs are read as they stand, propensities up to rounding, and what is wrong with one is a line that names it."""
 
 import numpy as np
 import pandas as pd
@@ -60,6 +60,46 @@ def test_propensities_in_every_form_say_the_same():
     assert read_log(X, ACTION, reward=REWARD).propensity is None
 
 
+def test_propensities_by_name_in_any_order_are_the_same_log():
+    """A data frame or mapping of propensities is read by its names."""
+    chances = np.random.default_rng(1).dirichlet([1, 1], 6)
+    plain = read_log(X, ACTION, reward=REWARD, propensity=chances)
+    swapped = pl.DataFrame({"stay": chances[:, 1], "go": chances[:, 0]})
+    for given in (swapped, swapped.to_pandas(), swapped.to_dict(as_series=False)):
+        assert np.array_equal(read_log(X, ACTION, reward=REWARD, propensity=given).propensity, plain.propensity)
+
+
+def drawn(K=3, n=400):
+    """Return actions (n,), exact propensities (n, K) and outcomes."""
+    rng = np.random.default_rng(0)
+    exact = rng.dirichlet(np.full(K, 0.7), n) * (1 - 0.01 * K) + 0.01
+    action = (rng.random(n)[:, None] > exact.cumsum(axis=1)).sum(axis=1).clip(max=K - 1)
+    return np.array(list("abcdefghijklmnopqrst"))[action], exact, rng.normal(size=n)
+
+
+@pytest.mark.parametrize("K", [2, 3, 20])
+@pytest.mark.parametrize("form", ["{:.3f}", "{:.4f}", "{:.5f}", "{:.6f}", "{:.8f}", "{:.4g}", "{:.6g}", "{!r}"])
+def test_rounded_propensities_are_divided_by_their_sum(form, K):
+    """With fixed decimals and with fixed digits; the rows add up to 1, and numbers are what was written but for it."""
+    action, exact, outcome = drawn(K)
+    rounded = np.array([[float(form.format(float(p))) for p in row] for row in exact])
+    known = read_log(np.zeros((400, 1)), action, reward=outcome, propensity=rounded).propensity
+    assert np.allclose(known.sum(axis=1), 1, rtol=0, atol=1e-9)
+    assert np.allclose(known, rounded / rounded.sum(axis=1, keepdims=True), rtol=1e-9)
+    assert (form == "{!r}") == np.array_equal(known, exact)
+
+
+@pytest.mark.parametrize("digits", [3, 4, 6])
+def test_a_sum_that_rounding_does_not_explain_is_refused(digits):
+    """The line shows the digits that matter: 0.9999 is no 1."""
+    action, exact, outcome = drawn()
+    rounded, off = exact.round(digits), 3 * 10.0**-digits
+    for row, line in (([0.5, 0.25, 0.25 - off], f"sum {1 - off:.10g}; they must be"), ([1.1, -0.1, 0], "sum 1;")):
+        rounded[7] = row
+        with pytest.raises(InputError, match=rf"propensities of row 7 are \[{row[0]}, .*\], with {line}"):
+            read_log(np.zeros((400, 1)), action, reward=outcome, propensity=rounded)
+
+
 WRONG = {
     "a missing outcome": ({"reward": [1, 2, np.nan, 4, 5, 6]}, r"reward\[2\] is nan; leave out rows"),
     "an infinite outcome": ({"reward": [1, 2, 3, 4, 5, np.inf]}, r"reward\[5\] is inf"),
@@ -80,6 +120,10 @@ WRONG = {
     "a negative propensity": ({"propensity": [-0.5, 1.5]}, "of row 0 are"),
     "a shape of propensities": ({"propensity": np.ones((6, 3))}, r"shape \(6, 3\); give \(6,\)"),
     "a word for propensities": ({"propensity": "randomized"}, "did you mean 'randomised'"),
+    "other names of propensities": (
+        {"propensity": pl.DataFrame({"p_go": [0.5] * 6, "stay": [0.5] * 6})},
+        "unknown action among the columns of propensity: 'p_go'",
+    ),
     "what was done had no chance": ({"propensity": [0.0, 1.0]}, "in row 1 is 0"),
 }
 
