@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from milpcb.errors import InputError, LogWarning
-from milpcb.estimators import LoggedPolicyTree, never
+from milpcb.estimators import LoggedPolicyTree
 from milpcb.logs import words
 from milpcb.logs.findings import Asked
 from milpcb.logs.learning import find
@@ -19,7 +19,6 @@ from milpcb.offline import State, best_reference, evaluate, inference, no_worse_
 from milpcb.offline.cross_fitting import _other_splits
 from milpcb.offline.hashing import row_order
 from milpcb.offline.overlap import column_tests, completed, counted, expected_rows, in_parts, parts_without
-from milpcb.offline.reference import _lottery
 from tests.stress.test_no_overlap import _limited, _recommended
 
 N = 1200
@@ -43,8 +42,7 @@ def even(n=N, K=2, seed=0, columns=3):
     return rng.normal(size=(n, columns)), rng.integers(0, K, n), rng.normal(size=n)
 
 
-@pytest.mark.parametrize("given", ["all", "own", "none"])
-@pytest.mark.parametrize("method", ["ips", "snips", "dr", "dm"])
+@pytest.mark.parametrize(("given", "method"), [("all", "ips"), ("own", "dm"), ("none", "snips")])
 def test_nobody_gets_what_nobody_like_them_got(method, given):
     """The rule and the reference treat the north alone; what treating everybody gives is not known."""
     frame, done, outcome, known = south()
@@ -91,8 +89,7 @@ def test_inference_alone_claims_nothing_where_no_rows_are():
     assert claims.upper == claims.lower == 0.0
 
 
-@pytest.mark.parametrize("method", ["snips", "dr"])
-@pytest.mark.parametrize("given", ["all", "own"])
+@pytest.mark.parametrize(("method", "given"), [("snips", "all"), ("dr", "own")])
 def test_one_pass_keeps_to_the_rows_that_are_there_too(method, given):
     """Sums over batches give the rule of the north, and no value of treating everybody."""
     frame, done, outcome, known = south()
@@ -138,8 +135,8 @@ def test_a_pair_of_tests_and_a_few_wrong_entries_are_found():
 
 
 def test_logs_with_rows_everywhere_have_no_such_part():
-    """In 20 logs whose chances lie between 0.1 and 0.9 nothing is forbidden."""
-    for seed in range(20):
+    """In logs whose chances lie between 0.1 and 0.9 nothing is forbidden."""
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(500, 3))
         action = (rng.random(500) < 0.5 + 0.4 * np.tanh(2 * X[:, 0])).astype(np.int64)
@@ -195,74 +192,6 @@ def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
     with pytest.raises(InputError, match="not known what always 'treat' gives"):
         guard.base(X)
     assert second.unseen[:, 0].tolist() == (X[:, 1] == 0).tolist()
-
-
-def test_estimators_warn_of_propensities_that_do_not_fit(recwarn):
-    """Propensities of the treated, given for all rows, are warned of once, and right ones are not."""
-    rng = np.random.default_rng(2)
-    X, e = rng.normal(size=(N, 2)), np.full(N, 0.3)
-    done = np.where(rng.random(N) < e, "t", "c")
-    earned = rng.normal(size=N)
-    for given, warned in ((e, True), (np.where(done == "t", e, 1 - e), False)):
-        recwarn.clear()
-        tree = LoggedPolicyTree(max_depth=1, method="ips").fit(X, done, reward=earned, propensity=given)
-        assert [type(each.message) for each in recwarn.list] == [LogWarning] * warned
-        assert tree.scores_.diagnostics.fits == (not warned)
-        problem = tree.problem(X)
-        claims = inference(problem.policies, problem.contexts, tree.scores_, draws=20)
-        assert ("the propensities do not fit the log" in claims.verdict()) == warned
-        assert not (warned and claims.state != State.EARLY)
-
-
-def test_a_trial_that_is_none_is_found_out():
-    """Said to be randomised, the shares of the log do not fit the rows where the treatment was possible."""
-    frame, done, outcome, _ = south()
-    found = scores(read_log(frame.select("age"), done, reward=outcome, propensity="randomised"), "ips")
-    assert found.diagnostics.fits
-    both = frame.select("age", south=(pl.col("region") == "south").cast(float))
-    assert not scores(read_log(both, done, reward=outcome, propensity="randomised"), "ips").diagnostics.fits
-
-
-def test_what_is_rare_depends_on_the_number_of_actions():
-    """Of 25 actions drawn evenly none is called hardly ever taken; of two, one with a chance of 0.04 is."""
-    X, action, outcome = even(5000, 25)
-    words = scores(read_log(X, action, reward=outcome, propensity="randomised"), "snips").diagnostics.words()
-    assert not any("hardly ever" in text for text in words)
-    rare = (np.random.default_rng(0).random(5000) < 0.04).astype(np.int64)
-    words = scores(read_log(X, rare, reward=outcome, propensity="randomised"), "snips").diagnostics.words()
-    assert any("hardly ever" in text for text in words)
-
-
-def test_no_correction_is_named_that_prints_alike():
-    """Self-normalised means do not change with the calibration, so no other value is named."""
-    X, action, outcome = even()
-    log = read_log(X, action, reward=outcome, propensity=np.where(action == 1, 0.3, 0.7))
-    snips, ips = (scores(log, method).diagnostics.words()[-1] for method in ("snips", "ips"))
-    assert not scores(log, "snips").diagnostics.fits
-    assert "do not fit" in snips
-    assert "would be worth" not in snips
-    assert "would be worth" in ips
-
-
-def test_a_lottery_of_next_to_one_action_is_that_action():
-    """Probabilities below a millionth are roundings of a linear program."""
-    assert _lottery(np.array([[1 - 2.9e-9, 2.9e-9], [0.25, 0.75]])).tolist() == [[1.0, 0.0], [0.25, 0.75]]
-
-
-def test_a_guard_rail_makes_the_reference_an_order_of_actions():
-    """Each row gets the first action in turn that is allowed there; where there is no such order, shares are named."""
-    X, action, outcome = even(600, 3)
-    X = (X > 0).astype(float)
-    means = np.array([0.0, 1.0, 2.0])
-    found = scores(read_log(X, action, reward=means[action] + 0.1 * outcome, propensity="randomised"), "snips")
-    tree = LoggedPolicyTree(max_depth=2, constraints=[never("2", "x0 = 1"), never("1", "x1 = 1")])
-    tree.fit_scores(X, found)
-    reference = best_reference(found, tree.problem(X).constraints)
-    assert reference.in_turn == ("2", "1", "0")
-    assert reference.name == "'2' where it is allowed, else '1', else '0'"
-    lots = replace(reference, lottery=np.full(reference.lottery.shape, 1 / 3))
-    assert lots.in_turn == ()
-    assert lots.name.startswith("the best way to treat all alike whom the constraints treat alike")
 
 
 def test_further_splits_follow_from_what_rows_hold():

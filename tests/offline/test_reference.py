@@ -1,5 +1,6 @@
 """The best allowed way that does not look at people: against grids of lotteries, and what claims over it say."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from milpcb.constraints import LabelConstraint, bind_to, mean_at_most, never, parity, share_at_most
 from milpcb.offline import best_reference, read_log, scores
-from milpcb.offline.reference import BETA, lotteries
+from milpcb.offline.reference import BETA, _lottery, lotteries
 
 N = 60
 
@@ -85,6 +86,23 @@ def test_a_guard_rail_makes_strata_that_are_each_treated_alike():
     assert len(found.ways.vertices()) == 6
     budget = share_at_most(2, 0.5)
     assert best_reference(scored, [rule, budget]).probabilities["2"] == pytest.approx(0.5)
+
+
+def test_guard_rails_make_it_an_order_of_actions():
+    """Each row gets the first action in turn that is allowed there; where there is no such order, shares are named."""
+    scored = table()
+    X = scored.log.features == 1
+    found = best_reference(scored, [never(2, rows=X[:, 0]), never(1, rows=X[:, 1])])
+    assert found.in_turn == ("2", "1", "0")
+    assert found.name == "'2' where it is allowed, else '1', else '0'"
+    lots = replace(found, lottery=np.full(found.lottery.shape, 1 / 3))
+    assert lots.in_turn == ()
+    assert lots.name.startswith("the best way to treat all alike whom the constraints treat alike")
+
+
+def test_a_lottery_of_next_to_one_action_is_that_action():
+    """Probabilities below a millionth are roundings of a linear program."""
+    assert _lottery(np.array([[1 - 2.9e-9, 2.9e-9], [0.25, 0.75]])).tolist() == [[1.0, 0.0], [0.25, 0.75]]
 
 
 def test_constraints_that_only_targeting_keeps():

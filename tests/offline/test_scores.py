@@ -103,6 +103,7 @@ def test_folds_are_dealt_by_action(cv):
     assert np.ptp(np.bincount(fold, minlength=cv)) <= 1
     for k in range(3):
         assert np.ptp(np.bincount(fold[log.action == k], minlength=cv)) <= 1
+    assert scores(log, "ips", cv=np.arange(60) % cv).fold.tolist() == (np.arange(60) % cv).tolist()
 
 
 def test_same_seed_same_bytes():
@@ -149,43 +150,6 @@ def test_small_propensities_are_raised_and_counted():
     assert any(f"{found.diagnostics.clipped} propensities below 0.3" in line for line in found.diagnostics.words())
 
 
-def test_diagnostics_by_hand_and_in_words():
-    """Effective sizes and calibration are what they are called; propensities that do not fit are noticed."""
-    X, action, y, e = drawn(400)
-    found = scores(read_log(X, action, reward=y, propensity=e), "ips").diagnostics
-    weights = (action == 1) / e[:, 1]
-    assert found.effective_size[1] == pytest.approx(weights.sum() ** 2 / (weights**2).sum())
-    assert found.calibration[1] == pytest.approx(weights.mean())
-    assert found.least_propensity[1] == e[:, 1].min()
-    wrong = np.full((400, 3), [0.8, 0.1, 0.1])
-    words = scores(read_log(X, action, reward=y, propensity=wrong), "ips").diagnostics.words()
-    assert any("do not fit the log" in line and "Nor do those of" in line for line in words)
-    fine = scores(read_log(X, action % 2, reward=y, propensity="randomised"), "dr").diagnostics
-    assert fine.words() == []
-
-
-@pytest.mark.parametrize("same", [0.1, 1 / 3, 1e6 + 0.1])
-def test_a_regression_explains_nothing_where_nothing_varies(same):
-    """The R2 of an action whose outcomes are all equal is not known, whatever is left by rounding; no word on it."""
-    X, action, y, _ = drawn(200)
-    log = read_log(X, action, reward=np.where(action == 1, same, y), propensity="randomised")
-    found = scores(log, model_outcome=LinearRegression()).diagnostics
-    assert np.isnan(found.outcome_r2).tolist() == [False, True, False]
-    assert not any("'1' (R2" in line for line in found.words())
-    tiny = read_log(X, action, reward=1e-200 * y, propensity="randomised")  # so are the squares of these numbers
-    assert np.isnan(scores(tiny, model_outcome=LinearRegression()).diagnostics.outcome_r2).all()
-
-
-def test_diagnostics_have_treatment_costs():
-    """The values that a warning compares are those that an evaluation has."""
-    X, action, y, _ = drawn(400)
-    wrong = np.full((400, 3), [0.8, 0.1, 0.1])
-    found = scores(read_log(X, action, reward=y, propensity=wrong), "snips", treatment_cost={"1": 100.0})
-    assert found.diagnostics.constants == pytest.approx(found.table.mean(axis=0))
-    free = scores(read_log(X, action, reward=y, propensity=wrong), "snips").diagnostics
-    assert found.diagnostics.calibrated == pytest.approx(free.calibrated - [0.0, 100.0, 0.0])
-
-
 def test_a_small_trial_takes_means_and_a_large_one_boosting():
     """The mean of each action, without its own fold, is the regression of a small randomised trial."""
     X, action, y, _ = drawn()
@@ -194,6 +158,28 @@ def test_a_small_trial_takes_means_and_a_large_one_boosting():
     assert found.regression[0, 2] == pytest.approx(y[train].mean())
     X, action, y, _ = drawn(300)
     assert len(np.unique(scores(read_log(X, action, reward=y), cv=2).regression[:, 0])) > 2
+
+
+def test_a_column_that_is_missing_in_a_whole_fold_is_no_error():
+    """Boosting would refuse it; nothing can be learnt from it, and the scores are those without it."""
+    X, action, y, _ = drawn(40)
+    alone, more = (
+        scores(read_log(features, action, reward=y), "dr", cv=2).table
+        for features in (X, np.column_stack([X, np.full(40, np.nan)]))
+    )
+    assert np.array_equal(alone, more)
+
+
+@pytest.mark.parametrize("known", [{"propensity": [0.5, 0.5]}, {}], ids=["outcomes", "and propensities"])
+def test_strings_are_read_by_their_place_in_the_alphabet(known):
+    """Also where a fold lacks one of them, and where one is missing."""
+    texts = ["b", None, "c", "a"] * 9 + ["b", None, "c", "d"]
+    codes = [{"a": 0.0, "b": 1.0, "c": 2.0, "d": 3.0}.get(text, np.nan) for text in texts]
+    read, by_hand = (
+        scores(read_log(features[:, None], np.arange(40) % 2, reward=np.arange(40) % 7 * 1.0, **known), "dr").table
+        for features in (np.array(texts, dtype=object), np.array(codes))
+    )
+    assert np.array_equal(read, by_hand)
 
 
 def test_a_classifier_gives_the_mean_of_a_binary_outcome():
@@ -226,6 +212,16 @@ WRONG = {
     "method": (log_of(), {"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
     "cv": (log_of(), {"cv": 1}, "cv must be an integer of at least 2"),
     "folds": (log_of(), {"cv": 61}, "the log has 60 rows for 61 folds"),
+    **{
+        f"folds that are {what}": (log_of(), {"cv": cv}, "the fold of each of the 60 rows")
+        for what, cv in {
+            "too many": np.arange(61) % 2,
+            "too few": np.arange(59) % 2,
+            "one": np.zeros(60, dtype=int),
+            "booleans": np.arange(60) % 2 == 0,
+            "a table": np.ones((60, 1)),
+        }.items()
+    },
     "rare": (read_log(np.ones((9, 1)), [0] * 8 + [1], reward=np.ones(9)), {}, "action '1' is taken only 1 times"),
     "min_propensity": (log_of(), {"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
     "no chance": (
