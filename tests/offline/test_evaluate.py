@@ -1,6 +1,8 @@
-"""Values of fixed policies and of procedures, by hand; each kind of interval against its definition."""
+"""Values of fixed policies, drawn ones and procedures, by hand; each kind of interval against its definition."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
@@ -57,15 +59,19 @@ def test_every_number_is_a_mean(table):
         assert close(found.constants[name], mean_of(table.table[:, k]))
         assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
     assert found.best_constant == max(found.constants, key=lambda name: found.constants[name].value)
+    assert evaluate(table, np.full(N, 2)).gain_over["2"] == IntervalEstimate(0.0, 0.0, 0.0, 0.0)
 
 
-def test_the_gain_over_the_best_constant_has_the_least_lower_end(table):
-    """Its value is that over the constant that looks best, its lower end the least over all."""
-    found = evaluate(table, np.full(N, 2))
-    best = found.gain_over[found.best_constant]
-    assert (found.gain.value, found.gain.upper) == (best.value, best.upper)
-    assert found.gain.lower == min(each.lower for each in found.gain_over.values())
-    assert found.gain_over["2"] == IntervalEstimate(0.0, 0.0, 0.0, 0.0)
+@pytest.mark.parametrize("n_actions", [2, 6])
+def test_the_gain_over_the_best_covers_whichever_is_best(n_actions):
+    """The least lower end over all constants, and the least upper end of as many that hold at once."""
+    rng = np.random.default_rng(0)
+    log = read_log(np.zeros((240, 1)), np.arange(240) % n_actions, reward=rng.normal(size=240), propensity="randomised")
+    found = evaluate(scores(log, "ips"), np.repeat([0, 1], 120))
+    gains, reach = list(found.gain_over.values()), norm.ppf(1 - 0.05 / 2 / n_actions)
+    assert found.gain.lower == min(gain.lower for gain in gains)
+    assert found.gain.upper == pytest.approx(min(gain.value + reach * gain.standard_error for gain in gains))
+    assert found.gain.value == min(gain.value for gain in gains)
 
 
 def test_costs_gain_where_rewards_lose():
@@ -103,12 +109,42 @@ def test_policies_are_numbers_names_or_predict(table):
     one, other = evaluate(table, numbers), evaluate(table, [str(k) for k in numbers])
     assert one == other
     assert one.leaves == ()
-    with pytest.raises(InputError, match="unknown action of the policy '7'"):
-        evaluate(table, ["7"] * N)
-    with pytest.raises(InputError, match="unknown action of the policy '3'; known: 0, 1, 2"):
-        evaluate(table, np.full(N, 3))
-    with pytest.raises(InputError, match="the policy plays 2 actions for 80 rows"):
-        evaluate(table, [0, 1])
+    for wrong, line in (
+        (["7"] * N, "unknown action of the policy '7'"),
+        (np.full(N, 3), "unknown action of the policy '3'; known: 0, 1, 2"),
+        ([0, 1], "the policy plays 2 actions for 80 rows"),
+    ):
+        with pytest.raises(InputError, match=line):
+            evaluate(table, wrong)
+
+
+def test_a_policy_that_draws_its_actions_has_the_mean_of_the_mixed_scores(table):
+    """Value, gains and standard errors by the definition sum_k p_jk Gamma_jk, on every row."""
+    draws = np.random.default_rng(0).dirichlet([1, 1, 1], N)
+    found, own = evaluate(table, draws), (draws * table.table).sum(axis=1)
+    assert close(found.value, mean_of(own))
+    assert close(found.gain_over_logged, mean_of(own - table.log.outcome))
+    for k, name in enumerate("012"):
+        assert close(found.gain_over[name], mean_of(own - table.table[:, k]))
+    assert found.leaves == ()
+
+
+@pytest.mark.parametrize("interval", ["normal", "bootstrap", "bernstein"])
+def test_probabilities_of_0_and_1_are_the_actions_themselves(interval, table):
+    """All numbers are those of the deterministic policy, to the last digits."""
+    played = np.arange(N) % 3
+    one, other = (evaluate(table, policy, interval=interval) for policy in (played, np.eye(3)[played]))
+    assert (one.value, one.gain, one.gain_over) == (other.value, other.gain, other.gain_over)
+
+
+def test_probabilities_are_matched_by_name(table):
+    """Frames of pandas and polars, mappings to columns, and a mapping to numbers that hold for all."""
+    draws = np.random.default_rng(0).dirichlet([1, 1, 1], N)
+    columns = {name: draws[:, int(name)] for name in "201"}
+    for given in (columns, pd.DataFrame(columns), pl.DataFrame(columns), draws.tolist()):
+        assert close(evaluate(table, given).value, evaluate(table, draws).value)
+    lottery = evaluate(table, {"2": 0.5, "0": 0.5, "1": 0})
+    assert lottery.value.value == pytest.approx(table.table[:, [0, 2]].mean())
 
 
 def test_weights_repeat_rows():
