@@ -1,12 +1,15 @@
 """The band against lists of all policies, the cross-fitted claim by hand, and both on trials whose truth is known."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
 
 from milpcb import open_oracle
-from milpcb.offline import inference, read_log, scores
-from milpcb.offline.band import REACH, SHAPE, UPPER
+from milpcb.offline import Claim, State, inference, read_log, scores
+from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
+from milpcb.offline.inference import state_of
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
 
@@ -95,24 +98,19 @@ def test_a_constant_that_is_chosen_gains_nothing_for_sure():
     assert found.best_constant == "1"
 
 
-def test_costs_and_rewards_give_the_same_claims():
-    """Only the sign of the outcomes differs."""
-    table = drawn(effect=1.0)
-    log = table.log
-    turned = scores(read_log(log.features, log.action, cost=-log.outcome, propensity=[0.5, 0.5]))
-    one, other = (inference(DecisionTrees(2, depth=1), log.features, each, draws=20) for each in (table, turned))
-    assert one.band == other.band
-    assert one.cross_fitted.p_value == pytest.approx(other.cross_fitted.p_value)
-    assert str(one.policy) == str(other.policy)
-
-
-def test_same_seed_same_claims():
-    """Draws follow the seed."""
-    table = drawn()
-    trees, X = DecisionTrees(2, depth=1), table.log.features
-    one, again, other = (inference(trees, X, table, draws=20, seed=seed).band for seed in (0, 0, 1))
-    assert one == again
-    assert one != other
+def test_signs_seeds_and_lists_of_rows():
+    """Costs are rewards with their sign turned, draws follow the seed, and a list of rows is as good as an array."""
+    table, trees = drawn(effect=1.0), DecisionTrees(2, depth=1)
+    log, X = table.log, table.log.features
+    turned = scores(read_log(X, log.action, cost=-log.outcome, propensity=[0.5, 0.5]))
+    found, other, again, seeded = (
+        inference(trees, rows, each, draws=20, holdout=0.3, seed=seed)
+        for rows, each, seed in ((X, table, 0), (X, turned, 0), (X.tolist(), table, 0), (X, table, 1))
+    )
+    assert found.band == other.band == again.band != seeded.band
+    assert found.cross_fitted.p_value == pytest.approx(other.cross_fitted.p_value)
+    assert str(found.policy) == str(other.policy)
+    assert found.held_out == again.held_out
 
 
 def test_any_class_and_level():
@@ -124,60 +122,49 @@ def test_any_class_and_level():
     assert low.cross_fitted.lower > high.cross_fitted.lower
 
 
-def test_contexts_may_be_a_list_of_rows():
-    """Also where some of them are taken out: the same claims as of an array."""
-    table, trees = drawn(), DecisionTrees(2, depth=1)
-    X = table.log.features
-    listed, array = (inference(trees, rows, table, draws=19, holdout=0.3) for rows in (X.tolist(), X))
-    assert listed.band == array.band
-    assert listed.held_out == array.held_out
-
-
-def claims(effect, n_sets, **options):
-    """Return inferences on trials with 8 features, and the true gain of what each chose."""
+@pytest.mark.parametrize(("effect", "n_sets"), [(0.0, 12), (1.4, 4)])
+def test_an_effect_is_found_where_there_is_one(effect, n_sets):
+    """On trials with 8 features: bounds are below the true gain of what each chose, and words follow."""
     found = []
     for seed in range(n_sets):
-        table = drawn(effect=effect, n=300, features=8, seed=seed, **options)
+        table = drawn(effect=effect, n=300, features=8, seed=seed)
         claim = inference(DecisionTrees(2, depth=2), table.log.features, table, draws=60)
-        played = claim.policy.predict(table.log.features)
-        X0 = table.log.features[:, 0]
-        found.append((claim, float(np.mean(effect * played * (2 * X0 - 1)))))
-    return found
-
-
-def test_without_an_effect_nothing_is_found():
-    """A naive interval finds something in many of 20 trials without any effect; the claims in 6 % at most."""
-    found = [claim for claim, _ in claims(0.0, 20)]
-    assert np.mean([claim.p_value <= 0.05 for claim in found]) <= 0.06
-    assert np.mean([claim.band.p_value <= 0.05 for claim in found]) <= 0.06
-    assert np.mean([claim.lower > 0 for claim in found]) <= 0.06
-    assert "There is no evidence that treating people differently gives more" in found[1].words()[2]
-
-
-def test_an_effect_is_found_and_bounded_from_below():
-    """A large effect is found nearly always, and bounds are below the truth."""
-    found = claims(1.4, 8)
-    assert np.mean([claim.p_value <= 0.05 for claim, _ in found]) >= 0.9
-    assert np.mean([claim.lower <= gain + 0.05 for claim, gain in found]) >= 0.94
-    assert np.mean([claim.lower > 0 for claim, _ in found]) >= 0.5
-    assert "There is evidence that treating people differently gives more" in found[0][0].words()[2]
-
-
-def test_a_count_of_two_parts_goes_by_their_queries():
-    """A draw of the second part learns on five folds; one of the first has 8 queries, 2 and 3 for each constant."""
-    table, seen = drawn(effect=1.0), []
-    trees = DecisionTrees(2, depth=1)
-    inference(trees, table.log.features, table, draws=19, progress=lambda *count: seen.append(count))
-    assert [done for done, _ in seen[19:]] == [19 + round(5 / 8 * draw) for draw in range(1, len(seen) - 18)]
-    assert len({total for _, total in seen[:19]}) == 1
+        gain = float(np.mean(effect * claim.policy.predict(table.log.features) * (2 * table.log.features[:, 0] - 1)))
+        assert claim.lower <= gain + 0.05
+        words = "There is evidence" if effect else "There is no evidence"
+        found.append((claim.p_value <= 0.05, claim.lower > 0, claim.words()[2].startswith(words)))
+    share = np.mean(found, axis=0)
+    assert (share >= [0.9, 0.5, 0.9]).all() if effect else (share <= [0.06, 0.06, 1.0]).all() and share[2] > 0.9
 
 
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_progress_is_told_after_every_draw(effect):
-    """It never goes beyond the total that is expected, and is there for both parts."""
+    """It goes by queries: a draw of signs learns on five folds, one of the band has 8, 2 and 3 for each constant."""
     table, seen = drawn(effect=effect), []
     trees = DecisionTrees(2, depth=1)
     inference(trees, table.log.features, table, draws=19, progress=lambda *count: seen.append(count))
     assert [done for done, _ in seen[:19]] == list(range(1, 20))
+    assert [done for done, _ in seen[19:]] == [19 + round(5 / 8 * draw) for draw in range(1, len(seen) - 18)]
+    assert len({total for _, total in seen[:19]}) == 1
     assert all(done <= total for done, total in seen)
     assert len(seen) > 19
+
+
+@pytest.mark.parametrize(
+    ("crossed", "band", "most", "allowed", "enough", "state"),
+    [
+        (0.04, 0.04, 9.0, True, True, State.TARGET),
+        (0.04, 0.30, 9.0, True, True, State.TARGET),  # the band points the same way
+        (0.04, 0.60, 9.0, True, True, State.EARLY),  # it does not
+        (0.06, 0.01, 9.0, True, True, State.EARLY),  # the band alone is no evidence
+        (0.06, 0.60, 0.5, True, True, State.ALIKE),
+        (0.06, 0.60, 0.5, False, True, State.EARLY),
+        (0.04, 0.04, 9.0, True, False, State.EARLY),
+    ],
+)
+def test_the_state_of_two_claims(crossed, band, most, allowed, enough, state):
+    """Evidence is that of policies learnt on other rows; the band must not point the other way."""
+    first, second = (Claim(0.0, 0.0, 0.0, p) for p in (crossed, band))
+    reference = SimpleNamespace(allowed=allowed)
+    bounds = Bounds(second, (0.0, 0.0), most)
+    assert state_of(first, bounds, reference, level=0.95, small=1.0, enough=enough) == state
