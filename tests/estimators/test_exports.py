@@ -1,4 +1,4 @@
-"""What leaves does what ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 10 000 rows."""
+"""What leaves does what ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 2 000 rows."""
 
 import json
 import pickle
@@ -39,11 +39,11 @@ ESTIMATORS = {
 
 @pytest.fixture(scope="module", params=ESTIMATORS)
 def fitted(request, people, costs_of):
-    """A fitted estimator of each class, and 10 000 other rows, many of which lie on its cut points."""
+    """A fitted estimator of each class, and 2 000 other rows, many of which lie on its cut points."""
     table = people(400, 0)
     table.loc[::40, "sex"] = None
     estimator = ESTIMATORS[request.param].fit(table, costs_of(table, 1))
-    rows = people(10_000, 2)
+    rows = people(2_000, 2)
     cuts = np.array(
         [data["threshold"] for _, data in estimator.policy_.graph().nodes(data=True) if "threshold" in data]
     )
@@ -131,11 +131,10 @@ def test_names_of_actions_that_are_none_are_damage(fitted, damage):
         from_json(json.dumps(document))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_numbers_are_read_as_exactly_these_floats(seed):
+def test_numbers_are_read_as_exactly_these_floats():
     """A cut of any size, with any number of digits, separates the number itself from the next one above it."""
-    rng = np.random.default_rng(seed)
-    cuts = rng.normal(size=200) * 10.0 ** rng.integers(-20, 20, 200)
+    rng = np.random.default_rng(0)
+    cuts = rng.normal(size=40) * 10.0 ** rng.integers(-20, 20, 40)
     for cut in [*cuts.tolist(), 0.1, 1 / 3, 1e22, 1e23, 5e-324, 123456789012345678.0]:
         rule = policies.DecisionTrees(2, depth=1, thresholds=[[cut]], feature_names=["x"])
         values = [[cut], [np.nextafter(cut, np.inf)]]

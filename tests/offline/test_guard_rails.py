@@ -1,13 +1,15 @@
-"""Limits on a second outcome that hold with confidence, and policies chosen by what is guaranteed."""
+"""Limits on a second outcome that hold with confidence, for all or for each group, and what is guaranteed."""
 
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 from milpcb.errors import InfeasibleError, InputError
 from milpcb.estimators import LoggedPolicyTree, never, share_at_most
-from milpcb.offline import LowerEnds, best_reference, no_worse_than, read_log, scores
+from milpcb.offline import LowerEnds, best_reference, no_worse_for_each, no_worse_than, read_log, scores
+from milpcb.offline.intervals import drawn_again
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from policies import DecisionTrees
@@ -58,8 +60,6 @@ def test_the_bound_is_the_quantile_of_the_greatest_noise():
     d = (limits.gains + second[:, None]) / len(X)
     slope = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum()))
     every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
-    from milpcb.offline.intervals import drawn_again
-
     greatest = []
     for _ in range(20):
         counts = drawn_again(rng, None, len(X))
@@ -169,3 +169,72 @@ def _weighted(problem, weight):
     """Return the constraints of a problem with rows that weigh differently."""
     mean = weight.mean()
     return [replace(rule, weights=np.asarray(rule.weights) * weight[:, None] / mean) for rule in problem.constraints]
+
+
+# ------------------------------------------------------------------- for each group
+
+REGIONS = np.array(["north", "south"])
+
+
+@pytest.fixture(scope="module")
+def regions():
+    """Return features, actions and an outcome: calls help in the south, and harm in the north."""
+    rng, n = np.random.default_rng(0), 1200
+    region, age, call = rng.integers(2, size=n), rng.integers(18, 80, n), rng.random(n) < 0.5
+    chance = np.where(call, np.where(region == 0, 0.0, 0.6), 0.5)
+    frame = pl.DataFrame({"age": age, "region": REGIONS[region]})
+    return frame, np.where(call, "call", "letter"), (rng.random(n) < chance).astype(float)
+
+
+def outcome_of(regions):
+    """Return the scores of the outcome."""
+    frame, action, good = regions
+    return scores(read_log(frame, action, reward=good, propensity="randomised"), method="ips")
+
+
+def test_a_limit_of_a_group_is_that_of_its_rows(regions):
+    """Confidences of the two are 0.975; the naive limit on the rows weighs those of the group alone."""
+    outcome = outcome_of(regions)
+    north, south = no_worse_for_each(None, regions[0]["region"], outcome=outcome, margin=0.02, draws=5, by="region")
+    assert [limit.confidence for limit in (north, south)] == pytest.approx([0.975, 0.975])
+    assert north.draws == 39
+    assert "where region = north" in north.name
+    inside = (regions[0]["region"] == "south").to_numpy()
+    whole = no_worse_than(None, outcome=outcome.take(np.flatnonzero(inside)), margin=0.02)
+    whole = whole.on_rows(regions[0].filter(inside))
+    own = south.on_rows(regions[0])
+    assert np.allclose(np.asarray(own.weights)[inside], whole.weights)
+    assert not np.asarray(own.weights)[~inside].any()
+    assert own.upper == whole.upper
+
+
+def test_no_group_is_worse_off(regions):
+    """A rule that sells the most calls everybody, which harms the north; under the limit by groups it does not."""
+    frame, action, _ = regions
+    rng = np.random.default_rng(1)
+    sold = (rng.random(len(frame)) < np.where(action == "call", 0.8, 0.3)).astype(float)
+    limits = no_worse_for_each(None, frame["region"], outcome=outcome_of(regions), margin=0.2, draws=40)
+    features, given = frame.select("age"), {"reward": sold, "propensity": "randomised"}
+    north = (frame["region"] == "north").to_numpy()
+
+    def called(constraints):
+        tree = LoggedPolicyTree(max_depth=1, method="ips", constraints=constraints).fit(features, action, **given)
+        return np.mean(np.array(tree.policy_.predict_names(features))[north] == "call")
+
+    assert called([]) == 1.0
+    assert 0.0 < called(limits) < 0.9  # from 0.9 on they lose more than 0.2: with a share s called 0.5 s - 0.25
+
+
+def test_what_is_no_group_is_refused(regions):
+    """Too many groups, and labels of other rows; a missing value is a group."""
+    outcome = outcome_of(regions)
+    for groups, line in (
+        (regions[0]["age"], "more than 20 groups"),
+        (["a", "b"], "one for each of the 1200 rows, got 2"),
+        ([1, "1"] * 600, "values of several kinds"),
+    ):
+        with pytest.raises(InputError, match=line):
+            no_worse_for_each(None, groups, outcome=outcome)
+    for value, missing, shown in (("a", None, "a"), (1.0, float("nan"), "1")):
+        labels = [value, missing, *[value] * 1197, None]
+        assert [limit.group for limit in no_worse_for_each(None, labels, outcome=outcome)] == [shown, "missing"]
