@@ -1,23 +1,34 @@
-"""Prices of restrictions and fronts of two outcomes: side constraints, infinite prices, and what is refused."""
+"""Prices of restrictions and fronts: side constraints, infinite prices, first questions, arguments that come once."""
+
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from milpcb.constraints import never, parity, share_at_most
 from milpcb.errors import InputError
-from milpcb.offline import best_reference, read_log, scores
+from milpcb.estimators import OptimalPolicyTree, budget_curve
+from milpcb.offline import LowerEnds, best_reference, read_log, scores
 from milpcb.offline.restrictions import (
+    First,
     Monotone,
     Question,
     Under,
     Without,
     alike,
+    banded_prices,
+    gain_band,
     keep,
     pareto,
     price_intervals,
+    restriction,
 )
 from milpcb.offline.restrictions import prices as priced
+from milpcb.oracles import open_oracle
 from policies import DecisionTrees, LinearRules, ThresholdRules
+from policies.trees.limits import context_counts
+from policies.trees.rule import DecisionTree, Split
 
 
 @pytest.fixture
@@ -32,8 +43,7 @@ def test_side_constraints_stay(rows):
     X, costs = rows
     rule = share_at_most(1, 0.3)
     question = Question(DecisionTrees(2, depth=2), X, (rule,))
-    restriction = Under((never(1, rows=[0, 1]),), "never there")
-    (price,) = priced(question, costs, [restriction])
+    (price,) = priced(question, costs, [Under((never(1, rows=[0, 1]),), "never there")])
     played = price.best.policy.predict(X)
     assert played.sum() <= 3
     assert not played[:2].any()
@@ -97,14 +107,121 @@ def test_an_order_is_found_among_many_rows_and_cuts():
     assert (np.diff(rising, axis=0) >= 0).all()
 
 
-def test_monotone_goes_both_ways_and_reads_cuts(rows):
-    """With explicit cuts the places are those between them; -1 turns the order round."""
-    X, costs = rows
-    trees = DecisionTrees(2, depth=2, thresholds=[[0.5, 1.5], [0.5]])
-    for sign in (1, -1):
-        (price,) = priced(Question(trees, X), costs, [Monotone({0: sign})])
-        changed = [X.copy() for _ in range(3)]
-        for value, each in enumerate(changed):
-            each[:, 0] = value
-        played = np.array([price.best.policy.predict(each) for each in changed])
-        assert (sign * np.diff(played, axis=0) >= 0).all()
+# ------------------------------------------------------------------- another first question
+
+CUTS = [[0.5, 1.5], [0.5, 1.5]]
+DONE = (0, 1) * 8
+
+
+def rooted(trees, X, column):
+    """Return the trees of depth 2 whose first question is about a column, equal sides included, within the limits."""
+    free = DecisionTrees(2, depth=1, thresholds=CUTS)
+    below = [policy.root for policy in free.on(X).policies()]
+    names = next(free.on(X).policies()).names
+    counts = context_counts(np.arange(len(X)), 2, trees.logged_actions)
+    for cut, (yes, no) in product(CUTS[column], product(below, below)):
+        root = Split(column, cut, yes, no, False)
+        if not trees.limits or trees.limits.allow(root, X, counts):
+            yield DecisionTree(root, names)
+
+
+@pytest.mark.parametrize(
+    ("options", "constrained"),
+    [
+        ({"min_leaf_size": 3}, False),
+        ({"min_action_rows": 2, "logged_actions": DONE}, False),
+        ({"min_leaf_size": 2, "min_action_rows": 1, "logged_actions": DONE}, False),
+        ({"max_leaves": 3}, False),
+        ({"max_features": 1}, False),
+        ({}, True),
+        ({"min_leaf_size": 3}, True),
+    ],
+)
+def test_another_first_question_has_the_price_of_a_list(options, constrained):
+    """The least total cost of all trees with such a first question that keep everything else."""
+    draw = np.random.default_rng(len(options))
+    X = draw.integers(0, 3, (16, 2)).astype(float)
+    costs = draw.integers(0, 9, (16, 2)).astype(float)
+    trees = DecisionTrees(2, depth=2, thresholds=CUTS, **options)
+    rules = (share_at_most(1, 0.3),) if constrained else ()
+    question = Question(trees, X, rules)
+    for column in (0, 1):
+        played = np.array([tree.predict(X) for tree in rooted(trees, X, column)]).reshape(-1, 16)
+        if constrained:
+            played = played[played.mean(axis=1) <= 0.3]
+        totals = costs[np.arange(16), played].sum(axis=1)
+        wanted = totals.min() - question.best(costs).value if len(totals) else np.inf
+        (price,) = priced(question, costs, [First((column,))])
+        assert price.price == pytest.approx(wanted)
+        if price.best:
+            labels = price.best.policy.predict(X)
+            assert costs[np.arange(16), labels].sum() == pytest.approx(price.best.value)
+
+
+def test_quantiles_of_a_first_question_become_the_cut_points_of_all_rows():
+    """A number of thresholds is that of the whole table, on both sides and with rows that were logged."""
+    draw = np.random.default_rng(0)
+    X, costs = draw.normal(size=(40, 2)), draw.integers(0, 9, (40, 2)).astype(float)
+    trees = DecisionTrees(2, depth=2, thresholds=3, min_action_rows=2, logged_actions=[0, 1] * 20)
+    fixed = replace(trees, min_action_rows=None, logged_actions=None).on(X).fixed()
+    explicit = replace(trees, thresholds=fixed.thresholds)
+    found = [priced(Question(each, X), costs, [First((0,))])[0].price for each in (trees, explicit)]
+    assert found[0] == found[1]
+
+
+def test_a_program_that_is_too_large_is_one_line(monkeypatch):
+    """How large it would be, and what to do."""
+    X = np.arange(16.0).reshape(8, 2)
+    asked = Question(DecisionTrees(2, max_leaves=3), X), np.ones((8, 2)), [First((0,))]
+    (price,) = priced(*asked)
+    assert price.price == 0.0
+    monkeypatch.setattr(restriction, "MOST_COLUMNS", 10)
+    with pytest.raises(InputError, match="columns, and 10 are the most: take fewer thresholds"):
+        priced(*asked)
+
+
+# ------------------------------------------------------------------- arguments that may be walked through once
+
+N = 12
+GRID = np.column_stack([np.arange(N) % 4, np.arange(N) // 4]).astype(float)
+TREES = DecisionTrees(3, depth=2, thresholds=[[0.5, 1.5, 2.5], [0.5, 1.5]])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_from_zip_are_held_in_both_directions(seed):
+    """The price is that of the list of pairs: the least cost over all policies that play alike, by listing them."""
+    costs = np.random.default_rng(seed).integers(0, 9, (N, 3)).astype(float)
+    trees = replace(TREES, depth=1)
+    one, other = np.arange(3), np.arange(3) + 5
+    (found,) = priced(Question(trees, GRID), costs, [alike(zip(one, other, strict=True), N, 3)])
+    every = [policy.predict(GRID) for policy in open_oracle(trees, GRID, kind="enumeration").opened.policies()]
+    kept = [labels for labels in every if (labels[one] == labels[other]).all()]
+    totals = [min(costs[np.arange(N), labels].sum() for labels in some) for some in (kept, every)]
+    assert found.price == pytest.approx(totals[0] - totals[1])
+
+
+def test_generators_are_read_once_and_whole():
+    """Restrictions, columns, constraints, labels, shares of a budget; a restriction may be used twice."""
+    costs = np.random.default_rng(0).integers(0, 9, (N, 3)).astype(float)
+    free, restrictions = Question(TREES, GRID), [Without((0,)), Without((1,))]
+    found = priced(free, costs, iter(restrictions))
+    assert [price.price for price in found] == [price.price for price in priced(free, costs, restrictions)]
+    costs[:, 0] = -1.0
+    rules = [share_at_most(0, 0.2)]
+    least = open_oracle(TREES, GRID, constraints=rules).value(costs)
+    alone = open_oracle(TREES, GRID * [0, 1], constraints=rules).value(costs)
+    for make in (iter, tuple):
+        under, columns, question = Under(make(rules)), Without(make([0])), Question(TREES, GRID, make(rules))
+        for _ in range(2):
+            assert priced(free, costs, [under])[0].price == least - open_oracle(TREES, GRID).value(costs)
+            assert priced(question, costs, [columns])[0].price == pytest.approx(alone - least)
+    log = read_log(GRID, np.arange(N) % 3, cost=costs[:, 0], propensity=[1 / 3] * 3)
+    known = scores(log, "snips", cv=2)
+    reference = best_reference(known)
+    band, counts = gain_band(free, known, reference, draws=20), []
+    assert len(banded_prices(free, known, band, iter(restrictions), lambda *count: counts.append(count))) == 2
+    assert counts == [(1, 2), (2, 2)]
+    ends, labels = LowerEnds(TREES, GRID, known, reference), [np.full(N, k) for k in range(3)]
+    assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)
+    curve = budget_curve(OptimalPolicyTree(max_depth=1), GRID, costs, action=0, shares=iter([0.2, 0.8]))
+    assert [point.share for point in curve] == [0.2, 0.8]
