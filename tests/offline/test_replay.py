@@ -33,7 +33,7 @@ def replayed(rounds, choose, n):
         cost = rounds.cost(choose(bit))
         if cost is not None:
             counted.append((bit, cost))
-    return np.array(counted)
+    return np.array(counted).reshape(-1, 2)
 
 
 def test_where_all_actions_were_equally_likely_every_match_counts():
@@ -115,3 +115,19 @@ def test_a_missing_number_is_refused_and_a_missing_string_is_not():
     assert rounds.contexts[1].tolist() == [0, 0, 1]
     with pytest.raises(InputError, match="nan"):
         LoggedRounds(read_log(pd.DataFrame({"age": [1.0, np.nan] * 20}), action, cost=cost, propensity=half))
+
+
+def test_rare_actions_count_whether_or_not_they_were_logged():
+    """Half of the people cost 1 whatever is done, so every learner pays 0.5; by what was done only it was 0.4."""
+    counted = []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        half = rng.integers(0, 2, 24)
+        table = np.where(half[:, None] == 1, [0.05, 0.45, 0.5], [0.3, 0.3, 0.4])
+        action = (rng.random(24)[:, None] > table.cumsum(axis=1)).sum(axis=1)
+        action[:3] = 0, 1, 2  # each is there
+        log = read_log(half[:, None].astype(float), action, cost=half.astype(float), propensity=table)
+        counted += replayed(LoggedRounds(log, seed=seed), lambda _bit: 2, 24)[:, 1].tolist()
+    assert abs(np.mean(counted) - 0.5) <= 4 * 0.5 / np.sqrt(len(counted))
+    log = read_log([[0.0], [1.0]], [0, 1], cost=[0, 1], propensity=[0.9, 0.4])
+    assert LoggedRounds(log).expected_rounds == pytest.approx(0.2)  # of two actions the other has the rest
