@@ -58,7 +58,7 @@ ESTIMATORS = [
 ]
 
 
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", [0, 3])
 @pytest.mark.parametrize(("estimator", "options"), ESTIMATORS)
 def test_it_is_the_best_of_all_policies_in_order(estimator, options, number):
     """By a list of the class on all people: texts and missing numbers included, two columns at once."""
