@@ -57,7 +57,7 @@ def held(learner: str, means: str, rounds: int, seed: int) -> list[float]:
     return [*(float(each.lower <= worth <= each.upper) for each in found), *(e.upper - e.lower for e in found[1:])]
 
 
-@pytest.mark.cases(40)
+@pytest.mark.cases(12)
 @pytest.mark.parametrize("means", MEANS)
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_adaptive_intervals_hold(learner: str, means: str, runs: int, record_property: Any) -> None:

@@ -132,7 +132,7 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> tupl
     return watch.above, *watch.ask()
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", LEARNERS)
 def test_regret_stays_below_its_certificate_after_every_round(

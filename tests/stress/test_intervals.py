@@ -184,7 +184,7 @@ def search(n_sets: int, n: int = 500) -> Iterator[Row]:
         yield Row(f"{name}: as if fixed beforehand, rejects", naive_rejects, 0.0, 1.0)
 
 
-@pytest.mark.cases(12)
+@pytest.mark.cases(6)
 def test_values_are_near_the_truth_if_one_model_is_right(runs: int, record_property: Any) -> None:
     """Within two standard errors, and on average; where all models are wrong nothing helps."""
     rows = list(values(runs))
@@ -194,13 +194,13 @@ def test_values_are_near_the_truth_if_one_model_is_right(runs: int, record_prope
     assert out_of_range(rows, record_property) == []
 
 
-@pytest.mark.cases(8)
+@pytest.mark.cases(5)
 def test_intervals_of_a_fixed_policy_cover(runs: int, record_property: Any) -> None:
     """Of every kind, by every method."""
     assert out_of_range(intervals(runs), record_property) == []
 
 
-@pytest.mark.cases(4)
+@pytest.mark.cases(2)
 def test_claims_hold_after_the_search(runs: int, record_property: Any) -> None:
     """For the best tree of the class, chosen on the rows that it is judged by."""
     assert out_of_range(search(runs), record_property) == []
