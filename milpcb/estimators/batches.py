@@ -175,7 +175,7 @@ class FromBatches(PolicyEstimator):
         rules = bind_all(self.constraints, NamedRows({"": found.sizes}, list(layout.actions), rows)) + found.support
         policies = self._policy_class(len(actions), layout.cuts)
         self.scores_: Any = None
-        self.compressed_ = found
+        self.compressed_: Any = found
         costs = sign * found.scores
         answer = self._search(policies, rows, costs, rules, layout.schema, layout.columns, actions, sign)
         self.found_: Any = answer.policy
