@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
+import narwhals as nw
 import numpy as np
 
 from milpcb.core.checks import LARGEST
-from milpcb.core.extras import needs
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.columns import Values
 from milpcb.data.fields import Field
@@ -87,9 +87,6 @@ class Sample:
         self._new = 0
         self._done: dict[str, int] = {}
         self._schema: dict[str, Any] = {}
-        with needs("learn", "reading data frames"):
-            import narwhals as nw
-        self._nw: Any = nw
 
     @classmethod
     def of(cls, batches: Iterable[Any], columns: LoggedColumns, features: Sequence[str] | None = None) -> Self:
@@ -124,7 +121,7 @@ class Sample:
 
     def _frame_of(self, batch: Any) -> Any:
         try:
-            return self._nw.from_native(batch, eager_only=True)
+            return nw.from_native(batch, eager_only=True)
         except TypeError as error:
             raise InputError(f"a batch must be a data frame of pandas or polars, got {type(batch).__name__}") from error
 
@@ -140,12 +137,12 @@ class Sample:
     @property
     def table(self) -> Any:
         """The sampled rows, with all columns."""
-        return self._nw.concat([frame for frame in self._frames if len(frame)]).to_native()
+        return nw.concat([frame for frame in self._frames if len(frame)]).to_native()
 
     @property
     def frame(self) -> Any:
         """The features of the sampled rows."""
-        frame = self._nw.from_native(self.table, eager_only=True)
+        frame = nw.from_native(self.table, eager_only=True)
         others = [name for name in frame.columns if name not in self._columns.names]
         return frame.select(others if self._features is None else list(self._features)).to_native()
 
@@ -153,7 +150,7 @@ class Sample:
         """Return the names of the actions: those given, else those of the sample, sorted."""
         if given is not None:
             return tuple(map(action_name, given))
-        column = self._nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
+        column = nw.from_native(self.table, eager_only=True).get_column(self._columns.action)
         return action_names(column.drop_nulls().unique().to_list())
 
     def _count(self, column: Any) -> None:
@@ -206,9 +203,6 @@ def read_rows(
 
     Raises InputError with the number of the first wrong row.
     """
-    with needs("learn", "reading data frames"):
-        import narwhals as nw
-
     frame = nw.from_native(batch, eager_only=True)
     action = _actions(frame.get_column(columns.action), actions)
     outcome = _numbers(frame, columns.outcome)
