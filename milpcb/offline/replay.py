@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 
 from milpcb import rng
-from milpcb.core.checks import check_range, context_array
+from milpcb.core.checks import context_array
 from milpcb.core.decimals import spaced
 from milpcb.data.columns import Membership
 from milpcb.data.frames import table_names
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.offline.log import Log, check_log
+from milpcb.offline.settled import unit_costs
 from milpcb.types import Floats
 
 
@@ -53,7 +54,7 @@ class LoggedRounds:
         self.contexts, self.feature_names = _contexts(log.features)
         self.action_names = log.actions
         self._actions = log.action.tolist()
-        self._costs = _costs(log, outcome_range).tolist()
+        self._costs = unit_costs(log.outcome, outcome_range, maximise=log.maximise).tolist()
         least = float(table.min())
         self._kept = (least / table[np.arange(len(log)), log.action]).tolist()
         self.expected_rounds = least * len(log)
@@ -119,14 +120,3 @@ def _every_propensity(log: Log) -> Floats:
             "replayed; leave out such rows, or the action"
         )
     return table
-
-
-def _costs(log: Log, outcome_range: tuple[float, float]) -> Floats:
-    least, most = check_range("outcome_range", outcome_range)
-    outside = np.flatnonzero((log.outcome < least) | (log.outcome > most))
-    if len(outside):
-        raise InputError(
-            f"outcome {log.outcome[outside[0]]:g} of row {outside[0]} is outside outcome_range = ({least:g}, {most:g})"
-        )
-    share = (log.outcome - least) / (most - least)
-    return np.asarray(1.0 - share if log.maximise else share)

@@ -238,20 +238,13 @@ def settled(
     confidence = check_confidence(confidence)
     low, high = check_range("outcome_range", outcome_range)
     eps = real("eps", eps, "above 0 and finite, in the unit of the outcome", lambda value: value > 0)
-    outcome = log.outcome + charge
-    wrong = np.flatnonzero(~((low <= outcome) & (outcome <= high)))
-    if len(wrong):
-        raise InputError(
-            f"the outcome of row {wrong[0]} is {outcome[wrong[0]]:g}, outside of outcome_range {(low, high)}; give the "
-            "least and the greatest outcome there can be, as it was known before the trial"
-        )
+    cost = unit_costs(log.outcome + charge, outcome_range, maximise=log.maximise)
     oracle = GrowingOracle(policies)
     if np.isnan(oracle.log_union):
         raise InputError("cut points, and so the number of policies, are not known before all rows are: list them")
     context = oracle.rows(log.features if contexts is None else contexts)
     if len(context) != len(log):
         raise InputError(f"contexts have {len(context)} rows, and the log {len(log)}; give one for each")
-    cost = _costs(outcome, low, high, maximise=log.maximise)
     if expected is not None:
         expected = _expected(expected, log_or_scores.actions, names, (low, high), maximise=log.maximise)
     chance = known[np.arange(len(log)), log.action]
@@ -314,8 +307,22 @@ def _expected(
     table = number_array("expected", by_action("expected", given, own))
     if table.ndim != 2 or table.shape[1] != len(own):
         raise InputError(f"expected must have a column for each of the {len(own)} actions, got shape {table.shape}")
-    return np.clip(_costs(table[:, matched("expected", own, names)], *ends, maximise=maximise), 0.0, 1.0)
+    return np.clip(costs_within(ends, table[:, matched("expected", own, names)], maximise=maximise), 0.0, 1.0)
 
 
-def _costs(outcome: Floats, low: float, high: float, *, maximise: bool) -> Floats:
+def unit_costs(outcome: Floats, outcome_range: Any, *, maximise: bool) -> Floats:
+    """Return outcomes (n,) as costs in [0, 1]; raises InputError on one that is out of the range."""
+    low, high = check_range("outcome_range", outcome_range)
+    wrong = np.flatnonzero(~((low <= outcome) & (outcome <= high)))
+    if len(wrong):
+        raise InputError(
+            f"the outcome of row {wrong[0]} is {outcome[wrong[0]]:g}, outside of outcome_range {(low, high)}; give the "
+            "least and the greatest outcome there can be"
+        )
+    return costs_within((low, high), outcome, maximise=maximise)
+
+
+def costs_within(ends: tuple[float, float], outcome: Floats, *, maximise: bool) -> Floats:
+    """Return outcomes as costs, of which the better end of a range is 0 and the other 1."""
+    low, high = ends
     return np.asarray((high - outcome if maximise else outcome - low) / (high - low))
