@@ -40,7 +40,6 @@ from milpcb.offline.restrictions import (
     Question,
     Under,
     Without,
-    banded_prices,
     keep,
     prices,
 )
@@ -171,14 +170,14 @@ def what_if(
     """Return the price per row of each restriction, and of what people ask first; with intervals by a band.
 
     Where there is no band, prices have no intervals, and only those of ``texts`` are found. ``progress(done, total)``
-    is called after each price with an interval.
+    is called after each price.
     """
     asked = [reader.restriction(text) for text in texts]
-    if band is None:
-        return tuple(prices(reader.question, scores.costs / scores.weight.sum(), asked)) if texts else ()
     names = {restriction.name for restriction in asked}
-    restrictions = [*asked, *(restriction for restriction in reader.usual() if restriction.name not in names)]
-    return tuple(banded_prices(reader.question, scores, band, restrictions, progress))
+    if band is not None:
+        asked += [restriction for restriction in reader.usual() if restriction.name not in names]
+    costs = scores.costs / scores.weight.sum()
+    return tuple(prices(reader.question, costs, asked, band=band, progress=progress)) if asked else ()
 
 
 def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str) -> PageSection:

@@ -17,7 +17,6 @@ from milpcb.offline.restrictions import (
     Under,
     Without,
     alike,
-    banded_prices,
     gain_band,
     keep,
     pareto,
@@ -219,7 +218,7 @@ def test_generators_are_read_once_and_whole():
     known = scores(log, "snips", cv=2)
     reference = best_reference(known)
     band, counts = gain_band(free, known, reference, draws=20), []
-    assert len(banded_prices(free, known, band, iter(restrictions), lambda *count: counts.append(count))) == 2
+    priced(free, known.costs, iter(restrictions), band=band, progress=lambda *count: counts.append(count))
     assert counts == [(1, 2), (2, 2)]
     ends, labels = LowerEnds(TREES, GRID, known, reference), [np.full(N, k) for k in range(3)]
     assert ends.of(iter(labels), draws=20) == ends.of(labels, draws=20)

@@ -231,21 +231,12 @@ def prices_and_fronts() -> Iterator[Case]:
         priced,
         {**of_band, "restrictions": wrong(none=None, text="abc", number=3, numbers=[1])},
     )
-    made = {
-        "question": question,
-        "scores": scored(),
-        "band": restricting.gain_band(**given),
-        "restrictions": [restricting.Without((0,))],
-    }
+    made = {"question": question, "costs": costs, "restrictions": [restricting.Without((0,))]}
     yield from calls(
-        "banded_prices",
-        restricting.banded_prices,
+        "prices by a band",
+        restricting.prices,
         made,
-        {
-            "question": no_question,
-            "scores": NO_SCORES,
-            "band": wrong(none=None, text="b", number=3, the_scores=scored()),
-        },
+        {"question": no_question, "band": wrong(text="b", number=3, the_scores=scored())},
     )
 
 

@@ -1,5 +1,7 @@
 """Prices of restrictions, in a table of costs or by a log with intervals, and the Pareto front of two outcomes."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -40,7 +42,14 @@ class Price:
     upper: float = field(default=float("nan"))
 
 
-def prices(question: Question, costs: Any, restrictions: Sequence[Restriction]) -> list[Price]:
+def prices(
+    question: Question,
+    costs: Any,
+    restrictions: Sequence[Restriction],
+    *,
+    band: GainBand | None = None,
+    progress: Progress | None = None,
+) -> list[Price]:
     """Return the price of each restriction by itself.
 
     Parameters
@@ -48,6 +57,8 @@ def prices(question: Question, costs: Any, restrictions: Sequence[Restriction]) 
     question : the class on n rows
     costs : (n, K), any sign; the columns of a data frame are matched by name where the class has names of actions
     restrictions : ``Without``, ``Option``, ``Under``, ``keep``, ``alike``, ``Monotone``, ``First``
+    band : of a log whose scores are the costs, per row: prices get its ends
+    progress : called as ``progress(done, total)`` after each price
 
     Raises
     ------
@@ -56,8 +67,23 @@ def prices(question: Question, costs: Any, restrictions: Sequence[Restriction]) 
     """
     check_question(question)
     restrictions, table = listed_restrictions(restrictions), question.oracle.read_costs(costs)
-    least = question.best(table).value
-    return [_price(restriction, restriction.of(question), table, least) for restriction in restrictions]
+    if band is not None:
+        instance("band", band, GainBand, "a GainBand, as gain_band makes it")
+    of_class = question.best(table).value
+    question.close()  # a million rows that are opened take a gigabyte: one class at a time
+    found = []
+    for restriction in restrictions:
+        asked = restriction.of(question)
+        best = best_or_none(asked, table)
+        price = Price(restriction.name, np.inf if best is None else max(0.0, best.value - of_class), best)
+        if band is not None and best is not None:
+            lower, upper = band.ends(asked)
+            price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
+        found.append(price)
+        del asked
+        if progress is not None:
+            progress(len(found), len(restrictions))
+    return found
 
 
 def price_intervals(
@@ -78,7 +104,8 @@ def price_intervals(
 
     """
     restrictions = listed_restrictions(restrictions)  # a wrong one before the band, which takes long
-    return banded_prices(question, scores, gain_band(question, scores, reference, **options), restrictions)
+    band, known = gain_band(question, scores, reference, **options), scores_on(question, scores)
+    return prices(question, known.costs / known.weight.sum(), restrictions, band=band)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,40 +171,6 @@ def gain_band(
     return replace(band, lower=lower, upper=upper)
 
 
-def banded_prices(
-    question: Question,
-    scores: Scores,
-    band: GainBand,
-    restrictions: Sequence[Restriction],
-    progress: Progress | None = None,
-) -> list[Price]:
-    """Return the prices of ``price_intervals``, given the band; ``progress(done, total)`` is called after each."""
-    check_question(question)
-    scores = scores_on(question, scores)
-    instance("band", band, GainBand, "a GainBand, as gain_band makes it")
-    restrictions = listed_restrictions(restrictions)
-    costs = scores.costs / scores.weight.sum()
-    of_class = question.best(costs).value
-    question.close()  # a million rows that are opened take a gigabyte: one class at a time
-    found = []
-    for restriction in restrictions:
-        asked = restriction.of(question)
-        price = _price(restriction, asked, costs, of_class)
-        if price.best is not None:
-            lower, upper = band.ends(asked)
-            price = replace(price, lower=max(0.0, band.lower - upper), upper=max(0.0, band.upper - lower))
-        found.append(price)
-        del asked
-        if progress is not None:
-            progress(len(found), len(restrictions))
-    return found
-
-
-def _price(restriction: Restriction, asked: Restricted, costs: Floats, least: float) -> Price:
-    best = best_or_none(asked, costs)
-    return Price(restriction.name, np.inf if best is None else max(0.0, best.value - least), best)
-
-
 @dataclass(frozen=True)
 class FrontPoint:
     """A policy of the front: total costs of both outcomes, and whether some weighting of the two makes it the best."""
@@ -207,15 +200,11 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
 
     """
     front = _Front(question, costs_a, costs_b, most)
-    first, last = front.extreme(0), front.extreme(1)
-    if front.same(first, last):
-        return [replace(first, supported=True)]
-    supported = [first, *front.between(first, last), last]
-    found: list[FrontPoint] = []
-    for one, other in pairwise(supported):
+    corners, found = front.corners(), list[FrontPoint]()
+    for one, other in pairwise(corners):
         found += [one, *front.unsupported(one, other)]
         front.check(found)
-    return [*found, last]
+    return [*found, corners[-1]]
 
 
 def supported(
@@ -237,20 +226,7 @@ def supported(
     progress : called as ``progress(done, done + 1)`` with the number of points so far
 
     """
-    front = _Front(question, costs_a, costs_b, most)
-    first, last = front.cheapest(0), front.cheapest(1)
-    if front.same(first, last):
-        return [first]
-    found = [first]
-    for point in front.between(first, last):
-        found.append(point)
-        front.check(found)
-        if progress is not None:
-            progress(len(found), len(found) + 1)
-    found.append(last)
-    if len(found) > 1 and found[1].a - found[0].a <= front.close[0]:  # an end that its neighbour dominates
-        found = found[1:]
-    return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= front.close[1] else found
+    return _Front(question, costs_a, costs_b, most).corners(progress)
 
 
 class _Front:
@@ -260,14 +236,21 @@ class _Front:
         self._most = whole("most", most, 1)
         self.close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
 
-    def extreme(self, which: int) -> FrontPoint:
-        """Return the point of least ``a`` (0) or ``b`` (1), and of these of least other outcome."""
-        least = self._question.best(self._tables[which]).value
-        return self._least(1 - which, which, least)
-
-    def cheapest(self, which: int) -> FrontPoint:
-        """Return some point of least ``a`` (0) or ``b`` (1)."""
-        return self._point(self._question.best(self._tables[which]).policy, supported=True)
+    def corners(self, progress: Callable[[int, int], None] | None = None) -> list[FrontPoint]:
+        """Return the points that are the least for some weighting, by increasing ``a``."""
+        first, last = (self._point(self._question.best(table).policy, supported=True) for table in self._tables)
+        if self.same(first, last):
+            return [first]
+        found = [first]
+        for point in self.between(first, last):
+            found.append(point)
+            self.check(found)
+            if progress is not None:
+                progress(len(found), len(found) + 1)
+        found.append(last)
+        if found[1].a - found[0].a <= self.close[0]:  # an end that its neighbour dominates
+            found = found[1:]
+        return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self.close[1] else found
 
     def between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
         """Yield the supported points between two."""
@@ -292,7 +275,7 @@ class _Front:
             least = self._limited(1, limit, self._tables[0])
             if least is None or least.a >= other.a - self.close[0]:
                 return
-            one = self._least(1, 0, least.a, supported=False)
+            one = self._least_other(least.a)
             above = weights[0] * (one.a - first.a) + weights[1] * (one.b - first.b)
             yield replace(one, supported=above <= near)
 
@@ -305,11 +288,12 @@ class _Front:
         """Return whether two points are equal, up to rounding."""
         return abs(one.a - other.a) <= self.close[0] and abs(one.b - other.b) <= self.close[1]
 
-    def _least(self, which: int, under: int, most: float, *, supported: bool = True) -> FrontPoint:
-        found = self._limited(under, most + self.close[under] / 2, self._tables[which])
+    def _least_other(self, most: float) -> FrontPoint:
+        """Return the point of least ``b`` among those whose ``a`` is at most so much."""
+        found = self._limited(0, most + self.close[0] / 2, self._tables[1])
         if found is None:
             raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
-        return replace(found, supported=supported)
+        return found
 
     def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:
         rule = LabelConstraint(self._tables[under], most, "the other outcome")
