@@ -7,8 +7,8 @@ with needs("learn", "milpcb.estimators"):
     import sklearn as _sklearn  # noqa: F401 - see above
 
 from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
-from milpcb.estimators.budget import BudgetPoint, budget_curve
 from milpcb.estimators.classes import (
+    BudgetPoint,
     LoggedPolicy,
     LoggedPolicyTree,
     LoggedRuleList,
@@ -19,6 +19,7 @@ from milpcb.estimators.classes import (
     OptimalRuleList,
     OptimalScoringRule,
     OptimalThresholdRule,
+    budget_curve,
     from_json,
 )
 
