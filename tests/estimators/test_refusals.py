@@ -47,20 +47,16 @@ SETTINGS: list[tuple[Any, str]] = [
     *(
         (OptimalPolicyTree(max_depth=1, thresholds=3, **options), named)
         for options, named in (
-            ({"solver": "nosuch"}, "'nosuch'"),
             ({"kind": "search", "solver": "highs"}, "'solver'"),
             ({"kind": "search", "gap": 5.0}, "'gap'"),
             ({"kind": "enumeration", "time_limit": 1.0}, "'time_limit'"),
             ({"kind": "audited", "gap": 1.0}, "'gap'"),
-            ({"time_limit": -1.0}, "time_limit"),
-            ({"gap": "wide"}, "gap"),
         )
     ),
     *(
         (OptimalPolicyTree(**options), named)
         for options, named in (
             ({"monotone": {"age": "up"}}, "'more' or 'less'"),
-            ({"monotone": "age"}, "'more' or 'less'"),
             ({"monotone": {"agee": "more"}}, "'age'"),
             ({"monotone": {"region": "more"}}, "'region'"),
             ({"monotone": {"age": "more"}, "min_samples_leaf": 3}, "limits on the rows"),
@@ -76,7 +72,6 @@ SETTINGS: list[tuple[Any, str]] = [
             (never("treat", where="age about 3"), "'age about 3'"),
             (never("treat", where="age = old"), "'old'"),
             (never("treat", where="region <= n"), "'region'"),
-            ("at most a fifth", "share_at_most"),
         )
     ),
 ]
@@ -108,8 +103,6 @@ def test_a_table_that_cannot_be_read_is_named(table: Any, named: str) -> None:
 
 
 TARGETS: list[tuple[Any, str]] = [
-    (None, "requires y"),
-    ([0, 1], "3 rows of X, 2 of y"),
     (["a", "a", "a"], "'a'"),
     *((labels, "label") for labels in (["a", None, "b"], pd.Series(["a", None, "b"], dtype="string"))),
     *((pd.DataFrame(np.eye(3), columns=names), "two columns") for names in (["a", "b", "a"], [1, "1", 2])),
@@ -117,7 +110,6 @@ TARGETS: list[tuple[Any, str]] = [
     (pd.DataFrame([[1, 2], [1, None], [0, 0]], dtype="Int64"), "costs[1, 1]"),
     ([[1.0, 2.0], [1.0, np.inf], [0.0, 0.0]], "costs[1, 1]"),
     ([[1e200, 2.0], [1.0, 1.0], [0.0, 0.0]], "costs[0, 0]"),
-    ([["a", "b"], ["c", "d"], ["e", "f"]], "costs"),
 ]
 
 
@@ -148,8 +140,6 @@ LOGGED: list[tuple[Callable[[], object], str]] = [
             ({"treat": "prise"}, "'price'"),
             ({"treat": "region"}, "treatment_cost"),
             ({"treat": [1.0] * (N - 1)}, "treatment_cost"),
-            ({"treat": [np.nan] * N}, "treatment_cost"),
-            ({"trea": 1.0}, "'trea'"),
         )
     ),
     (lambda: batches(priced(treat="price")), "treatment_cost"),

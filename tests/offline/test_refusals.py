@@ -10,8 +10,6 @@ import milpcb
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.offline import (
     LoggedRounds,
-    LowerEnds,
-    best_reference,
     cross_evaluate,
     evaluate,
     inference,
@@ -24,12 +22,8 @@ from milpcb.offline.planning import Design, plan
 from milpcb.offline.restrictions import (
     First,
     Monotone,
-    Option,
     Question,
-    Without,
     alike,
-    keep,
-    price_intervals,
     prices,
 )
 from policies import DecisionTrees, FiniteClass, ThresholdRules
@@ -83,8 +77,6 @@ OF_VALUES: list[Case] = [
     *(
         (lambda given=given: evaluate(of_three(), given), "probabilities")
         for given in (
-            np.full((N, 2), 0.5),
-            np.full((N - 1, 3), 1 / 3),
             np.full((N, 3), 0.3),
             np.tile([1.5, -0.5, 0.0], (N, 1)),
             np.full((N, 3), np.nan),
@@ -94,12 +86,7 @@ OF_VALUES: list[Case] = [
         )
     ),
     (lambda: evaluate(of_three(), {"a": 0.5, "b": 0.5, "d": 0.0}), "'d'"),
-    (lambda: evaluate(SCORES, TWO, interval="bayes"), "'bayes'"),
-    (lambda: evaluate(SCORES, TWO, level=1.0), "level"),
-    *(
-        (lambda given=given: evaluate(SCORES, TWO, outcome_range=given), "outcome_range")
-        for given in ((0, 0.5), (1, 0))
-    ),
+    (lambda: evaluate(SCORES, TWO, outcome_range=(0, 0.5)), "outcome_range"),
     *(
         (lambda few=few: cross_evaluate(lambda *_: few, log(), method="snips"), f"{len(few)} actions")
         for few in ([0], [0, 1])
@@ -112,19 +99,11 @@ OF_VALUES: list[Case] = [
     ),
     (lambda: cross_evaluate(lambda *_: None, log(), interval="adaptive"), "first rows"),
     (lambda: inference(TREES, X[:5], SCORES), f"5 contexts for {N} scores"),
-    (lambda: inference(TREES, X, SCORES, level=2), "level"),
     (lambda: inference(TREES, X, SCORES, draws=18), "draws"),
     (lambda: plan(STUMPS, Design(2, 3, 0.1, 0.5), 0.1), "2 actions"),
 ]
 OF_LIMITS: list[Case] = [
-    (lambda: no_worse_than(0, outcome=TWO), "outcome"),
-    (lambda: no_worse_than("nein", outcome=SCORES), "'nein'"),
-    (lambda: no_worse_than(0, outcome=SCORES, margin=float("nan")), "margin"),
-    (lambda: no_worse_than(0, outcome=SCORES, draws=5), "draws"),
-    *(
-        (lambda than=than: no_worse_than(than, outcome=SCORES), "than")
-        for than in (float("nan"), float("inf"), True, ["no", "yes"], object())
-    ),
+    *((lambda than=than: no_worse_than(than, outcome=SCORES), "than") for than in (float("nan"), float("inf"), True)),
     (lambda: fitted(constraints=[no_worse_than(fitted().policy_, outcome=SCORES)]), "predict_names"),
     (lambda: no_worse_than("0", outcome=SCORES).rule(TREES, X[:10]), f"{N} rows, there are 10"),
     *(
@@ -157,41 +136,12 @@ def price(restriction: Any, policies: Any = TREES) -> Any:
     return prices(Question(policies, X), np.ones((N, policies.n_actions)), [restriction])
 
 
-def ends() -> LowerEnds:
-    """Return lower ends of a question."""
-    return LowerEnds(TREES, X, SCORES, best_reference(SCORES))
-
-
-def intervals(rows: int = N, **options: Any) -> Any:
-    """Return the intervals of the price of a restriction."""
-    known = SCORES if rows == N else SCORES.take(np.arange(rows))
-    return price_intervals(Question(TREES, X), known, best_reference(SCORES), [Without((0,))], **options)
-
-
 OF_WISHES: list[Case] = [
     (lambda: price(First((0,)), ThresholdRules(2)), "first question"),
-    (lambda: price(Option({"deep": 1})), "'deep'"),
-    (lambda: price(Option({"depth": -1})), "depth"),
     (lambda: price(Monotone({0: 1}), DecisionTrees(2, min_leaf_size=2)), "min_leaf_size"),
     (lambda: price(Monotone({0: 1}), FiniteClass([[0] * N, [1] * N], 2)), "rules of columns"),
-    (lambda: price(Monotone({0: 2})), "{0: 2}"),
-    *((lambda column=column: price(Without((column,))), "column") for column in (7, 0.5)),
-    *((lambda row=row: price(alike([(0, row)], N, 2)), "row of a pair") for row in (N, -1, 0.5)),
     (lambda: alike([(0, 1)] * 2000, 10, 2), "too many"),
-    (lambda: price(alike([(0, 1)], N, -1)), "n_actions"),
-    (lambda: price(alike([(0, 1)], 0, 3)), "n must be"),
-    (lambda: price(alike([0, 1], N, 3)), "pairs"),
-    (lambda: price(First(""), DEEPER), "columns"),
     (lambda: price(First(()), DEEPER), "columns"),
-    *(
-        (lambda labels=labels: price(keep(labels, np.ones(N, dtype=bool), 2)), "labels to keep")
-        for labels in (np.full(N, 2), np.zeros(3, dtype=int))
-    ),
-    (lambda: price(keep(np.zeros(N, dtype=int), np.full(N, np.nan), 3)), "rows"),
-    *((lambda draws=draws: intervals(draws=draws), "draws") for draws in (-3, "20")),
-    (lambda: intervals(rows=5, draws=20), f"{N} contexts for 5 scores"),
-    (lambda: ends().of([np.zeros(3, dtype=int)], draws=20), f"{N} rows"),
-    (lambda: ends().of([np.zeros(N, dtype=int)], draws=0), "draws"),
 ]
 
 
