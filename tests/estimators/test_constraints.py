@@ -167,6 +167,19 @@ def test_a_budget_curve_is_a_proved_optimum_at_every_point():
     assert tree.constraints == ()
 
 
+@pytest.mark.parametrize("kind", [int, float, str, bool])
+def test_budgets_name_actions_of_every_type(kind):
+    """A share of the action 1 is one of "1" and of 1.0, and what was used is counted, whatever the labels' type."""
+    rng = np.random.default_rng(1)
+    X, labels = rng.normal(size=(240, 2)), rng.integers(0, 2, 240) + (kind is not bool)
+    found = []
+    for action in [True, "True"] if kind is bool else [1, 1.0, np.int8(1), "1"]:
+        (point,) = budget_curve(OptimalThresholdRule(thresholds=7), X, labels.astype(kind), action=action, shares=[0.1])
+        assert point.used == np.mean(point.estimator.predict(X) == labels.astype(kind)[labels == 1][0]) <= 0.1
+        found.append((point.used, point.value))
+    assert len(set(found)) == 1
+
+
 def test_conditions_in_words():
     """Conditions are read as rules print them."""
     values = {

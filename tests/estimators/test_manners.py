@@ -96,6 +96,7 @@ def test_labels_are_misclassification_costs():
         best = OptimalPolicyTree(max_depth=1, maximise=True).fit(X, labels)
         assert best.policy_ == tree.policy_
         assert best.score(X, labels) == 1 - tree.policy_value_
+        assert tree.score(X, labels.astype(str)) == tree.score(X, labels)
 
 
 def test_columns_of_costs_name_the_actions(people, costs_of):
@@ -104,6 +105,9 @@ def test_columns_of_costs_name_the_actions(people, costs_of):
     tree = OptimalPolicyTree(max_depth=1).fit(table, costs)
     assert tree.actions_.tolist() == list(costs.columns)
     assert tree.score(table, costs[costs.columns[::-1]]) == tree.score(table, costs)
+    numbered = costs.set_axis([10, 2, 1], axis=1)
+    by_number = OptimalPolicyTree(max_depth=1).fit(table, numbered)
+    assert by_number.score(table, numbered[[1, 10, 2]].rename(columns=str)) == tree.score(table, costs)
     assert tree.score(table, costs.to_numpy()) == tree.score(table, costs) == pytest.approx(-tree.policy_value_)
     assert tree.constant_values_ == pytest.approx(costs.mean().to_numpy())
     with pytest.raises(InputError, match="unknown action among the columns of costs: missing 'call'"):

@@ -148,15 +148,6 @@ def test_at_prediction_a_column_must_be_what_it_was():
     ]  # the policy itself reads what it tests, and no more
 
 
-@pytest.mark.parametrize("words", [["True", "False"], ["true", "false"], ["1", "0"], ["yes", "no"]])
-def test_text_at_prediction_is_no_boolean(words):
-    """It was read as false, so that everybody got the same; 0 and 1 are booleans."""
-    tree = OptimalPolicyTree(max_depth=1).fit(pd.DataFrame({"f": [True, False] * 3}), ["B", "A"] * 3)
-    assert tree.predict(pd.DataFrame({"f": [1, 0]})).tolist() == ["B", "A"]
-    with pytest.raises(InputError, match="which is text, and its values are true and false"):
-        tree.predict(pd.DataFrame({"f": words}))
-
-
 def test_classes_of_somebody_else_read_numbers():
     """A policy that is no rule of ours is used as it is, on numbers alone."""
 

@@ -185,24 +185,6 @@ def condition(log: RandomLog, rng: random.Random) -> tuple[list[bool], str]:
     return [value <= cut for value in log.g], Number(column).test("<=", float(cut))
 
 
-# ------------------------------------------------------------------- printed tests
-
-PIECES = [
-    *('"', "\\", "\n", "\\n", "{", "}", ",", "<=", ">", "=", "!=", "(", ")", "1", "1e3", "-2.5", "inf", "a", "B", "é"),
-    *(" and ", " is ", " not ", "is", "not", "in", "missing", "(or missing)", "true", "False", "None", " ", "\u202e"),
-]
-
-
-def text(rng: random.Random) -> str:
-    """Return a string of a few pieces, some of which mean something in a condition."""
-    return "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 4)))
-
-
-def category(rng: random.Random) -> Any:
-    """Return a category: mostly a string."""
-    return rng.choice([text(rng), text(rng), text(rng), True, False, rng.randint(-2, 2), rng.random(), None])
-
-
 # ------------------------------------------------------------------- command line
 
 
@@ -243,10 +225,8 @@ def _of_x(log: RandomLog, played: list[int]) -> bool:
 
 # ------------------------------------------------------------------- all of it
 
-KINDS = (evaluating, learning, constraining)
 
-
-@pytest.mark.cases(12)
+@pytest.mark.cases(30)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", [evaluating, learning, constraining])
 def test_logs_agree_with_their_definitions(kind: Callable[[RandomLog, random.Random], Found], numbers: range) -> None:
