@@ -76,8 +76,13 @@ def test_the_guaranteed_policy_has_the_greatest_lower_end():
     oracle = open_oracle(TREES, X, kind="search")
     best = oracle.minimise(ends.costs).policy.predict(X)
     every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
-    lower = [end for _, end in ends.of([best, *every], draws=20)]
+    gains, lower = np.array(ends.of([best, *every], draws=20)).T
     assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)
+    rows, d = np.arange(len(X)), (found.gains - ends.reference.played(found.gains)[:, None]) / len(X)
+    own = np.array([d[rows, labels] for labels in [best, *every]])
+    penalty = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum())) * (own**2).sum(axis=1)
+    assert gains == pytest.approx(own.sum(axis=1), abs=1e-12)
+    assert np.ptp(gains - penalty - lower) == pytest.approx(0.0, abs=1e-12)  # the noise is allowed for alike
 
 
 @pytest.fixture

@@ -72,6 +72,13 @@ def test_asked_for_all_the_same_it_is_assumed():
     assert (tree.predict(frame) == "treat").mean() > 0.4
     value = evaluate(tree.scores_, ["treat"] * N).value
     assert value.lower < value.value < value.upper
+    table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome, p=known["own"])
+    tree.fit_batches([table], action="done", reward="y", propensity="p", features=["age", "region"])
+    assert tree.compressed_.known.all()
+    tree.set_params(overlap="required")
+    with pytest.warns(LogWarning, match="'treat' was not done"):
+        tree.fit_batches([table[:500], table[500:]], action="done", reward="y", propensity="p", features=["region"])
+    assert tree.compressed_.best_action == 1
     with pytest.raises(InputError, match="overlap"):
         LoggedPolicyTree(overlap="never").fit(frame, done, reward=outcome)
 
@@ -87,26 +94,6 @@ def test_inference_alone_claims_nothing_where_no_rows_are():
     assert claims.reference.is_played((1 - X[:, 1]).astype(int))
     assert claims.state != State.TARGET
     assert claims.upper == claims.lower == 0.0
-
-
-@pytest.mark.parametrize(("method", "given"), [("snips", "all"), ("dr", "own")])
-def test_one_pass_keeps_to_the_rows_that_are_there_too(method, given):
-    """Sums over batches give the rule of the north, and no value of treating everybody."""
-    frame, done, outcome, known = south()
-    names = ["treat", "wait"] if given == "all" else ["p"]
-    chances = {name: known[given].reshape(N, -1)[:, i] for i, name in enumerate(names)}
-    table = frame.with_columns(done=pl.Series(done.tolist()), y=outcome, **chances)
-    tree = LoggedPolicyTree(max_depth=2, method=method, thresholds=7)
-    columns = {"action": "done", "reward": "y", "features": ["age", "region"]}
-    columns["propensity"] = names if given == "all" else "p"
-    with pytest.warns(LogWarning, match="'treat' was not done"):
-        tree.fit_batches([table[:500], table[500:]], **columns)
-    assert (tree.predict(frame) == np.where(frame["region"] == "north", "treat", "wait")).all()
-    assert tree.compressed_.known.tolist() == [False, True]
-    assert tree.compressed_.best_action == 1
-    tree.set_params(overlap="ignore")
-    tree.fit_batches([table], **columns)
-    assert tree.compressed_.known.all()
 
 
 def test_a_part_ends_where_the_rows_of_the_action_begin():
