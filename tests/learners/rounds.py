@@ -1,11 +1,13 @@
 """Rounds that several files play or only look at, and the classes that BISTRO+ plays on in its tests."""
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from milpcb import open_oracle
 from milpcb.protocols import PolicyClass
+from milpcb.rng import draw_action
 from milpcb.types import Floats
 from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
 
@@ -57,6 +59,22 @@ def table_of(learner: Any) -> Floats:
 def mass_of(learner: Any) -> Floats:
     """Return the mass (m, K) that the policies found give to actions, which q is made of."""
     return np.array(learner._mass)
+
+
+def each_round(
+    learner: Any, rounds: int, costs: Callable[[int, Any], Any], seed: int = 0, law: Any = None
+) -> Iterator[tuple[int, int, float, Floats]]:
+    """Play on rows drawn by ``law`` (m,), None for all alike; yield row, action, cost and q after each round.
+
+    ``costs(row, rng)`` returns the costs (K,) of a round.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        row = int(rng.choice(learner.oracle.n_contexts, p=law))
+        shown, q = costs(row, rng), learner.act(row)
+        action = draw_action(q, rng)
+        learner.learn(row, action, float(shown[action]), float(q[action]))
+        yield row, action, float(shown[action]), q
 
 
 def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELINGS) -> tuple[list[Any], float]:

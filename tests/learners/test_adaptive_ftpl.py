@@ -1,13 +1,16 @@
 """Contextual-FTPL with adaptive noise: the steps of its proof in closed form, its claims, and routes to its play."""
 
+import json
 from typing import Any
 
 import numpy as np
 import pytest
 
 from milpcb import open_oracle, rng
+from milpcb.bets import proved
 from milpcb.learners import ContextualFTPL
 from milpcb.learners.adaptive_noise import LAWS, MOST, Noise, Spread, spread
+from milpcb.ledger import OWN
 from policies import DecisionTrees, FiniteClass
 
 LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
@@ -104,9 +107,9 @@ def below(s: Any) -> Any:
     return np.where(s >= 0, half, 1 - half)
 
 
-@pytest.mark.parametrize("cap", [1, 3, 30])
-@pytest.mark.parametrize("lead", [0.0, 1.0, -2.5, 6.0])
-@pytest.mark.parametrize("epsilon", [2.0, 0.3, 0.02])
+@pytest.mark.parametrize("cap", [1, 30])
+@pytest.mark.parametrize("lead", [0.0, -2.5])
+@pytest.mark.parametrize("epsilon", [2.0, 0.02])
 def test_moments_of_delta_are_within_those_of_the_proof(epsilon: float, lead: float, cap: int) -> None:
     """Two opposite policies and both costs 1: 0 <= E delta <= eps S (K - 1/2) + K / (e M), and E delta^2 <= 2 K - 1.
 
@@ -143,25 +146,20 @@ def test_the_guarantee_is_the_constant_of_the_proof() -> None:
     assert lower.guarantee() == pytest.approx(expected + 2 * (K * T / (10 * np.e) - capped))
 
 
-def test_the_guarantee_adds_four_standard_errors_to_the_spread() -> None:
-    """Those of the mean of two independent estimates: 0.03 and 0.04 add what a mean larger by 4 * 0.05 / 2 does."""
+def test_guarantees_of_other_settings() -> None:
+    """Infinite without a horizon and for other laws, 0 for one policy.
+
+    Four standard errors are added to the spread, of the mean of two independent estimates: 0.03 and 0.04 add what a
+    mean larger by 4 * 0.05 / 2 does.
+    """
+    assert adaptive().guarantee() == np.inf
+    assert adaptive(horizon=10, law="whole").guarantee() == adaptive(horizon=10, law="normal").guarantee() == np.inf
+    assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
     unsure, larger = adaptive(horizon=5000), adaptive(horizon=5000)
     size = spreads(unsure)[0]._replace(mean=0.8, error=0.0)
     spreads(unsure, size._replace(error=0.03), size._replace(error=0.04))
     spreads(larger, size, size._replace(mean=1.0))
     assert unsure.guarantee() == pytest.approx(larger.guarantee())
-
-
-def test_guarantees_of_other_settings() -> None:
-    """Infinite without a horizon and for other laws, 0 for one policy, and larger the less precise the spread is."""
-    assert adaptive().guarantee() == np.inf
-    assert adaptive(horizon=10, law="whole").guarantee() == adaptive(horizon=10, law="normal").guarantee() == np.inf
-    assert adaptive([[1, 0]], horizon=10).guarantee() == 0.0
-    learner = adaptive(horizon=5000)
-    before = learner.guarantee()
-    for_rates, for_bound = spreads(learner)
-    spreads(learner, for_rates._replace(error=1.0), for_bound)
-    assert learner.guarantee() > before
 
 
 @pytest.mark.parametrize("switch", [0, 1500])
@@ -262,3 +260,64 @@ def test_a_class_of_one_policy_is_played() -> None:
         learner.learn(row, 1 - row, 1.0, 1.0)
     assert learner.certificate() == 0.0
     assert learner.bound() == pytest.approx(0.0, abs=1e-12)
+
+
+# --------------------------------------------------------------------------- optimistic estimates
+
+
+def opened(horizon: int | None = 50) -> Any:
+    """Return the learner with optimistic estimates on three policies."""
+    return adaptive([[0, 0], [1, 1], [0, 1]], "enumeration", horizon=horizon, estimates="optimistic")
+
+
+def played(learner: Any, rounds: int) -> Any:
+    """Play costs of 0, 0.5 and 1."""
+    for t in range(rounds):
+        q = learner.act(t % 2)
+        action = int(q.argmax())
+        learner.learn(t % 2, action, (t % 3) / 2, 1.0)
+    return learner
+
+
+def test_the_table_holds_what_the_stake_of_the_run_proves() -> None:
+    """By cell c + log(1 + lambda (c J - c)) / l, summed; the ledger keeps c J, which is never less."""
+    learner = played(opened(), 40)
+    (stake,) = set(learner.ledger.stakes[-1:])
+    sums = learner.ledger.sums(OWN + len(learner.ledger.stakes) - 1, 2, 2)
+    table = learner._leader._queries.table
+    least = [sums[np.arange(2), labels].sum() for labels in learner.oracle.labelings]
+    assert table.minimise().value == pytest.approx(min(least))
+    assert (sums <= learner.ledger.totals(2, 2) + 1e-9).all()
+    assert stake == pytest.approx(2 * np.sqrt(np.log(3) / (2 * 50)))
+
+
+def test_what_is_left_out_is_at_most_what_the_guarantee_adds() -> None:
+    """sum_a q_a^2 E[c J - x] <= lambda (K - 1) (2 K + 1) / (2 K), for every cost, cap and law on a grid."""
+    counts = np.arange(1, 1500)
+    for K, stake, cost in [(K, stake, cost) for K in (2, 3) for stake in (0.2, 0.5) for cost in (0.3, 1.0)]:
+        left_out = np.array([cost * J - proved(cost, cost * J, stake) for J in counts.tolist()])
+        for first in (1 / K, 0.5, 0.9):
+            q = np.array([first, *[(1 - first) / (K - 1)] * (K - 1)])
+            means = [(left_out * p * (1 - p) ** (counts - 1)).sum() for p in q]
+            assert (q**2 * means).sum() <= stake * (K - 1) * (2 * K + 1) / (2 * K) + 1e-9
+
+
+def test_the_guarantee_adds_it_for_rounds_and_for_rates() -> None:
+    """Twice D T lambda, but for the two estimates of the spread that stand in for it."""
+    plain, learner = (
+        ContextualFTPL(opened().oracle, horizon=50, epsilon="adaptive", estimates=estimates)
+        for estimates in ("unbiased", "optimistic")
+    )
+    added = 0.5 * 2.5 * learner.ledger.stakes[-1] * 50
+    assert learner.guarantee() - plain.guarantee() > 2 * added
+    assert learner.guarantee() - plain.guarantee() < 4 * added
+    assert opened(None).guarantee() == np.inf
+
+
+def test_without_a_horizon_stakes_fall() -> None:
+    """It adds no stake to the ledger's, and goes on from a saved state bit for bit."""
+    learner = played(opened(None), 30)
+    assert len(learner.ledger.stakes) == len(ContextualFTPL(learner.oracle, epsilon="adaptive").ledger.stakes)
+    again = opened(None)
+    again.restore(json.loads(json.dumps(learner.state())))
+    assert played(again, 20).state() == played(learner, 20).state()

@@ -1,95 +1,167 @@
-"""Certificates over seeds: what cannot be enumerated is averaged; learners that hide their law never overestimate."""
+"""Certificates, in the mean and with confidence: definitions, bounds, saved sums, and what is refused."""
 
-from collections.abc import Callable
+from itertools import pairwise
+from math import log, log1p
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from milpcb import FinitePool, open_oracle
-from milpcb.bets import proved
-from milpcb.learners import (
-    BistroPlus,
-    ContextualFTPL,
-    Doubling,
-    EpochGreedy,
-    EpsilonGreedy,
-    Exp4,
-    ILoveToConBandits,
-    Learner,
-)
+from milpcb import Bandit, FinitePool, open_oracle, share_at_most
+from milpcb.bets import STAKES, proved
+from milpcb.errors import InputError
+from milpcb.learners import ContextualFTPL, Doubling, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import Ledger
-from policies import FiniteClass
+from milpcb.oracles.growing import GrowingOracle
+from policies import DecisionTrees
+from tests.inside import rounds_of
+from tests.learners.rounds import each_round, listed
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0], [1, 2, 0, 1], [2, 2, 2, 1]])
-T, SEEDS = 120, 60
-LEARNERS: dict[str, Callable[..., Learner]] = {
-    "exp4, certified": lambda oracle, _: Exp4(oracle, rate="certified"),
-    "ftpl": lambda oracle, seed: ContextualFTPL(oracle, horizon=T, seed=seed, epsilon=0.3),
-    "half noise": lambda oracle, seed: BistroPlus(
-        oracle, FinitePool(CONTEXTS), horizon=T, seed=seed, noise="half", queries="profile", scale=6
+LEARNERS = {
+    "exp4": Exp4,
+    "exp4, optimistic": lambda oracle: Exp4(oracle, estimates="optimistic"),
+    "exp4, optimistic with a horizon": lambda oracle: Exp4(
+        oracle, horizon=400, rate="certified", estimates="optimistic"
     ),
-    "epsilon-greedy": lambda oracle, _: EpsilonGreedy(oracle),
-    "epoch-greedy": lambda oracle, _: EpochGreedy(oracle),
-    "ilovetoconbandits": lambda oracle, _: ILoveToConBandits(oracle, psi=1.0),
+    "ftpl": lambda oracle: ContextualFTPL(oracle, epsilon="adaptive", seed=1),
+    "epsilon-greedy": EpsilonGreedy,
 }
 
 
 def oracle() -> Any:
     """Return the oracle of six labelings."""
-    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+    return listed(LABELINGS)
 
 
-def play(learner: Learner, seed: int, rows: Any, costs: Any) -> float:
-    """Play the rounds and return the regret, of the costs really paid."""
-    rng, paid = np.random.default_rng([seed, 7]), 0.0
-    for row, shown in zip(rows.tolist(), costs, strict=True):
-        q = learner.act(row)
-        action = int(rng.choice(3, p=q / q.sum()))
-        learner.learn(row, action, float(shown[action]), float(q[action]))
-        paid += shown[action]
-    return float(paid - costs[np.arange(len(rows)), LABELINGS[:, rows]].sum(axis=1).min())
+def play(learner: Learner, rounds: int, seed: int = 0) -> list[tuple[int, int, float, float]]:
+    """Play rounds of costs in [0, 1] and return row, action, cost and estimate of each."""
+    played = each_round(learner, rounds, lambda _row, rng: rng.random(3) * (rng.random(3) < 0.7), seed)
+    return [(row, action, cost, learner.ledger.last) for row, action, cost, _ in played]
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_the_mean_of_regret_less_certificate_is_not_above_zero(name: str) -> None:
-    """Within two standard errors, on costs whose leader changes: for the greedy ones too."""
-    rng, asked = np.random.default_rng(3), oracle()
-    rows = rng.integers(0, 4, T)
-    right = np.where(np.arange(T) < T // 3, LABELINGS[0, rows], LABELINGS[4, rows])
-    costs = np.where(np.arange(3) == right[:, None], 0.1, 0.9)
-    gaps = []
-    for seed in range(SEEDS):
-        learner = LEARNERS[name](asked, seed)
-        gaps.append(play(learner, seed, rows, costs) - learner.certificate())
-    assert np.mean(gaps) <= 2 * np.std(gaps, ddof=1) / np.sqrt(SEEDS)
+def test_the_certificate_is_what_its_definition_says(name: str) -> None:
+    """Costs paid, less the largest over the stakes of the least that any policy is proved to have paid."""
+    learner = LEARNERS[name](oracle())
+    played = play(learner, 300)
+    least = 0.0
+    for stake in learner.ledger.stakes:
+        loss = -log1p(-stake)
+        sums = [
+            sum(c + log(1 + stake * (e - c)) / loss for row, action, c, e in played if labels[row] == action and c)
+            for labels in LABELINGS
+        ]
+        price = log(len(LABELINGS) * len(learner.ledger.stakes) / 0.1) / loss
+        least = max(least, min(sums) - price)
+    expected = sum(cost for _, _, cost, _ in played) - least
+    assert learner.certificate(confidence=0.9) == pytest.approx(expected, rel=1e-9)
+    assert learner.certificate(confidence=0.99) >= learner.certificate(confidence=0.9)
 
 
-@pytest.mark.parametrize("cap", [1, 3, 40])
-def test_resampling_does_not_overestimate(cap: int) -> None:
-    """The mean of J c 1[y = a] over seeds is c (1 - (1 - p)^M), so at most c; q alone would say p c."""
-    asked, draws = oracle(), 3000
-    found, played = np.zeros(3), np.zeros(3)
-    for seed in range(draws):
-        learner = ContextualFTPL(asked, horizon=5, seed=seed, cap=cap)
-        action = int(learner.act(2).argmax())
-        learner.learn(2, action, 0.5, 1.0)
-        found[action] += learner.ledger.totals(4, 3)[2, action] / draws
-        played[action] += 1 / draws
-    expected = 0.5 * (1 - (1 - played) ** cap)
-    assert found == pytest.approx(expected, abs=0.08)  # four standard errors of the longest
+@given(st.floats(0, 1), st.floats(0, 1e6), st.sampled_from(STAKES))
+def test_what_a_round_proves_lies_between_nothing_and_the_estimate(cost: float, more: float, stake: float) -> None:
+    """0 <= proved <= e for e >= c, falling as the stake grows; and at least 0 for every estimate."""
+    found = [proved(cost, cost + more, each) for each in STAKES]
+    assert all(0.0 <= each <= (cost + more) * (1 + 1e-12) for each in found)
+    assert all(bold <= careful * (1 + 1e-12) for careful, bold in pairwise(found))
+    assert proved(cost, 0.0, stake) >= -1e-12
+
+
+@pytest.mark.parametrize("horizon", [None, 400])
+def test_no_path_has_a_certificate_above_its_bound(horizon: int | None) -> None:
+    """Exp4 with optimistic estimates: in the mean and with confidence, after every round."""
+    learner = Exp4(oracle(), horizon=horizon, rate="certified", estimates="optimistic")
+    for seed in range(400):
+        play(learner, 1, seed)
+        if seed % 40:
+            continue
+        assert learner.certificate() <= learner.bound() + 1e-9
+        for confidence in (0.5, 0.95):
+            assert learner.certificate(confidence=confidence) <= learner.bound(confidence) + 1e-9
+
+
+def test_a_class_of_one_policy_has_the_bound_of_its_certificate_too() -> None:
+    """It has no regret, but what its certificate says with confidence is above 0, and so is the bound."""
+    alone = listed(LABELINGS[:1], 3)
+    learner = Exp4(alone, rate="certified", estimates="optimistic")
+    play(learner, 50)
+    assert learner.certificate() == learner.bound() == 0.0
+    assert 0.0 < learner.certificate(confidence=0.9) <= learner.bound(0.9) + 1e-9
+
+
+def test_bounds_with_confidence_need_optimistic_estimates() -> None:
+    """NaN for learners whose analysis says nothing of one run."""
+    for name in ("exp4", "ftpl", "epsilon-greedy"):
+        learner = LEARNERS[name](oracle())
+        play(learner, 10)
+        assert np.isnan(learner.bound(0.95))
+
+
+def test_optimism_pays_for_itself_in_the_guarantee() -> None:
+    """What optimistic estimates leave out is added to the guarantee, of every rate."""
+    for rate in ("certified", "fixed", "anytime", "adaptive", 0.1):
+        plain = Exp4(oracle(), horizon=1000, rate=rate)
+        learner = Exp4(oracle(), horizon=1000, rate=rate, estimates="optimistic")
+        assert plain.guarantee() < learner.guarantee() < np.inf
+
+
+def test_a_saved_run_states_the_same() -> None:
+    """State and restore keep every stake's sums; a state made with other stakes is refused."""
+    learner = LEARNERS["exp4, optimistic with a horizon"](oracle())
+    play(learner, 60)
+    again = LEARNERS["exp4, optimistic with a horizon"](oracle())
+    again.restore(learner.state())
+    assert again.certificate(confidence=0.95) == learner.certificate(confidence=0.95)
+    assert again.bound(0.95) == learner.bound(0.95)
+    with pytest.raises(InputError, match="no state of a Exp4"):
+        LEARNERS["exp4, optimistic"](oracle()).restore(learner.state())
+
+
+def test_contexts_that_arrive() -> None:
+    """A class whose size is known beforehand is certified as if all contexts were known; another is refused."""
+    cuts = [[0.5], [0.5]]
+    contexts = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=float)
+    trees = DecisionTrees(n_actions=3, depth=2, thresholds=cuts)
+    arriving, known = GrowingOracle(trees), open_oracle(trees, contexts, kind="search")
+    arriving.extend(contexts)
+    learners = [Exp4(asked, estimates="optimistic") for asked in (arriving, known)]
+    for learner in learners:
+        play(learner, 100)
+    assert learners[0].certificate() == pytest.approx(learners[1].certificate())
+    assert np.isfinite(learners[0].certificate(confidence=0.95))
+    counted = GrowingOracle(trees, contexts, kind="milp")  # opened on the contexts so far, and counted on them
+    learner = Uniform(n_actions=3)
+    with pytest.raises(InputError, match="how many policies there are is not known"):
+        learner.certificate(counted, confidence=0.95)
+
+
+def test_a_service_states_it_too() -> None:
+    """A bandit whose contexts arrive, with and without a budget, states what its learner proves."""
+    options: dict[str, Any] = {"feature_names": ["age"], "action_names": ["call", "write"]}
+    trees = DecisionTrees(n_actions=2, depth=1, thresholds=[[30, 45]], **options)
+    for constraints in ((), (share_at_most("call", 0.4),)):
+        bandit = Bandit(trees, learner="exp4", estimates="optimistic", constraints=constraints)
+        rng = np.random.default_rng(0)
+        for _ in range(200):
+            decision = bandit.act([int(rng.integers(20, 60))])
+            bandit.learn(decision, cost=0.1 if decision.action == "write" else 0.8)
+        assert bandit.certificate() < bandit.certificate(confidence=0.95) < 200
+        assert np.isnan(bandit.bound(0.95)) == bool(constraints)
+        free = rounds_of(bandit).allowed()
+        assert free.log_union == GrowingOracle(trees).log_derivations  # not of those that keep the budget so far alone
 
 
 def test_doubling_hands_on_what_its_learner_estimates() -> None:
     """In the first phase its certificate is that of the learner inside, and later phases add to it."""
     learner = Doubling(oracle(), FinitePool(CONTEXTS), inner="ftpl", first=50)
-    rng = np.random.default_rng(0)
-    rows, costs = rng.integers(0, 4, 50), rng.random((50, 3))
-    play(learner, 0, rows, costs)
+    play(learner, 50)
     first = learner.certify()
     assert first[:2] == learner.inner.certify()[:2]
-    play(learner, 1, rows, costs)
+    play(learner, 50, seed=1)
     assert learner.certificate() != pytest.approx(learner.inner.certificate())
     assert learner.ledger.cost > first.value
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import Bandit, blocks, open_oracle
+from milpcb import Bandit, blocks
 from milpcb.bandit.scale import as_count
 from milpcb.bets import loss, proved
 from milpcb.blocks import Blocks, least_in_turn
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Learner, Uniform
 from milpcb.ledger import Ledger
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
+from tests.learners.rounds import each_round, listed
 
 LABELINGS = np.array([[0, 1, 2], [1, 1, 1], [2, 0, 0], [0, 0, 1]])
-CONTEXTS = np.arange(3.0)[:, None]
 ENDS = {30: (6, 12, 18, 24), None: (5, 10, 20)}
 LEARNERS = {
     "exp4": Exp4,
@@ -38,19 +38,19 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def oracle() -> Any:
     """Return the oracle of four labelings."""
-    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind="enumeration")
+    return listed(LABELINGS)
 
 
 def play(learner: Learner, rounds: int = 30, seed: int = 0) -> Played:
     """Return row, action, cost, the estimate of the cost and that of the gain of each round."""
-    rng, played = np.random.default_rng(seed), []
-    for t in range(rounds):
-        row, costs = int(rng.integers(3)), rng.random(3) * (rng.random(3) < 0.6)
-        costs[(t // 10) % 3] = 0.0
-        q = learner.act(row)
-        action = int(rng.choice(3, p=q / q.sum()))
-        cost = float(costs[action])
-        learner.learn(row, action, cost, float(q[action]))
+    first, played = learner.played, []
+
+    def costs(_row: int, rng: Any) -> Any:
+        shown = rng.random(3) * (rng.random(3) < 0.6)
+        shown[(learner.played - first) // 10 % 3] = 0.0
+        return shown
+
+    for row, action, cost, q in each_round(learner, rounds, costs, seed):
         weight = learner.ledger.last / cost if cost else 1.0 if learner.hides_law else 1 / float(q[action])
         played.append((row, action, cost, learner.ledger.last, (1 - cost) * weight))
     return played
@@ -72,18 +72,6 @@ def price(horizon: int | None, pieces: int, after: Any, delta: float, stakes: in
     """Return the logarithm of what the union is over, divided by delta."""
     where = comb(4, pieces - 1) if horizon else np.prod([j * (j + 1) for j in after]) / factorial(pieces - 1)
     return pieces * log(len(LABELINGS)) + log(where) + log(pieces * (pieces + 1)) + log(stakes / delta)
-
-
-def test_even_play_names_the_blocks_at_whose_ends_the_world_changed() -> None:
-    """Its estimates are precise, so that the best ends of blocks are those at which the best policy changes."""
-    learner, rng = Uniform(3, seed=0), np.random.default_rng(0)
-    learner.ledger.blocks.ends = tuple(range(100, 1000, 100))
-    for t in range(900):
-        row, right = int(rng.integers(3)), (t >= 300) + (t >= 700)
-        action = int(rng.integers(3))
-        learner.act(row)
-        learner.learn(row, action, float(action != LABELINGS[right, row]), 1 / 3)
-    assert learner.changes(oracle(), most=2).after[2] == (300, 700)
 
 
 @pytest.mark.parametrize("toll", [0.0, 1.5, -2.0])

@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle
+from milpcb import FinitePool
 from milpcb.learners import BistroPlus, Doubling, Exp4, Learner
 from milpcb.learners.doubling import phase_seed
 from milpcb.plugins import registry
 from milpcb.types import Floats
-from policies import FiniteClass
+from tests.learners.rounds import listed
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 SEED = 11
 
 
-def oracle(kind: str = "enumeration") -> Any:
+def oracle() -> Any:
     """Return the oracle of the four labelings."""
-    return open_oracle(FiniteClass(LABELINGS, 3), CONTEXTS, kind=kind)
+    return listed(LABELINGS)
 
 
 def doubling(**options: Any) -> Doubling:
@@ -151,13 +151,3 @@ def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
         played(learner, 0, 61)
     assert open_ended.guarantee() == pytest.approx(told.guarantee())
     assert told.guarantee() == pytest.approx(sum(Exp4(oracle(), horizon=T).guarantee() for T in (20, 40, 80)))
-
-
-def test_the_loss_factor(recorder: type[Recorder]) -> None:
-    """A bound like T^(2/3) gets at most 2^(2/3) / (2^(2/3) - 1) = 2.70 times larger, and nearly that at worst."""
-    reached = {2**n + more for n in range(1, 16) for more in (-1, 0, 1)}
-    factor = max(doubling(inner="recorder", horizon=T, first=1).guarantee() / T ** (2 / 3) for T in reached)
-    later = doubling(inner="recorder", horizon=2**20, first=1).guarantee() / 2 ** (40 / 3)
-    assert factor <= 2.7025
-    assert later == pytest.approx(2.7024, abs=1e-3)
-    assert recorder.made

@@ -1,7 +1,8 @@
-"""Exp4 against its definition: a list of all derivations, Exp3, unbiased estimates, and the theorem's inequality."""
+"""Exp4, and Forgetting, against definitions: a list of all derivations, the theorem's inequalities, late rounds."""
 
 from __future__ import annotations
 
+import json
 from itertools import combinations, permutations, product
 from typing import Any
 
@@ -10,13 +11,13 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.learners import Exp4
+from milpcb.learners import Exp4, Forgetting
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats, Ints
-from policies import BoxRules, DecisionTrees, FiniteClass, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies import BoxRules, DecisionTrees, FiniteClass, MonotoneRules, RuleLists, ThresholdRules
 
-from .rounds import drawn
+from .rounds import listed
 
 BITS = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1], [1, 0, 1]], float)
 REALS = np.array([[0.1, 5.0], [0.9, 1.0], [2.2, 3.0], [2.9, 4.0], [0.4, 1.5]])
@@ -162,55 +163,31 @@ def test_the_guarantee_counts_derivations(name: str) -> None:
     T, K = 5000, policies.n_actions
     for rule, factor in zip(RULES[:3], (np.sqrt(2), 2.0, 3.0), strict=True):
         assert Exp4(search, horizon=T, rate=rule).guarantee() == pytest.approx(factor * np.sqrt(T * K * expected))
-
-
-def test_a_growing_oracle_has_derivations_too() -> None:
-    """Exp4 plays on a growing oracle's contexts as on fixed ones."""
-    growing = GrowingOracle(DecisionTrees(3, 1), BITS)
-    assert growing.log_derivations == pytest.approx(np.log(3 * 9))
-    assert Exp4(growing, horizon=10).act(2) == pytest.approx(np.full(3, 1 / 3))
-
-
-def test_the_guarantee_at_the_size_of_a_study() -> None:
-    """Depth-2 trees on 12 binary literals, K = 3: 139 968 derivations, 2 666 at T = 100 000."""
-    contexts = np.random.default_rng(0).integers(0, 2, (200, 12)).astype(float)
-    oracle = open_oracle(DecisionTrees(3, 2), contexts, kind="search")
-    assert np.exp(oracle.log_derivations) == pytest.approx(12**3 * 3**4)
-    assert Exp4(oracle, horizon=100_000).guarantee() == pytest.approx(2666.4, abs=0.1)
+    growing = None if isinstance(policies, FiniteClass) else GrowingOracle(policies, contexts)
+    if growing is not None:
+        assert growing.log_derivations == pytest.approx(expected)
+        assert Exp4(growing, horizon=10).act(2) == pytest.approx(Exp4(search, horizon=10).act(2))
 
 
 def test_a_rate_given_as_a_number_has_its_own_guarantee() -> None:
-    """Log N / eta + eta K T / 2, least at the fixed rate; without a rate there is none."""
+    """Log N / eta + eta K T / 2, least at the fixed rate; without a rate there is none. Delays stand beside K T / 2."""
     oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
     fixed = Exp4(oracle, horizon=400)
     assert Exp4(oracle, horizon=400, rate=0.3).guarantee() == pytest.approx(np.log(27) / 0.3 + 0.3 * 3 * 400 / 2)
     assert Exp4(oracle, horizon=400, rate=fixed.rate).guarantee() == fixed.guarantee()
     assert all(Exp4(oracle, horizon=400, rate=fixed.rate * by).guarantee() > fixed.guarantee() for by in (0.9, 1.1))
     assert Exp4(oracle, horizon=400, rate=0).guarantee() == np.inf
+    late = Exp4(oracle, horizon=400, rate="fixed", delays=200)
+    assert late.guarantee() == pytest.approx(np.sqrt(2 * (3 * 400 + 2 * 200) * np.log(27)))
 
 
 # ------------------------------------------------------------------- special cases
 
 
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("kind", ["search", "enumeration"])
-def test_constant_policies_make_it_exp3(kind: str, rule: str) -> None:
-    """With N = K constants, q is Exp3's: exp(-eta * estimated cost of the action), step by step."""
-    K, T = 4, 80
-    constants = FiniteClass(np.repeat(np.arange(K)[:, None], 5, axis=1), K)
-    trace = Trace(Exp4(open_oracle(constants, np.arange(5.0)[:, None], kind=kind), horizon=T, rate=rule), 5, T)
-    totals = np.zeros(K)
-    for q, estimate, rate in zip(trace.q, trace.estimates, rates(rule, np.log(K), trace, K, T), strict=True):
-        weights = np.exp(-rate * (totals - totals.min()))
-        assert np.abs(q - weights / weights.sum()).max() < 1e-10
-        totals += estimate
-
-
 @pytest.mark.parametrize("rate", [*RULES, 0.5])
-@pytest.mark.parametrize("kind", ["search", "enumeration"])
-def test_one_policy_has_no_regret(kind: str, rate: Any) -> None:
+def test_one_policy_has_no_regret(rate: Any) -> None:
     """With N = 1 the policy is played surely, and the guarantee is 0."""
-    learner = Exp4(open_oracle(FiniteClass(TABLE[:1], 3), np.arange(6.0)[:, None], kind=kind), horizon=20, rate=rate)
+    learner = Exp4(listed(TABLE[:1], 3, "search"), horizon=20, rate=rate)
     for t in range(20):
         q = learner.act(t % 6)
         assert q.tolist() == np.eye(3)[TABLE[0, t % 6]].tolist()
@@ -220,35 +197,11 @@ def test_one_policy_has_no_regret(kind: str, rate: Any) -> None:
 
 def test_an_action_that_no_policy_plays_is_never_played() -> None:
     """Its probability is exactly 0, and feedback that claims otherwise is refused."""
-    learner = Exp4(open_oracle(FiniteClass(TABLE[:2], 3), np.arange(6.0)[:, None], kind="search"), horizon=20)
+    learner = Exp4(listed(TABLE[:2], 3, "search"), horizon=20)
     q = learner.act(3)
     assert q[1] == q[2] == 0.0
     with pytest.raises(InputError, match="probability 0 in the q"):
         learner.learn(3, 1, 1.0, q[1])
-
-
-def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
-    """Summed over the actions with their probabilities, the log ratio of two weights moves by -eta (c(pi) - c(pi'))."""
-    rng = np.random.default_rng(1)
-    pair = np.array([[0, 1, 2, 0], [1, 0, 1, 2]])
-    oracle = open_oracle(FiniteClass(pair, 3), np.arange(4.0)[:, None], kind="search")
-
-    def log_ratio(learner: Exp4) -> float:
-        q = drawn(learner, 3)
-        return float(np.log(q[pair[0, 3]] / q[pair[1, 3]]))
-
-    learner = Exp4(oracle, horizon=50)
-    Trace(learner, 4, 10)
-    for row in range(3):
-        costs, q, before, moved = rng.random(3), drawn(learner, row), log_ratio(learner), 0.0
-        for action in np.flatnonzero(q):
-            after = Exp4(oracle, horizon=50)
-            after.restore(learner.state())
-            after.act(row)
-            after.learn(row, int(action), costs[action], q[action])
-            moved += q[action] * (log_ratio(after) - before)
-        difference = costs[pair[0, row]] - costs[pair[1, row]]
-        assert moved == pytest.approx(-learner.rate * difference, abs=1e-12)
 
 
 # ------------------------------------------------------------------- the theorem
@@ -256,32 +209,23 @@ def test_the_log_weight_ratio_is_unbiased_exactly() -> None:
 
 @pytest.mark.parametrize("scale", [0.1, 1.0])
 @pytest.mark.parametrize("rule", RULES)
-def test_the_inequality_behind_the_guarantee_holds_on_every_path(rule: str, scale: float) -> None:
-    """Per derivation: sum <p, estimate> - its total <= log N / eta_T + sum eta_t v_t / 2, estimates as they are."""
-    policies, contexts, derivations = SEARCHED["trees, depth 1"]
-    table, T = np.array(derivations), 150
-    for seed in range(3):
-        learner = Exp4(open_oracle(policies, contexts, kind="search"), horizon=T, rate=rule)
-        trace = Trace(learner, len(contexts), T, seed, scale)
-        suffered = sum(float(q @ estimate) for q, estimate in zip(trace.q, trace.estimates, strict=True))
-        totals = sum(e[table[:, row]] for row, e in zip(trace.rows, trace.estimates, strict=True))
-        bound = np.log(len(table)) / trace.rates[-1] + np.array(trace.rates) @ np.array(trace.squares) / 2
-        assert suffered - np.min(totals) <= bound + 1e-9
+def test_every_path_keeps_the_inequalities_behind_the_guarantee(rule: str, scale: float) -> None:
+    """Whatever is drawn: certificate <= bound <= log N / eta_T + sum of eta_t v_t / 2, v the cost squared over q.
 
-
-@pytest.mark.parametrize("rule", RULES)
-def test_no_path_has_a_certificate_above_its_bound(rule: str) -> None:
-    """Whatever is drawn, certificate <= bound; the certified rate's sum keeps to what its guarantee is made from."""
-    oracle, T = open_oracle(DecisionTrees(3, 1), BITS, kind="search"), 150
+    At the certified rate the sum of d keeps to what its guarantee is made from.
+    """
+    oracle, T, log_count = open_oracle(DecisionTrees(3, 1), BITS, kind="search"), 150, np.log(27)
     for seed in range(3):
         learner = Exp4(oracle, horizon=T, rate=rule)
         assert learner.bound() == 0.0
-        trace = Trace(learner, len(BITS), T, seed)
+        trace = Trace(learner, len(BITS), T, seed, scale)
         assert 0 < learner.certificate() <= learner.bound() + 1e-9
+        stated = log_count / trace.rates[-1] + np.array(trace.rates) @ np.array(trace.squares) / 2
+        assert learner.bound() <= stated + 1e-9
         if rule == "certified":
-            spent = learner.bound() - np.log(27) / trace.rates[-1]
-            assert spent <= 0.5 + np.sqrt(0.25 + np.log(27) * sum(trace.squares))
-            assert np.log(27) / trace.rates[-1] <= np.log(27) + spent
+            spent = learner.bound() - log_count / trace.rates[-1]
+            assert spent <= 0.5 + np.sqrt(0.25 + log_count * sum(trace.squares))
+            assert log_count / trace.rates[-1] <= log_count + spent
 
 
 def test_the_certified_rate_needs_no_horizon() -> None:
@@ -332,44 +276,33 @@ def test_the_bound_is_a_number_at_any_rate(rate: float) -> None:
     assert (learner.bound() == np.inf) == (rate == 0.0)
 
 
-def test_the_adaptive_rate_keeps_to_its_band() -> None:
-    """It never increases, stays between the anytime rate and twice that, and is higher where costs are small."""
-    oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
-    last = []
-    for scale in (0.05, 1.0):
-        made = np.array(Trace(Exp4(oracle, horizon=200, rate="adaptive"), len(BITS), 200, scale=scale).rates)
-        anytime = np.sqrt(np.log(27) / (3 * np.arange(1, 201)))
-        assert (np.diff(made) <= 0).all()
-        assert (made >= anytime * (1 - 1e-12)).all()
-        assert (made <= 2 * anytime * (1 + 1e-12)).all()
-        last.append(made[-1])
-    assert last[0] == pytest.approx(2 * np.sqrt(np.log(27) / 600))
-    assert last[1] < 0.9 * last[0]
+FOUR = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_mean_regret_stays_below_the_guarantee_on_flips(rule: str) -> None:
-    """Leaders change, then one stays: over 20 seeds the mean regret is below the guarantee (one run's need not be)."""
-    T, table = 600, np.array(trees(1, 3))
-    oracle = open_oracle(DecisionTrees(3, 1), BITS, kind="search")
-    suffered, least = np.zeros(20), np.zeros(20)
-    for seed in range(20):
-        learner, rng, totals = Exp4(oracle, horizon=T, rate=rule), np.random.default_rng(seed), np.zeros(len(table))
-        for t in range(T):
-            row = int(rng.integers(len(BITS)))
-            right = (t // (10 + seed) + row) % 3 if t < T // 3 else int(BITS[row, seed % 3])
-            costs = np.roll([0.0, 1.0, 1.0], right)
-            q = learner.act(row)
-            action = int(rng.choice(3, p=q))
-            learner.learn(row, action, costs[action], q[action])
-            suffered[seed] += float(q @ costs)
-            totals += costs[table[:, row]]
-        least[seed] = totals.min()
-    assert (suffered - least).mean() <= learner.guarantee()
-    assert suffered.mean() < T / 2  # uniform play costs 2 T / 3
-
-
-def test_linear_rules_by_tables_have_weights() -> None:
-    """Where linear rules are searched by tables, Exp4 plays on them too."""
-    oracle = open_oracle(LinearRules(2, max_weight=1), BITS, kind="search")
-    assert Exp4(oracle, horizon=10).act(0).sum() == pytest.approx(1.0)
+@pytest.mark.parametrize("by", ["window", "discount"])
+def test_forgetting_plays_by_what_policies_cost_of_late(by: Any) -> None:
+    """Weights are those of the totals over the window, or discounted, before and after it was saved."""
+    oracle = listed(FOUR)
+    learner, rng, w = Forgetting(oracle, rounds=7, by=by), np.random.default_rng(0), 7
+    paid: list[Any] = []  # of each round, the estimates of all policies
+    for t in range(40):
+        if t == 20:
+            state, learner = json.loads(json.dumps(learner.state())), Forgetting(oracle, rounds=7, by=by)
+            learner.restore(state)
+        row = int(rng.integers(2))
+        weighed = paid[-w:] if by == "window" else [x * (1 - 1 / w) ** age for age, x in enumerate(reversed(paid))]
+        weights = np.exp(-np.sqrt(2 * np.log(4) / (2 * w)) * np.sum(weighed, axis=0) * np.ones(4))
+        expected = np.bincount(FOUR[:, row], weights, 2) / weights.sum()
+        q = learner.act(row)
+        np.testing.assert_allclose(q, expected, atol=1e-9)
+        action = int(rng.choice(2, p=q))
+        cost = float(rng.random())
+        learner.learn(row, action, cost, float(q[action]))
+        paid.append(cost / q[action] * (FOUR[:, row] == action))
+    assert learner.guarantee() == np.inf
+    assert np.isnan(learner.bound())
+    assert learner.estimates() is None
+    state, fresh = learner.state(), Forgetting(oracle, rounds=7, by=by)
+    with pytest.raises(InputError, match="cannot go on"):  # the ledger does not know what was forgotten
+        learner.go_on(fresh)
+    assert learner.state() == state

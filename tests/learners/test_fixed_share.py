@@ -11,17 +11,13 @@ import pytest
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.fixed_share import Alarm
-from policies import DecisionTrees, FiniteClass
-from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, Alarmed, Followed, Hurried, judge_paths
+from policies import DecisionTrees
+from tests.learners.rounds import each_round, listed
+from tests.theory.coins.paths import Alarmed, Hurried
 
 BITS = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
 LABELINGS = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
 CUTS = [[0.5]] * 4
-
-
-def listed() -> Any:
-    """Return the oracle of the four labelings of two contexts."""
-    return open_oracle(FiniteClass(LABELINGS, 2), np.arange(2.0)[:, None], kind="enumeration")
 
 
 def of_trees(depth: int, n_actions: int = 3) -> Any:
@@ -31,13 +27,14 @@ def of_trees(depth: int, n_actions: int = 3) -> Any:
 
 def play(learner: Any, rounds: int, seed: int = 0) -> None:
     """Play rounds whose good action changes a few times."""
-    rng, m, K = np.random.default_rng(seed), learner.oracle.n_contexts, learner.n_actions
-    for _ in range(rounds):
-        row = int(rng.integers(m))
-        q = learner.act(row)
-        action = int(rng.choice(K, p=q))
-        cost = float(rng.random() < (0.2 if action == (row + learner.played // 40) % K else 0.7))
-        learner.learn(row, action, cost, float(q[action]))
+    every = np.arange(learner.n_actions)
+
+    def costs(row: int, rng: Any) -> Any:
+        good = every == (row + learner.played // 40) % learner.n_actions
+        return rng.random() < np.where(good, 0.2, 0.7)
+
+    for _ in each_round(learner, rounds, costs, seed):
+        pass
 
 
 def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
@@ -46,7 +43,7 @@ def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
     kept = oracle.table("columns").several()
     kept.begin(0)
     kept.begin(1)
-    for _ in range(300):
+    for _ in range(100):
         row = int(rng.integers(16))
         kept.add(row, int(rng.integers(3)), float(rng.exponential(20.0)))
         weights = kept.action_weights(row, 0.7)
@@ -57,8 +54,8 @@ def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
 
 def test_starts_live_as_the_ruler_says_and_weights_stay_a_distribution() -> None:
     """Start k is awake until 4 lowbit(k) more are born, start 0 for ever."""
-    learner = FixedShare(listed())
-    for _ in range(9_000):
+    learner = FixedShare(listed(LABELINGS))
+    for _ in range(3_000):
         block = learner.block
         awake = {0, *(k for k in range(1, block + 1) if k + 4 * (k & -k) > block)}
         starts, logs = zip(*learner.starts(), strict=True)
@@ -70,7 +67,7 @@ def test_starts_live_as_the_ruler_says_and_weights_stay_a_distribution() -> None
 
 def test_as_many_starts_are_counted_as_any_policies_in_turn_need() -> None:
     """The next piece begins where a start is born, as late as the one before is awake, that lives longest."""
-    learner = FixedShare(listed())
+    learner = FixedShare(listed(LABELINGS))
     for n in (1, 2, 5, 20, 63, 64, 200):
         needed = 0
         for begin in range(1, n):
@@ -85,7 +82,7 @@ def test_as_many_starts_are_counted_as_any_policies_in_turn_need() -> None:
 @pytest.mark.parametrize("kind", [FixedShare, Hurried, Alarmed])
 def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) -> None:
     """At any number of changes, whether the rate falls or not."""
-    learner = kind(listed(), horizon=120)
+    learner = kind(listed(LABELINGS), horizon=120)
     assert learner.bound() == 0.0
     for rounds in (1, 59, 60):
         play(learner, rounds, seed=rounds)
@@ -98,13 +95,14 @@ def test_the_bound_is_the_statement_and_no_certificate_is_above_it(kind: Any) ->
     stated = price / learner.state()["least"] + log(4 * J) * learner.state()["risen"] + learner.state()["gaps"]
     assert learner.bound() == pytest.approx(stated)
     assert np.isnan(learner.bound(0.95))
-    assert FixedShare(listed(), horizon=100).guarantee(changes=3) > FixedShare(listed(), horizon=100).guarantee()
-    assert FixedShare(listed()).guarantee() == np.inf
+    planned = FixedShare(listed(LABELINGS), horizon=100)
+    assert planned.guarantee(changes=3) > planned.guarantee()
+    assert FixedShare(listed(LABELINGS)).guarantee() == np.inf
 
 
 def test_what_is_certain_is_bounded_where_estimates_are_optimistic() -> None:
     """On every path, at any confidence; nothing is known beforehand, or where estimates are unbiased."""
-    learner = FixedShare(listed(), horizon=120, estimates="optimistic")
+    learner = FixedShare(listed(LABELINGS), horizon=120, estimates="optimistic")
     play(learner, 120)
     for changes in (0, 2):
         assert learner.bound(changes=changes) >= learner.certificate(changes=changes)
@@ -115,7 +113,7 @@ def test_what_is_certain_is_bounded_where_estimates_are_optimistic() -> None:
 
 def test_the_rate_falls_with_what_rounds_add_to_the_bound() -> None:
     """It is C / Delta, up to the step."""
-    learner, rates = FixedShare(listed(), horizon=2000), []
+    learner, rates = FixedShare(listed(LABELINGS), horizon=2000), []
     for seed in range(100):
         play(learner, 20, seed)
         rates.append(learner.rate)
@@ -137,10 +135,10 @@ class Watched(FixedShare):
 def test_an_alarm_brings_a_start_and_the_first_rate() -> None:
     """Once in a block, where costs rise that had been low; a restored learner hears it in the same round."""
     Watched.born.clear()
-    learner, T = Watched(listed(), horizon=4000), 4000
+    learner, T = Watched(listed(LABELINGS), horizon=4000), 4000
     for t in range(T):
         if t == 2500:
-            state, learner = json.loads(json.dumps(learner.state())), Watched(listed(), horizon=T)
+            state, learner = json.loads(json.dumps(learner.state())), Watched(listed(LABELINGS), horizon=T)
             learner.restore(state)
         q = learner.act(t % 2)
         action = int(q.argmax())
@@ -158,19 +156,19 @@ def test_an_alarm_brings_a_start_and_the_first_rate() -> None:
 def test_alarms_ring_seldom_where_nothing_changes() -> None:
     """In at most 8 % of runs of 20 000 rounds, by its docstring; where costs rise by a fifth it takes some 300."""
     rng, rung, after = np.random.default_rng(0), 0, []
-    for _ in range(40):
+    for _ in range(12):
         alarm = Alarm(FixedShare.calm)
         costs = rng.random(22_000) < np.where(np.arange(22_000) < 20_000, 0.3, 0.5)
         heard = [t for t, cost in enumerate(costs.tolist(), 1) if alarm.rings(float(cost), t)]
         rung += heard[0] <= 20_000
         after.append(heard[0] - 20_000)
-    assert rung <= 3
+    assert rung <= 1
     assert np.median(after) < 400
 
 
 def test_late_rounds_keep_the_bound_above_the_certificates() -> None:
     """In any order of learning, across the ends of blocks."""
-    learner, waiting, rng = FixedShare(listed(), horizon=150), [], np.random.default_rng(1)
+    learner, waiting, rng = FixedShare(listed(LABELINGS), horizon=150), [], np.random.default_rng(1)
     for t in range(150):
         row = int(rng.integers(2))
         action = int(rng.choice(2, p=learner.act(row)))
@@ -204,7 +202,7 @@ def test_it_follows_a_change_that_exp4_is_slow_to_follow() -> None:
 
 def test_the_best_policy_is_that_since_the_leading_start() -> None:
     """It is the least by the estimates of its blocks, whichever they are; the certificate is over all rounds."""
-    learner = FixedShare(listed(), horizon=400)
+    learner = FixedShare(listed(LABELINGS), horizon=400)
     for seed in range(20):
         play(learner, 20, seed)
         leader = max(learner.starts(), key=lambda start: start[1])[0]  # no alarm: one start a block
@@ -212,15 +210,3 @@ def test_the_best_policy_is_that_since_the_leading_start() -> None:
         least = min(table[[0, 1], labels].sum() for labels in LABELINGS)
         assert table[[0, 1], learner.policy().predict(np.arange(2.0)[:, None])].sum() == pytest.approx(least)
     assert learner.certify().policy is not None
-
-
-@pytest.mark.parametrize("followed", FOLLOWED, ids=lambda one: one.name)
-def test_every_start_pays_what_the_lemma_says(followed: Followed) -> None:
-    """On hard paths, after every round."""
-    assert judge_paths(followed, 4).passes
-
-
-@pytest.mark.parametrize("mutant", PATH_MUTANTS, ids=lambda one: one.name)
-def test_mutants_break_the_lemma_or_the_bound(mutant: Followed) -> None:
-    """Each has one thing wrong."""
-    assert not judge_paths(mutant).passes

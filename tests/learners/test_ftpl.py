@@ -9,7 +9,6 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL
-from milpcb.types import Floats
 from policies import DecisionTrees, FiniteClass
 
 from .rounds import drawn
@@ -37,8 +36,11 @@ def with_past(learner: Any, past: Any) -> Any:
 
 def learnt(learner: Any, row: int, action: int, cost: float) -> Any:
     """Let a learner learn of an action, whatever it would have played, and return its estimates of the row."""
-    learner._learn(row, action, cost, 1.0)
-    return learner.state()["leader"]["past"][row]
+    before = learner.state()["leader"]["past"][row][action]
+    estimate = learner._learn(row, action, cost, 1.0)
+    after = learner.state()["leader"]["past"][row]
+    assert after[action] == pytest.approx(before + estimate)
+    return after
 
 
 def tail(s: float) -> float:
@@ -46,12 +48,12 @@ def tail(s: float) -> float:
     return float(np.exp(-s) * (2 + s) / 4) if s >= 0 else 1 - tail(-s)
 
 
-def frequency(learner: Any, row: int, action: int, draws: int = 4000) -> float:
+def frequency(learner: Any, row: int, action: int, draws: int = 1500) -> float:
     """Return how often ``action`` is played on ``row`` from where the learner stands."""
     return float(np.mean([drawn(learner, row)[action] for _ in range(draws)]))
 
 
-def close(frequency: float, probability: float, draws: int = 4000) -> bool:
+def close(frequency: float, probability: float, draws: int = 1500) -> bool:
     """Tell whether a frequency is within 5 standard deviations of its mean."""
     return abs(frequency - probability) < 5 * np.sqrt(probability * (1 - probability) / draws)
 
@@ -60,28 +62,22 @@ def close(frequency: float, probability: float, draws: int = 4000) -> bool:
 
 
 @pytest.mark.parametrize("lead", [0.0, 0.7, 2.0, -1.5])
-def test_action_law_of_two_policies_is_a_difference_of_laplace_variables(lead: float) -> None:
-    """Action 0, whose past costs ``lead`` more, is played when the noise of action 1 exceeds its own by that much."""
+def test_the_law_of_actions_is_that_of_a_difference_of_laplace_variables(lead: float) -> None:
+    """Action 0, whose past costs ``lead`` more, is played when the noise of action 1 exceeds its own by that much.
+
+    An estimate of v leaves at least exp(-eps v) of the chance of its action.
+    """
     epsilon = 0.8
     learner = with_past(ftpl(OPPOSITE, epsilon=epsilon), [[lead, 0.0]])
     assert close(frequency(learner, 0, 0), tail(epsilon * lead))
+    for v in (0.1, 1.6):  # what an estimate of v leaves of the chance
+        assert tail(epsilon * (lead + v)) / tail(epsilon * lead) >= np.exp(-epsilon * v)
 
 
-def test_an_estimate_makes_its_action_rarer_by_a_bounded_factor() -> None:
-    """Adding v to (x, a) leaves at least exp(-eps v) of the probability of a, on the law that the learner has."""
-    epsilon, v = 0.5, 1.6
-    before = frequency(with_past(ftpl(OPPOSITE, epsilon=epsilon), [[0.3, 0.0]]), 0, 0)
-    after = frequency(with_past(ftpl(OPPOSITE, epsilon=epsilon), [[0.3 + v, 0.0]]), 0, 0)
-    assert close(before, tail(epsilon * 0.3))
-    assert close(after, tail(epsilon * (0.3 + v)))
-    for s in np.linspace(-3, 3, 61):
-        assert tail(epsilon * (s + v)) / tail(epsilon * s) >= np.exp(-epsilon * v)
-
-
-@pytest.mark.parametrize(("lead", "cap"), [(0.0, 4), (1.2, 3), (-1.0, 6), (0.5, 1)])
+@pytest.mark.parametrize(("lead", "cap"), [(1.2, 3), (-1.0, 6), (0.5, 1)])
 def test_redraws_have_the_capped_geometric_law(lead: float, cap: int) -> None:
     """J is the number of redraws until the action is seen again, and M if it is not by then."""
-    p, games = tail(lead), 3000
+    p, games = tail(lead), 1500
     learner = ftpl(OPPOSITE, epsilon=1.0, cap=cap)
     counts = np.zeros(cap + 1)
     for _ in range(games):
@@ -96,7 +92,7 @@ def test_questions_a_round_are_those_of_the_redraws() -> None:
     """A costly round asks once to play and min(J, M - 1) times to learn; a round that cost nothing asks once."""
     learner = ftpl(OPPOSITE, epsilon=1.0, cap=50)
     oracle, asked, most = learner.oracle, [], 0
-    for _ in range(2000):
+    for _ in range(300):
         with_past(learner, [[1.0, 0.0]])
         start = oracle.calls
         action = int(drawn(learner, 0).argmax())
@@ -105,24 +101,10 @@ def test_questions_a_round_are_those_of_the_redraws() -> None:
         assert asked[-1] == 1 + min(J, 49)
         most = max(most, J)
     assert most > 5
-    assert np.mean(asked) == pytest.approx(1 + 2, abs=0.25)  # sum_a p_a / p_a = K redraws
     start = oracle.calls
     drawn(learner, 0)
     learnt(learner, 0, 0, 0.0)
     assert oracle.calls == start + 1
-
-
-def test_estimate_is_the_cost_up_to_the_capped_bias() -> None:
-    """Given p, E over y and J of J c e_y is (1 - (1 - p_y)^M) c_y: enumerate y, average J."""
-    lead, cap, c, games = 0.4, 5, np.array([0.9, 0.3]), 3000
-    p = np.array([tail(lead), 1 - tail(lead)])
-    learner = ftpl(OPPOSITE, epsilon=1.0, cap=cap)
-    for y in (0, 1):
-        J = np.empty(games)
-        for i in range(games):
-            J[i] = (learnt(with_past(learner, [[lead, 0.0]]), 0, y, c[y])[y] - lead * (y == 0)) / c[y]
-        error = 5 * p[y] * J.std() / np.sqrt(games)
-        assert abs(p[y] * J.mean() - (1 - (1 - p[y]) ** cap)) < error
 
 
 # --------------------------------------------------------------------------- the two ends of eps
@@ -143,7 +125,7 @@ def test_with_nothing_but_noise_a_class_of_all_functions_plays_at_random() -> No
     """As eps vanishes, the past does not count: each action has probability 1/K."""
     learner = with_past(ftpl(list(product((0, 1), repeat=3)), epsilon=1e-9), [[0.0, 50.0]] * 3)
     for row in range(3):
-        assert close(frequency(learner, row, 0, 2000), 0.5, 2000)
+        assert close(frequency(learner, row, 0), 0.5)
 
 
 # --------------------------------------------------------------------------- where the noise is
@@ -205,41 +187,6 @@ def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa
         assert other.guarantee() > learner.guarantee()
 
 
-class FullInformation(ContextualFTPL):
-    """The same play on all true costs: no estimates, no resampling."""
-
-    full_information = True
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        """Wait for all costs."""
-
-    def _learn_all(self, row: int, costs: Floats) -> None:
-        """Add the costs as they are."""
-        self._leader._past[row] += costs
-
-
-@pytest.mark.parametrize(("separator", "kappa", "d"), [(None, 1, 4), ([0, 1, 3], 3, 3)])
-def test_full_information_keeps_the_bound_without_its_bandit_terms(separator: Any, kappa: int, d: int) -> None:
-    """With c_t as the estimate, regret is at most eps kappa T + (2 sqrt(d log N) + log N) / eps on costs that flip."""
-    T, table, price = 3000, np.array(LABELINGS), 2 * np.sqrt(d * np.log(4)) + np.log(4)
-    epsilon = float(np.sqrt(price / (kappa * T)))
-    oracle = open_oracle(FiniteClass(table, 2), CONTEXTS, kind="search")
-    for game in ("flip", "fixed"):
-        rng = np.random.default_rng(5)
-        learner = FullInformation(oracle, horizon=T, seed=7, epsilon=epsilon, separator=separator)
-        suffered, totals = 0.0, np.zeros(4)
-        for t in range(T):
-            row, flipped = int(rng.integers(4)), game == "flip" and t % 2
-            costs = np.array([1.0, 0.0] if row % 2 ^ flipped else [0.0, 1.0])
-            q = learner.act(row)
-            suffered += float(q @ costs)
-            learner.learn(row, int(q.argmax()), costs[q.argmax()], 1.0)
-            learner.learn_all(row, costs)
-            totals += costs[table[:, row]]
-        assert suffered - totals.min() <= epsilon * kappa * T + price / epsilon
-        assert epsilon * kappa * T + price / epsilon < T / 3
-
-
 def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], float]:
     """Play costs 0.1 / 0.9 of the policy [0, 1, 0, 1], whose opposite is good before ``switch``; actions and regret."""
     rng, table = np.random.default_rng(seed), np.array(LABELINGS)
@@ -256,15 +203,12 @@ def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[in
     return actions, suffered - float(totals.min())
 
 
-@pytest.mark.parametrize("switch", [0, 1000])
-@pytest.mark.parametrize("separator", [None, [0, 1, 3]])
+@pytest.mark.parametrize(("switch", "separator"), [(0, None), (1000, [0, 1, 3])])
 def test_regret_is_within_the_guarantee_also_when_costs_switch(switch: int, separator: Any) -> None:
-    """Mean regret over seeded games is within the bound, which is less than what uniform play loses on fixed costs."""
+    """And the bound is less than the regret of uniform play on fixed costs."""
     T = 8000
-    learners = [ftpl(LABELINGS, T, separator=separator, seed=seed) for seed in range(2)]
-    regrets = [play(learner, T, seed, switch)[1] for seed, learner in enumerate(learners)]
-    assert np.mean(regrets) <= learners[0].guarantee()
-    assert learners[0].guarantee() < 0.4 * T
+    learner = ftpl(LABELINGS, T, separator=separator)
+    assert play(learner, T, 0, switch)[1] <= learner.guarantee() < 0.4 * T
 
 
 # --------------------------------------------------------------------------- routes, state, mistakes

@@ -1,4 +1,4 @@
-"""Any learner under a guard: the theorem over all coins of small games, lazy looks, saved states, mistakes."""
+"""Any learner under a guard: regret, lazy looks, saved states, and what the learner inside learns."""
 
 import json
 from importlib.util import find_spec
@@ -15,33 +15,9 @@ from milpcb.learners import ContextualFTPL, EpsilonGreedy, Exp4, Guarded, Learne
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats
 from policies import DecisionTrees
-from tests.theory.coins.guard import (
-    GUARD_MUTANTS,
-    GUARDED,
-    SETTINGS,
-    JudgedGuard,
-    Stubborn,
-    T,
-    guarded_means,
-    judge_guard,
-)
+from tests.theory.coins.guard import Stubborn
 
 TREES = DecisionTrees(3, depth=1, thresholds=[[0.5]] * 4)
-
-
-@pytest.mark.parametrize("judged", GUARDED, ids=lambda judged: judged.name)
-def test_mean_regret_is_at_most_that_of_the_theorem(judged: JudgedGuard) -> None:
-    """Over all coins of short games; and the guard does change where it should, and not elsewhere."""
-    assert judge_guard(judged).passes
-    always, never = (np.array([costs] * T) for costs in ((1.0, 0.0), (0.0, 1.0)))
-    assert guarded_means(judged.kind, SETTINGS[1], always)[2] > 0.1
-    assert guarded_means(judged.kind, SETTINGS[1], never)[2] == 0
-
-
-@pytest.mark.parametrize("judged", GUARD_MUTANTS, ids=lambda judged: judged.name)
-def test_guards_with_one_thing_wrong_are_caught(judged: JudgedGuard) -> None:
-    """Every mutant pays more than is stated."""
-    assert not judge_guard(judged).passes
 
 
 def play(learner: Learner, stream: Any, rounds: int, seed: int, start: int = 0) -> tuple[float, Floats]:
@@ -63,17 +39,18 @@ SHAPE: dict[str, Any] = {"n_actions": 3, "n_contexts": 16, "n_features": 4}
 @pytest.mark.parametrize("environment", [Mirror(copies=1, **SHAPE), LateBloomer(early=0.3, **SHAPE)])
 def test_regret_on_costs_against_greedy_play_stays_below_the_bound(environment):
     """The learner inside pays much more alone; looks are few, and no round is missed."""
-    T, alone, guarded = 1500, [], []
-    for seed in range(4):
+    T, alone, guarded = 1000, [], []
+    for seed in range(2):
         stream = environment.open(TREES, T, seed)
         oracle = open_oracle(TREES, np.asarray(stream.contexts), kind="search")
-        inner = Stubborn(3, 0.98) if isinstance(environment, LateBloomer) else EpsilonGreedy(oracle, horizon=T)
-        other = Stubborn(3, 0.98) if isinstance(environment, LateBloomer) else EpsilonGreedy(oracle, horizon=T)
-        paid, totals = play(inner, stream, T, seed)
-        alone.append(paid - oracle.value(totals))
+        inner, other = (
+            Stubborn(3, 0.98) if isinstance(environment, LateBloomer) else EpsilonGreedy(oracle, horizon=T)
+            for _ in range(2)
+        )
         learner = Guarded(oracle, horizon=T, inner=other, bound=lambda t: 40 + t**0.5, share=0.5, seed=seed)
-        paid, totals = play(learner, stream, T, seed)
-        guarded.append(paid - oracle.value(totals))
+        for played, regrets in ((inner, alone), (learner, guarded)):
+            paid, totals = play(played, stream, T, seed)
+            regrets.append(paid - oracle.value(totals))
         assert learner.changed is not None
         assert learner.looks < 60
         assert learner.certificate() <= learner.bound() + 1e-9
@@ -117,20 +94,19 @@ def test_a_run_that_is_restored_goes_on_alike(inner):
 
 def test_the_learner_inside_learns_what_it_would_have_drawn():
     """The mix is q' and even chances, up to the least; what it learns has the law q', whatever their share is."""
-    oracle = open_oracle(TREES, np.eye(4), kind="search")
-    followed = []
-    for seed in range(3000):
-        learner = Guarded(oracle, inner=Stubborn(3, 0.9), share=0.5, seed=seed)
-        q = learner.act(0)
-        assert q == pytest.approx([2 / 3, 1 / 6, 1 / 6])
-        assert learner.least_chance == pytest.approx(0.5 / 3)
-        action = draw_action(q, child(seed))
-        learner.learn(0, action, 1.0, float(q[action]))
-        assert learner.ledger.last == pytest.approx(1 / q[action])
-        if learner.inner.played:
-            followed.append(action)
-    assert len(followed) / 3000 == pytest.approx(10 / 17, abs=0.04)
-    assert np.bincount(followed) / len(followed) == pytest.approx([0.9, 0.05, 0.05], abs=0.05)
+    oracle, inside, points = open_oracle(TREES, np.eye(4), kind="search"), np.array([0.9, 0.05, 0.05]), 100
+    for action in range(3):
+        followed = 0
+        for coin in (np.arange(points) + 0.5) / points:
+            learner = Guarded(oracle, inner=Stubborn(3, 0.9), share=0.5)
+            learner._rng = type("Coin", (), {"random": lambda _, coin=coin: coin})()
+            q = learner.act(0)
+            assert q == pytest.approx([2 / 3, 1 / 6, 1 / 6])
+            assert learner.least_chance == pytest.approx(0.5 / 3)
+            learner.learn(0, action, 1.0, float(q[action]))
+            assert learner.ledger.last == pytest.approx(1 / q[action])
+            followed += learner.inner.played
+        assert q[action] * followed / points == pytest.approx(10 / 17 * inside[action], abs=1 / points)
     explores = Guarded(oracle, inner=Stubborn(3, 0.6), share=0.5)
     assert explores.act(0).tolist() == Stubborn(3, 0.6).act(0).tolist()
     assert explores.least_chance == pytest.approx(0.5 / 3)

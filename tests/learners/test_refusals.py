@@ -149,6 +149,9 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ("epsilon_greedy", {"data": "explore"}, "'exploration'"),
     ("exp4", {"rate": "anytme"}, "'anytime'"),
     *(("exp4", {"rate": rate}, "rate") for rate in (-0.1, np.nan, np.inf, True)),
+    *(("exp4", {"delays": 1.0, **other}, "delays=") for other in ({"rate": "certified"}, {"estimates": "optimistic"})),
+    ("forgetting", {"rounds": 1}, "rounds"),
+    ("forgetting", {"by": "day"}, "window"),
     *(
         (name, {"oracle": oracle}, "action_weights")
         for name in ("exp4", "fixed_share", "guarded")

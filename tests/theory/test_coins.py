@@ -1,50 +1,41 @@
 """E[regret] <= E[certificate] and <= E[telescoped bound], exactly: every coin, every oblivious sequence of costs."""
 
 from collections import Counter
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
-from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4, Learner, Uniform
-from milpcb.learners.exp4 import path_gap
-from tests.theory.coins.draws import Coins
+from milpcb.learners import EpochGreedy, EpsilonGreedy, Exp4
 from tests.theory.coins.games import ALL_FOUR, ALL_GAMES, OPPOSITE, QUICK_GAMES, THREE_ACTIONS, CoinGame
 from tests.theory.coins.learners import LEARNERS, CoinLearner, exp4, ftpl
-from tests.theory.coins.mutants import MUTANTS, IncreasingExp4
-from tests.theory.coins.trees import least_slacks, means, tree
-from tests.theory.coins.verdicts import ROUNDING, judge_learner
+from tests.theory.coins.slacks import ROUNDING
+from tests.theory.coins.trees import means, tree
+from tests.theory.coins.verdicts import judge_learner
 
-NOISE = ((1.0, 0.0),)
-GAMES = {
-    "two actions": CoinGame(ALL_FOUR, (0, 1, 0, 0), ((0.4, 0.0, 0.0, 0.4),)),
-    "one context": CoinGame(OPPOSITE, (0, 0, 0, 0), ((1.0, -1.0),)),
-    "three actions": CoinGame(THREE_ACTIONS, (1, 0, 1), ((2.0, 0.0, -1.0, 0.0, 1.0, 0.0),)),
-}
+THREE = CoinGame(THREE_ACTIONS, (1, 0, 1), ((2.0, 0.0, -1.0, 0.0, 1.0, 0.0),))
+# Draws of adaptive noise multiply the histories; it is judged in quick games, with two vectors of noise, and here.
+SEVERAL = [*QUICK_GAMES, ALL_GAMES[5], THREE]
+WITHOUT_NOISE = [ALL_GAMES[1], ALL_GAMES[3], ALL_GAMES[7], THREE]  # others differ from these by their noise alone
 
 
-def without_coins(kind: Any, **options: Any) -> CoinLearner:
+def without_coins(kind: Any) -> CoinLearner:
     """Return a learner that draws no noise within its calls."""
-    return CoinLearner(kind.__name__, lambda oracle, horizon, _: kind(oracle, horizon=horizon, **options))
+    return CoinLearner(kind.__name__, lambda oracle, horizon, _: kind(oracle, horizon=horizon))
 
 
-MORE = [
-    *(CoinLearner(f"exp4, {rate}", partial(exp4, rate=rate)) for rate in ("fixed", "anytime", 3.0)),
-    without_coins(EpsilonGreedy),
-    without_coins(EpochGreedy),
-]
-# Adaptive noise, whose draws multiply the histories, is judged once: in quick games, in one with two vectors of noise,
-# and with three actions. What takes no time is played with a look at every node, too.
-QUICK_LEARNERS = [played for played in LEARNERS if not played.name.startswith("ftpl")]
-SEVERAL = [*QUICK_GAMES, ALL_GAMES[5], GAMES["three actions"]]
+@pytest.mark.parametrize(
+    "played", [*LEARNERS, without_coins(EpsilonGreedy), without_coins(EpochGreedy)], ids=lambda played: played.name
+)
+def test_mean_regret_is_at_most_what_the_run_proves(played: CoinLearner) -> None:
+    """After every round, for every oblivious 0/1 sequence; with equality where nothing costs anything.
 
-
-def slacks(played: CoinLearner, game: CoinGame, visit: Any = lambda _: None) -> Any:
-    """Return the least slacks of a learner in a game."""
-    oracle, coins = game.oracle(), game.coins()
-    learner = played.make(oracle, len(game.rows), coins)
-    return least_slacks(tree(learner, game.rows, visit=visit, coins=coins), game.rows, oracle.labelings)
+    And each plays as its definition says, and states the guarantee that it should.
+    """
+    verdict = judge_learner(played, SEVERAL if played.name.startswith("ftpl") else WITHOUT_NOISE)
+    assert verdict.violations() == []
+    assert verdict.excess[0] == pytest.approx(0.0, abs=ROUNDING)
+    assert np.isnan(verdict.excess[1]) != played.name.startswith(("exp4", "fixed", "ftpl"))
 
 
 def check_telescoped(learner: Any) -> None:
@@ -52,9 +43,9 @@ def check_telescoped(learner: Any) -> None:
 
     The potential is -(1/eta) log of the mean over the policies of exp(-eta L), at the rate of the last round.
     """
-    if not isinstance(learner, Exp4) or not learner.played:
+    if not learner.played:
         return
-    state, labelings = learner.state(), learner.oracle.labelings  # type: ignore[attr-defined]  # it lists policies
+    state, labelings = learner.state(), learner.oracle.labelings
     rate = state["last_rate"]
     totals = learner.ledger.totals(labelings.shape[1], learner.n_actions)[np.arange(labelings.shape[1]), labelings]
     each = totals.sum(axis=1)
@@ -63,40 +54,29 @@ def check_telescoped(learner: Any) -> None:
     assert learner.bound() >= learner.certificate() - ROUNDING
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("played", [*QUICK_LEARNERS, *MORE], ids=lambda played: played.name)
-def test_mean_regret_is_at_most_what_the_run_proves(played: CoinLearner, game: str) -> None:
-    """After every round, for every oblivious 0/1 sequence; with equality where nothing costs anything."""
-    certificate, bound = slacks(played, GAMES[game], check_telescoped)
-    assert certificate == pytest.approx(0.0, abs=ROUNDING)
-    assert certificate >= -ROUNDING
-    assert np.isnan(bound) or bound >= -ROUNDING
-    assert np.isnan(bound) != played.name.startswith(("exp4", "fixed"))
+@pytest.mark.parametrize("rate", ["fixed", "anytime", "adaptive", "certified", 3.0])
+@pytest.mark.parametrize("game", [ALL_GAMES[7], ALL_GAMES[3], THREE], ids=str)
+def test_the_telescope_of_exp4_holds_on_every_path(rate: Any, game: CoinGame) -> None:
+    """Whatever the rates, as long as they never increase."""
+    tree(exp4(game.oracle(), len(game.rows), game.coins(), rate=rate), game.rows, visit=check_telescoped)
 
 
-@pytest.mark.parametrize("played", LEARNERS, ids=lambda played: played.name)
-def test_what_verify_says_of_learners(played: CoinLearner) -> None:
-    """Every learner passes on the games of ``milpcb verify``; where nothing costs anything its certificate is exact."""
-    verdict = judge_learner(played, SEVERAL if played not in QUICK_LEARNERS else ALL_GAMES)
-    assert verdict.passes
-    assert verdict.certificate == pytest.approx(0.0, abs=ROUNDING)
-    assert np.isnan(verdict.bound) != played.name.startswith(("exp4", "fixed", "ftpl"))
+class Increasing(Exp4):
+    """Plays at rates that grow."""
+
+    def _next_rate(self, played: int) -> float:
+        return float(0.01 * 30.0**played)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
-def test_what_verify_says_of_mutants(mutant: CoinLearner) -> None:
-    """Every mutant is rejected, by far more than rounding, and the verdict names a game that shows it."""
-    verdicts = (judge_learner(mutant, [game]) for game in QUICK_GAMES)
-    verdict = next(verdict for verdict in verdicts if not verdict.passes)
-    assert np.nanmin(verdict.slacks) < -0.01
-    place = next(place for slack, place in zip(verdict.slacks, verdict.places, strict=True) if slack < -ROUNDING)
-    assert str(place) in verdict.violations()[0]
-    assert not judge_learner(mutant, [place]).passes
+def test_rates_that_increase_are_caught() -> None:
+    """The step behind the bound fails on some path."""
+    with pytest.raises(AssertionError):
+        tree(Increasing(ALL_GAMES[3].oracle(), horizon=4), ALL_GAMES[3].rows, visit=check_telescoped)
 
 
 def test_a_fixed_rate_spends_exactly_its_sum() -> None:
     """With one rate nothing is lost in the telescope: the sum of the d is costs less the potential."""
-    game = GAMES["two actions"]
+    game = CoinGame(ALL_FOUR, (0, 1, 0, 0), ())
     labelings = np.array(game.labelings)
     learner = Exp4(game.oracle(), horizon=4, rate=0.7)
     for row, action, cost in zip(game.rows, (0, 1, 1, 0), (1.0, 0.25, 1.0, 0.5), strict=True):
@@ -105,33 +85,6 @@ def test_a_fixed_rate_spends_exactly_its_sum() -> None:
     totals = learner.ledger.totals(2, 2)[np.arange(2), labelings].sum(axis=1)
     potential = -np.log(np.exp(-0.7 * totals).mean()) / 0.7
     assert learner.bound() == pytest.approx(np.log(4) / 0.7 + learner.ledger.cost - potential, abs=1e-12)
-
-
-def test_means_are_means() -> None:
-    """One context, one round, uniform play: regret 1/2, the certificate of a policy that is never wrong is 1 - 0."""
-    game = CoinGame(OPPOSITE, (0,), NOISE)
-    labelings = np.array(game.labelings)
-    root = tree(Uniform(2), game.rows, game.oracle())
-    (found,) = means(root, game.rows, np.array([[1, 0]]), labelings)
-    assert found[:2] == (0.5, 0.5)
-    (found,) = means(root, game.rows, np.array([[1, 1]]), labelings)
-    assert found[:2] == (0.0, 1.0)
-
-
-def test_all_draws_are_gone_through() -> None:
-    """Two draws, and a third after some of them: each sequence once, with the product of its chances."""
-    coins = Coins([[0.0], [1.0], [2.0]], [0.5, 0.25, 0.25])
-
-    def call() -> tuple[float, ...]:
-        drawn = [float(coins.draw()[0]) for _ in range(2)]
-        return (*drawn, float(coins.draw()[0])) if drawn[1] == 2.0 else tuple(drawn)
-
-    runs = {outcome: chance for chance, outcome in coins.runs(call)}
-    assert len(runs) == 3 * 2 + 3 * 3
-    assert sum(runs.values()) == pytest.approx(1.0)
-    assert runs[1.0, 0.0] == 0.125
-    assert runs[0.0, 2.0, 1.0] == 0.5 * 0.25 * 0.25
-    assert [chance for chance, _ in coins.runs(lambda: None)] == [1.0]
 
 
 def test_a_round_of_adaptive_noise_by_hand() -> None:
@@ -148,25 +101,8 @@ def test_a_round_of_adaptive_noise_by_hand() -> None:
         found[node.bound] += chance
     assert found == {1.75: 0.25, 0.75: 0.125, 0.25: 0.125}
     assert sum(chance for chance, _ in root.after[1, 0]) == 0.5
-    (mean,) = means(root, game.rows, np.array([[1, 1]]), np.array(game.labelings))
+    labelings = np.array(game.labelings)
+    (mean,) = means(root, game.rows, np.array([[1, 1]]), labelings)
     assert mean == (0.0, 1.0, 0.75 + 1 - 0.5 * 1.25)
-
-
-# ------------------------------------------------------------------- mutants of a step that means do not show
-
-
-class LooksAhead(Exp4):
-    """Measures what a round adds at the rate that this round led to."""
-
-    def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
-        before, rate = self._gaps, self.rate
-        super()._learn(row, action, cost, probability)
-        self._gaps = before + path_gap(cost, probability, cost / probability, self.rate)
-        self._last_rate = rate
-
-
-@pytest.mark.parametrize(("mutant", "game"), [(LooksAhead, "two actions"), (IncreasingExp4, "one context")])
-def test_rates_that_look_ahead_or_increase_are_caught(mutant: type[Learner], game: str) -> None:
-    """The step behind the bound fails on some path."""
-    with pytest.raises(AssertionError):
-        slacks(CoinLearner("mutant", partial(exp4, kind=mutant, rate="adaptive")), GAMES[game], check_telescoped)
+    (mean,) = means(root, game.rows, np.array([[1, 0]]), labelings)
+    assert mean[0] == 0.5

@@ -234,21 +234,6 @@ class Brute:
         return total
 
 
-@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
-@pytest.mark.parametrize(("name", "size", "rate"), [("paper", F(2), F(2, 5)), ("half", F(1, 2), F(4, 5))])
-def test_against_brute_force(name: str, size: F, rate: F, estimator: str) -> None:
-    """Rel, condition (1) and the worst regret of two rounds are what enumerating everything random gives."""
-    labelings = ((0, 0), (0, 1), (1, 0))
-    run = run_of(Variant(name, registry.load("relaxation", name)(), estimator), labelings, 5, SKEWED)
-    brute, price = Brute(labelings, SKEWED, 5, size, rate), run.player.price
-    hit = run.player.hit
-    for past, base in (((), (0, 0, 0)), (((0, 0, F(1)), (1, 0, F(1, 3))), (F(4, 3) * hit, hit, F(1, 3) * hit))):
-        assert run.rel(base, 2) == brute.rel(past, 2, price)
-        assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
-    vectors = list(product((0, 1), repeat=2))
-    assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
-
-
 class SignedBrute(Brute):
     """Signed estimates from their definition: hits of +-L/2, one sign on one action with probability 2/L."""
 
@@ -279,50 +264,40 @@ class SignedBrute(Brute):
                 ends += [(p * q * chance, cost, (*past, (x, y, weight))), (p * q * (1 - chance), cost, past)]
         return [end for end in ends if end[0]]
 
-    def condition(self, past, n: int, price: F, estimator: str) -> F:
-        """Return the slack of condition (1); costs of 1/2 and less are worse than none here."""
-        worst = F(0)
-        for x, p in self.law:
-            worst += p * max(
-                sum(
-                    chance * (cost + self.rel(now, n, price))
-                    for chance, cost, now in self.after(past, n, x, c, estimator)
-                )
-                for c in product((0, 1), repeat=2)
-            )
-        return self.rel(past, n + 1, price) - worst
-
     def regret(self, plan, estimator: str) -> F:
         """Return E[regret], which does not feel that costs are counted less 1/2."""
         return super().regret(plan, estimator) + F(len(plan), 2)
 
 
-@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
-def test_signed_against_brute_force(estimator: str) -> None:
+BRUTES = {
+    "paper": lambda labelings, law: Brute(labelings, law, 5, F(2), F(2, 5)),
+    "half": lambda labelings, law: Brute(labelings, law, 5, F(1, 2), F(4, 5)),
+    "signed": lambda labelings, law: SignedBrute(labelings, law, 5),
+}
+PAST = {  # as hits, and as the totals of the three policies, in units of L
+    "paper": (((0, 0, F(1)), (1, 0, F(1, 3))), (F(4, 3), F(1), F(1, 3))),
+    "signed": (((0, 0, F(1, 2)), (1, 0, F(-1, 6))), (F(1, 3), F(1, 2), F(-1, 6))),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "estimator"), [("paper", "bernoulli"), *product(("half", "signed"), ("bernoulli", "ips"))]
+)
+def test_against_brute_force(name: str, estimator: str) -> None:
     """Rel, condition (1), the worst regret of one round and of two are what enumerating everything random gives."""
-    labelings, signed = ((0, 0), (0, 1), (1, 0)), registry.load("relaxation", "signed")()
-    run, brute = run_of(Variant("signed", signed, estimator), labelings, 5, SKEWED), SignedBrute(labelings, SKEWED, 5)
-    price = run.player.price
-    for past, base in (((), (0, 0, 0)), (((0, 0, F(1, 2)), (1, 0, F(-1, 6))), (F(2, 3), F(1), F(-1, 3)))):
+    labelings, variant = ((0, 0), (0, 1), (1, 0)), Variant(name, registry.load("relaxation", name)(), estimator)
+    run, brute = run_of(variant, labelings, 5, SKEWED), BRUTES[name](labelings, SKEWED)
+    hits, totals = PAST.get(name, PAST["paper"])
+    price, units = run.player.price, 5 / run.player.unit
+    for past, base in (((), (0, 0, 0)), (hits, tuple(units * total for total in totals))):
         assert run.rel(base, 2) == brute.rel(past, 2, price)
         assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
     vectors = list(product((0, 1), repeat=2))
     assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
-    at_a_point = SignedBrute(CONSTANTS, (F(1),), 5)
+    at_a_point = BRUTES[name](CONSTANTS, (F(1),))
     plans = product([[costs] for costs in vectors], repeat=2)
-    found = Sequences(run_of(Variant("signed", signed, estimator), CONSTANTS, 5, POINT), 2).regret
+    found = Sequences(run_of(variant, CONSTANTS, 5, POINT), 2).regret
     assert found == max(at_a_point.regret(plan, estimator) for plan in plans)
-
-
-@pytest.mark.parametrize("estimator", ["bernoulli", "ips"])
-def test_regret_of_two_rounds_against_brute_force(estimator: str) -> None:
-    """With one context the worst of the 16 plans for two rounds is what enumerating everything random gives."""
-    half = Variant("half", Half(), estimator)
-    brute = Brute(CONSTANTS, (F(1),), 5, F(1, 2), F(4, 5))
-    plans = product([[costs] for costs in product((0, 1), repeat=2)], repeat=2)
-    assert Sequences(run_of(half, CONSTANTS, 5, POINT), 2).regret == max(
-        brute.regret(plan, estimator) for plan in plans
-    )
 
 
 def test_worst_plan_is_the_maximum_over_all_plans() -> None:
@@ -365,15 +340,6 @@ def test_the_mathematics_of_a_round_keeps_fractions(profile: list[F]) -> None:
     played = [*filled, rounds.water_fill(psi[1:], 1)]
     for numbers in (psi, phi, *played, *(rounds.mix(q, F(7)) for q in played)):
         assert all(isinstance(number, F) for number in numbers)
-
-
-@pytest.mark.parametrize("name", registry.names("relaxation"))
-def test_everything_that_is_compared_is_a_fraction(name: str) -> None:
-    """Answers, Rel and all slacks are Fractions, for both estimators."""
-    for variant in variants(name):
-        run = run_of(variant, CONSTANTS, 4)
-        found = slacks(run, 2)
-        assert all(isinstance(value, F) for value in (*found, run.rel(run.empty, 2), *run.player.reply((0, F(1, 3))).q))
 
 
 class Floating(Paper):

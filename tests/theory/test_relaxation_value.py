@@ -57,27 +57,6 @@ def exact(setting: Setting, scale: float, shown: list[list[float]]) -> float:
     return float(setting.relaxation.unit(scale) * sup + len(shown) * explored / scale)
 
 
-@pytest.mark.parametrize("noise", RELAXATIONS)
-def test_every_mean_is_rel_empty_of_the_listed_futures(noise: str) -> None:
-    """On the whole grid and at its best L, the exact value is where the intervals say."""
-    setting = tiny(noise)
-    found = relaxation_value(
-        setting.relaxation,
-        setting.oracle,
-        setting.pool,
-        3,
-        np.random.default_rng(0),
-        scales=[4, 5, 9],
-        draws=3000,
-        precision=0,
-    )
-    truth = [exact(setting, scale, [WEIGHTS] * 3) for scale in (4.0, 5.0, 9.0)]
-    assert np.abs(found.mean - truth).max() < 2 * found.half_width.max()
-    assert (found.half_width < 0.1 * found.mean).all()
-    best = truth[[4, 5, 9].index(int(found.best.scale))]
-    assert abs(found.best.mean - best) < 2 * found.best.half_width
-
-
 def test_a_known_order_and_a_sampler_have_their_own_value() -> None:
     """Transductive rounds show the listed contexts; a sampler of the pool's law has the pool's value."""
     known = tiny(pool=Transductive(CONTEXTS, ORDER))
@@ -187,10 +166,7 @@ def value(noise: str, horizon: int, n_actions: int = 3, **options: float) -> Rel
     ("noise", "n_actions", "horizon", "closed", "low", "high"),
     [
         ("paper", 3, 100_000, 38_617, 28_200, 29_700),
-        ("paper", 3, 1_000_000, 179_243, 130_000, 139_000),
-        ("half", 2, 100_000, 8_840, 7_000, 7_500),
         ("half", 3, 100_000, 12_870, 10_700, 11_300),
-        ("half", 8, 100_000, 23_540, 20_600, 21_600),
         ("signed", 3, 100_000, 8_926, 7_000, 8_500),
     ],
 )
@@ -203,17 +179,6 @@ def test_values_of_small_trees(
     assert low < found.best.mean < high
     assert found.best.half_width < 0.03 * found.best.mean
     assert found.best.upper < found.best.closed_form
-
-
-def test_half_noise_is_the_paper_s_over_k_at_the_same_rate() -> None:
-    """At L and 4 L / K as many rounds carry noise, and one weighs 2 L, the other L / 2: K times less in all."""
-    oracle, pool = trees(3)
-    parts = []
-    for noise, scale, explored in (("paper", 30.0, 3), ("half", 40.0, 2)):
-        setting = Setting(registry.load("relaxation", noise)(), oracle, pool, 100_000)
-        at = estimate(setting, scale, np.random.default_rng(7), draws=400)
-        parts.append((at.mean - 100_000 * explored / scale, at.half_width))
-    assert abs(parts[0][0] - 3 * parts[1][0]) < 1.5 * (parts[0][1] + 3 * parts[1][1])
 
 
 @pytest.mark.parametrize("noise", RELAXATIONS)
@@ -241,13 +206,6 @@ def test_precise_enough_is_enough() -> None:
     sharp = value("paper", 10**5, draws=400, precision=0.02)
     assert 10 < sharp.draws < 400
     assert sharp.half_width[sharp.mean.argmin()] < 0.02 * sharp.mean.min()
-
-
-def test_the_same_generator_gives_the_same_numbers() -> None:
-    """Nothing but the generator decides."""
-    first, again = value("half", 10**4), value("half", 10**4)
-    assert first.best == again.best
-    assert (first.mean == again.mean).all()
 
 
 def test_a_scale_that_is_not_valid_or_an_unknown_law_is_one_clear_line() -> None:

@@ -24,7 +24,7 @@ from tests.theory.coins.draws import Coins
 from tests.theory.coins.games import CoinGame
 from tests.theory.coins.learners import LEARNERS, CoinLearner, exp4, late_exp4
 from tests.theory.coins.mutants import OfAnother, OvershootingExp4
-from tests.theory.coins.slacks import At, ChanceVerdict, largest_of
+from tests.theory.coins.slacks import Verdict, worst_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -68,15 +68,13 @@ class _Stated(NamedTuple):
     certificate: float
 
 
-def judge_confident(
-    judged: Confident, games: Iterable[CoinGame], tick: Callable[[], None] = lambda: None
-) -> ChanceVerdict:
-    """Return the verdict over ``games`` and STATEMENTS; ``tick`` is called after each game."""
-    found = []
-    for game in games:
-        found += [(At(game, statement), chances(judged, game, statement)) for statement in STATEMENTS]
-        tick()
-    return largest_of(judged.name, ("a policy costs less than stated", "regret > certificate"), found)
+def judge_confident(judged: Confident, games: Iterable[CoinGame]) -> Verdict:
+    """Return the verdict on the chances of being wrong, over ``games`` and STATEMENTS."""
+    found = (
+        (f"{statement}, {game}", [chance - statement.allowed for chance in chances(judged, game, statement)])
+        for game, statement in product(games, STATEMENTS)
+    )
+    return worst_of(judged.name, ("a policy costs less than stated", "regret > certificate"), found)
 
 
 def chances(judged: Confident, game: CoinGame, statement: Statement) -> WorstChances:

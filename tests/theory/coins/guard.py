@@ -13,11 +13,11 @@ import numpy as np
 from milpcb.learners import Exp4, Guarded, Learner
 from milpcb.types import Floats
 from tests.theory.coins.games import OPPOSITE, CoinGame
-from tests.theory.coins.slacks import SlackVerdict, least_of
+from tests.theory.coins.slacks import ROUNDING, Verdict, worst_of
 
 T = 4
 GAME = CoinGame(OPPOSITE, (0,) * T, ())
-GUARD_NAMES = ("E[bound] - E[regret]", "E[B + 1 + G] - E[regret]")
+GUARD_NAMES = ("E[regret] <= E[bound]", "E[regret] <= E[B + 1 + G]")
 
 
 class GuardSetting(NamedTuple):
@@ -57,16 +57,16 @@ class JudgedGuard(NamedTuple):
     kind: type[Guarded]
 
 
-def judge_guard(judged: JudgedGuard) -> SlackVerdict:
-    """Return the verdict over all settings, and all costs of which one constant pays 1 in each round."""
+def judge_guard(judged: JudgedGuard, settings: Sequence[GuardSetting] = SETTINGS) -> Verdict:
+    """Return the verdict over the settings, and all costs of which one constant pays 1 in each round."""
 
-    def found() -> Iterator[tuple[str, Sequence[float]]]:
-        for setting in SETTINGS:
+    def found() -> Iterator[tuple[str, Floats]]:
+        for setting in settings:
             for costs in product(((1.0, 0.0), (0.0, 1.0)), repeat=T):
                 place = f"{setting}, costs {np.array(costs, dtype=int).tolist()}"
-                yield place, guarded_means(judged.kind, setting, np.array(costs))[:2]
+                yield place, -np.array(guarded_means(judged.kind, setting, np.array(costs))[:2])
 
-    return least_of(judged.name, GUARD_NAMES, found())
+    return worst_of(judged.name, GUARD_NAMES, found(), ROUNDING)
 
 
 def guarded_means(kind: type[Guarded], setting: GuardSetting, costs: Floats) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ from milpcb.learners import FixedShare
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from milpcb.types import Floats
-from tests.theory.coins.slacks import SlackVerdict, least_of
+from tests.theory.coins.slacks import Verdict, worst_of
 
 ROUNDS, CHANGES, PATHS = 40, 3, 12
 ROUNDING = 1e-6  # where q is nearly 1, little is known of 1 - q
@@ -70,11 +70,11 @@ class Followed:
     kind: type[FixedShare] = Hurried
 
 
-def judge_paths(judged: Followed, paths: int = PATHS) -> SlackVerdict:
+def judge_paths(judged: Followed, paths: int = PATHS) -> Verdict:
     """Return the verdict on the lemma, and on bound - certificate, over so many paths."""
-    names = "what a start may have been charged", "bound - certificate"
-    found = [(f"path {seed}", slacks(judged.kind, seed)) for seed in range(paths)]
-    return least_of(judged.name, names, found, ROUNDING)
+    names = "what a start may have been charged", "certificate <= bound"
+    found = ((f"path {seed}", -np.array(slacks(judged.kind, seed))) for seed in range(paths))
+    return worst_of(judged.name, names, found, ROUNDING)
 
 
 def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:

@@ -1,0 +1,299 @@
+"""The greedy family: when each explores and trains, what it trains on, its guarantee, and regret below it."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from milpcb import learners, open_oracle
+from milpcb.errors import OracleInexact
+from milpcb.learners import EpochGreedy, EpsilonGreedy, ExploreThenCommit
+from milpcb.rng import draw_action
+from policies import DecisionTrees
+
+from .rounds import LABELINGS, drawn, listed, play
+
+GOOD = np.where(np.arange(2) == LABELINGS[1][:, None], 0.1, 0.9)  # the policy [0, 1, 0, 1] is right
+ROWS = np.arange(4)
+LOG_SIZE = np.log(4)
+UNIT = 2 * 2 * LOG_SIZE  # 2 K log N
+SEVERAL = [[0, 1], [2, 1]]  # two policies of three actions
+FUNCTIONS = np.array(list(product((0, 1), repeat=8)))  # of eight contexts, of which the first plays 0
+
+
+def greedy(horizon: int | None = None, labelings: Any = LABELINGS, **options: Any) -> Any:
+    """Return epsilon-greedy on a list of labelings."""
+    return EpsilonGreedy(listed(labelings, kind="search"), **{"seed": 0, "horizon": horizon, **options})
+
+
+def epochs(horizon: int | None = None, labelings: Any = LABELINGS) -> Any:
+    """Return epoch-greedy on a list of labelings."""
+    return EpochGreedy(listed(labelings, kind="search"), horizon=horizon)
+
+
+def etc(horizon: int, labelings: Any = LABELINGS, **options: Any) -> Any:
+    """Return explore-then-commit on a list of labelings."""
+    return ExploreThenCommit(listed(labelings, kind="search"), horizon=horizon, **options)
+
+
+def feed(learner: Any, row: int, action: int, cost: float, probability: float) -> None:
+    """Let the algorithm learn a round that it did not play."""
+    learner._learn(row, action, cost, probability)
+    learner.played += 1
+
+
+def best_on(totals: Any) -> Any:
+    """Return the labeling of least total."""
+    return LABELINGS[totals[ROWS, LABELINGS].sum(axis=1).argmin()]
+
+
+# --------------------------------------------------------------------------- schedules and trainings
+
+
+def test_epsilon_greedy_explores_at_the_published_rate() -> None:
+    """The rarer action has e_t / K, e_t = min(1, (K log N / (3 t))^(1/3)), from round 2; round 1 is uniform."""
+    rounds, _ = play(greedy(), 200, GOOD, 0)
+    assert rounds[0][3].tolist() == [0.5, 0.5]
+    for t, (*_, q) in enumerate(rounds[1:], start=2):
+        assert q.min() == pytest.approx(min(1, (2 * LOG_SIZE / (3 * t)) ** (1 / 3)) / 2)
+        assert q.sum() == pytest.approx(1, abs=1e-15)
+    rounds, _ = play(greedy(scale=3.0), 60, GOOD, 0)
+    assert [q.min() for *_, q in rounds[:27]] == [0.5] * 27
+    assert rounds[59][3].min() == pytest.approx(1.5 / 60 ** (1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("ratio", "trainings"), [(2.0, [1, 2, 4, 8, 16, 32]), (1.5, [1, 2, 3, 5, 8, 12, 18, 27]), (1.0, range(1, 41))]
+)
+def test_it_trains_when_the_rounds_have_grown_by_the_ratio(ratio: float, trainings: Any) -> None:
+    """One query after each of these rounds, and no other."""
+    learner, asked = greedy(ratio=ratio), []
+    for t in range(1, 41):
+        calls = learner.oracle.calls
+        feed(learner, 0, 0, 0.5, 0.5)
+        asked += [t] * (learner.oracle.calls - calls)
+    assert asked == list(trainings)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_each_follows_the_best_policy_on_what_it_was_trained_on(seed: int) -> None:
+    """Epsilon-greedy on all rounds up to its last training, epoch-greedy on uniform rounds, the third on the first n.
+
+    Of these, sums of c / q over the rounds in which a policy would have played the same. The third asks once.
+    """
+    mean = np.random.default_rng(seed).random((4, 2))
+    totals, best = np.zeros((4, 2)), None
+    for t, (row, action, cost, q) in enumerate(play(greedy(), 130, mean, seed)[0]):
+        best = best_on(totals) if t in (1, 2, 4, 8, 16, 32, 64, 128) else best
+        assert best is None or t <= 3 or q.argmax() == best[row]
+        totals[row, action] += cost / q[action]
+
+    learner, totals = epochs(), np.zeros((4, 2))
+    for row, action, cost, q in play(learner, 300, mean, seed)[0]:
+        if q.max() == 0.5:
+            totals[row, action] += 2 * cost
+        else:
+            assert q.argmax() == best_on(totals)[row]
+    assert learner.oracle.calls == sum(explores(300, UNIT)) == learner.state()["epoch"]
+
+    learner, totals = etc(400, rounds=60), np.zeros((4, 2))
+    rounds, _ = play(learner, 400, mean, seed)
+    for row, action, cost, q in rounds[:60]:
+        assert q.tolist() == [0.5, 0.5]
+        totals[row, action] += 2 * cost
+    assert all(q[best_on(totals)[row]] == 1.0 for row, *_, q in rounds[60:])
+    assert learner.oracle.calls == 1
+    assert learner.estimates().tolist() == totals.tolist()  # the n-th round counts, no later one does
+
+
+def explores(T: int, unit: float) -> list[bool]:
+    """Return whether each of T rounds is the uniform one of its epoch, by the definition of s_l."""
+    rounds: list[bool] = []
+    epoch = 0
+    while len(rounds) < T:
+        epoch += 1
+        eps = min(1.0, np.sqrt(unit / epoch))
+        rounds += [True, *[False] * int(np.floor(1 / eps + 1e-12))]
+    return rounds[:T]
+
+
+def test_each_epoch_explores_once_and_is_greedy_while_its_data_answer_for_it() -> None:
+    """Round by round, q is uniform exactly where the definition of the epochs says, and else all on one action."""
+    rounds, _ = play(epochs(), 1500, GOOD, 0)
+    assert [q.max() == 0.5 for *_, q in rounds] == explores(1500, UNIT)
+    assert {q.max() for *_, q in rounds} == {0.5, 1.0}
+
+
+def test_with_n_equal_to_the_horizon_it_is_uniform_and_asks_nothing() -> None:
+    """All rounds explore; the oracle is never called."""
+    learner = etc(200, rounds=200)
+    assert {tuple(q) for *_, q in play(learner, 200, GOOD, 0)[0]} == {(0.5, 0.5)}
+    assert learner.oracle.calls == 0
+
+
+def test_a_minimiser_that_is_not_proved_is_refused() -> None:
+    """Nothing is committed to."""
+    contexts = np.random.default_rng(0).random((20, 3))
+    hurried = ExploreThenCommit(
+        open_oracle(DecisionTrees(2, 2, thresholds=3), contexts, time_limit=0.0), horizon=10, rounds=1
+    )
+    with pytest.raises(OracleInexact):
+        hurried.learn(0, 0, 1.0, float(hurried.act(0)[0]))
+    assert hurried.played == 0
+    assert hurried.act(1).tolist() == [0.5, 0.5]
+
+
+# --------------------------------------------------------------------------- estimates
+
+
+@pytest.mark.parametrize("make", [greedy, epochs, etc])
+def test_estimates_are_unbiased_exactly(make: Callable[..., Any]) -> None:
+    """The mean over y of what learn adds, weighted by q, is the cost vector; greedy rounds add nothing."""
+    costs, added = np.array([0.3, 1.0, 0.8]), np.zeros((2, 3))
+    before = make(10**6, SEVERAL)
+    if make is greedy:  # where q is far from uniform
+        play(before, 100, np.full((2, 3), 0.5), 0, labelings=np.array(SEVERAL))
+    for action in range(3):
+        learner = make(10**6, SEVERAL)
+        learner.restore(before.state())
+        q = learner.act(1)
+        assert (q.max() > 0.7) == (make is greedy)
+        learner.learn(1, action, costs[action], q[action])
+        added += q[action] * (learner.estimates() - before.estimates())
+        if make is epochs:
+            held = learner.estimates().tolist()
+            q = learner.act(0)
+            learner.learn(0, int(q.argmax()), 1.0, q.max())
+            assert learner.estimates().tolist() == held
+    assert added == pytest.approx(np.array([[0, 0, 0], costs]), abs=1e-12)
+
+
+def test_exploration_rounds_have_the_law_of_a_coin_before_the_action() -> None:
+    """A round of action y is kept with probability (e / K) / q_y and then counts K c, so each action's mean is e c."""
+    games, c, K = 600, 0.5, 2
+    learner = greedy(data="exploration")
+    play(learner, 40, GOOD, 1)
+    saved, before, q = learner.state(), learner.estimates(), drawn(learner, 0)
+    e = K * q.min()
+    for y in range(K):
+        kept = 0
+        for _ in range(games):
+            learner.restore({**saved, "rng": learner.state()["rng"]})
+            feed(learner, 0, y, c, q[y])
+            gained = learner.estimates()[0, y] - before[0, y]
+            assert gained in (0.0, K * c)
+            kept += gained > 0
+        chance = e / K / q[y]
+        assert abs(kept / games - chance) <= 5 * np.sqrt(chance * (1 - chance) / games) + 1e-9
+    first = greedy(data="exploration", scale=1e-6)
+    feed(first, 0, 1, c, 0.5)  # round 1 is uniform play: it explores for certain
+    assert first.estimates().tolist()[0] == [0.0, 2 * c]
+
+
+@pytest.mark.parametrize(("name", "options"), [("EpsilonGreedy", {"data": "exploration"}), ("EpochGreedy", {})])
+def test_kept_totals_lead_to_the_same_play(name: str, options: dict[str, Any]) -> None:
+    """Whole costs: the totals of trees' leaves and the matrix of all costs have the same minimisers, ties included."""
+    contexts = np.random.default_rng(1).integers(2, size=(40, 5)).astype(float)
+    runs = []
+    for kind in ({"kind": "search"}, {"kind": "audited", "audit": 1e-9}):
+        learner = getattr(learners, name)(open_oracle(DecisionTrees(3), contexts, **kind), horizon=1500, **options)
+        rng, qs = np.random.default_rng(2), []
+        for row in rng.integers(40, size=500).tolist():
+            qs.append(learner.act(row))
+            action = draw_action(qs[-1], rng)
+            cost = float(rng.random() < (0.2 if action == contexts[row, 0] + contexts[row, 3] else 0.7))
+            learner.learn(row, action, cost, float(qs[-1][action]))
+        runs.append((np.array(qs).tobytes(), learner.estimates().tobytes()))
+    assert runs[0] == runs[1]
+
+
+# --------------------------------------------------------------------------- guarantees and regret
+
+
+def naive(T: int, price: float, scale: float, data: str, trainings: list[int]) -> float:
+    """Return the bound round by round: what exploring costs, and what the last training leaves open; no luck."""
+    e = [1.0, *(min(1.0, scale / t ** (1 / 3)) for t in range(2, T + 1))]
+    total = 1.0
+    for t in range(2, T + 1):
+        n = max(training for training in trainings if training < t)
+        variance = sum(1 / s for s in e[:n]) / n**2 if data == "all" else 1 / sum(e[:n])
+        total += e[t - 1] + min(1.0, np.sqrt(2 * price * variance))
+    return float(total)
+
+
+@pytest.mark.parametrize("data", ["all", "exploration"])
+@pytest.mark.parametrize("scale", [None, 0.5, 4.0, 1e308])
+@pytest.mark.parametrize("T", [1, 2, 700])
+def test_epsilon_greedy_s_guarantee_is_the_sum_over_all_rounds(data: str, scale: float | None, T: int) -> None:
+    """The closed form is no less than the sum it stands for, and hardly more."""
+    learner = greedy(T, data=data, scale=scale)
+    exact = naive(T, 2 * LOG_SIZE, learner.scale, data, [2**i for i in range(12)])
+    bound = learner.guarantee() - np.sqrt(T * LOG_SIZE / 2)
+    assert exact - 1e-9 <= bound <= 1.05 * exact + 1
+
+
+@pytest.mark.parametrize("T", [1, 2, 10, 11, 400, 5000, 20_000])
+def test_epoch_greedy_s_guarantee_is_twice_the_epochs(T: int) -> None:
+    """The closed form is no less than 2 L(T), epochs counted one by one, and hardly more.
+
+    It is 2 (L + 1) for the L where the sum of 1 / eps_l reaches T, within an epoch, also for large 2 K log N.
+    """
+    exact = 2 * sum(explores(T, UNIT))
+    assert exact <= epochs(T).guarantee() - np.sqrt(T * LOG_SIZE / 2) <= 1.4 * exact + 4
+    log_size = 8 * np.log(2)
+    rounds = np.maximum(1.0, np.sqrt(np.arange(1, T) / (4 * log_size))).cumsum()
+    L = int((rounds <= T).sum())
+    bound = epochs(T, FUNCTIONS).guarantee() - np.sqrt(T * log_size / 2)
+    assert 2 * (min(L, T / 2) + 1) <= bound <= 2 * (min(L, T / 2) + 2.1)
+
+
+def test_explore_then_commit_s_guarantee_is_the_bound_and_n_is_tuned() -> None:
+    """It is n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), nearly least over n."""
+    T, price = 10_000, 2 * LOG_SIZE
+    n = etc(T).rounds
+    assert n == int(np.ceil((T**2 * price / 2) ** (1 / 3)))
+    expected = n + (T - n) * np.sqrt(2 * price / n) + np.sqrt(T * LOG_SIZE / 2)
+    assert etc(T).guarantee() == pytest.approx(expected)
+    assert min(etc(T, rounds=n // 2).guarantee(), etc(T, rounds=2 * n).guarantee()) > expected
+    assert etc(3).rounds == 3
+
+
+def test_guarantees_have_the_constants_that_the_docstrings_say() -> None:
+    """In units of T^(2/3) (K log N)^(1/3), to leading order; none without a horizon.
+
+    Those of epsilon-greedy are with training all the time, and at most 14 % more by default.
+    """
+    T = 10**15
+    unit, constant = T ** (2 / 3) * (2 * LOG_SIZE) ** (1 / 3), 4.5 / 3 ** (1 / 3)
+    assert greedy(T, data="exploration", ratio=1.01).guarantee() / unit == pytest.approx(constant, rel=0.01)
+    assert constant < greedy(T).guarantee() / unit < 1.145 * constant
+    assert epochs(T).guarantee() / unit == pytest.approx(2 * 1.5 ** (2 / 3) * 2 ** (1 / 3), rel=0.01)
+    assert etc(T).guarantee() / unit == pytest.approx(3 / 2 ** (1 / 3), rel=0.01)
+    assert greedy().guarantee() == epochs().guarantee() == np.inf
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    "all": greedy,
+    "exploration": lambda T: greedy(T, data="exploration"),
+    "epochs": epochs,
+    "commit": etc,
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_regret_is_within_the_guarantee_on_iid_games(name: str) -> None:
+    """On a game in which uniform play breaks it."""
+    T = 8000
+    learner = MAKERS[name](T)
+    assert play(learner, T, GOOD, 0)[1] <= learner.guarantee() < 0.4 * T
+
+
+@pytest.mark.parametrize("make", [epochs, etc])
+def test_a_class_of_one_policy_is_played(make: Callable[..., Any]) -> None:
+    """One policy is found as any other, with a finite guarantee."""
+    learner = make(300, [[1, 0]])
+    assert learner.guarantee() < np.inf
+    rounds, _ = play(learner, 300, GOOD[:2], 0, np.array([[1, 0]]))
+    assert {(row, int(q.argmax())) for row, *_, q in rounds if q.max() == 1.0} == {(0, 1), (1, 0)}
