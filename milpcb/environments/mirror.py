@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,15 +18,6 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import Cache, Opened, PolicyClass, open_class
 from milpcb.rng import child, draw_action
 from milpcb.types import Floats, Ints
-
-
-class _Copy(Protocol):
-    """Interface of a learner here."""
-
-    def act(self, row: int) -> Floats: ...
-
-    def learn(self, row: int, action: int, cost: float, probability: float) -> None: ...
-
 
 DIGITS = 9  # of mean probabilities: what differs by less is a tie, so that the last bits of a float decide nothing
 
@@ -100,7 +91,7 @@ class Mirror:
     def _pool(self) -> Planted:
         return Planted(self.n_actions, self.n_contexts, self.n_features)
 
-    def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[_Copy]:
+    def _copies(self, opened: Opened, contexts: Floats, horizon: int, seed: int) -> list[Any]:
         """Return the copies; they share one oracle, and each has its own seed and its own knowledge of contexts."""
         cls = registry.load("learner", self.learner)
         oracle = self._oracle(opened, contexts) if injection.asks(cls, "oracle") else None
@@ -121,7 +112,7 @@ class Mirror:
         return injection.make(registry.load("oracle", kind), supplied, options)
 
 
-def costly_actions(make: Callable[[], list[_Copy]], rows: Ints, seed: int) -> Iterator[int]:
+def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iterator[int]:
     """Play fresh copies of a learner on context ``rows`` (T,), and yield for each round the action that costs."""
     copies = make()
     draws = [child(seed, "environment", "mirror", "actions", number) for number in range(len(copies))]

@@ -42,25 +42,13 @@ COSTS = (Fraction(0), Fraction(1, 4), Fraction(1))
 NAMES = ("guarantee - Rel(empty)", "futures", "answers", "counts")
 
 
-class GivenBistroPlus(BistroPlus):
-    """BISTRO+ with a relaxation that need not have a name."""
-
-    def __init__(self, relaxation: Relaxation, *arguments: Any, **options: Any) -> None:
-        self._own_relaxation = relaxation
-        super().__init__(*arguments, **options)
-
-    def _relaxation(self, noise: str) -> Relaxation:
-        del noise
-        return self._own_relaxation
-
-
 @dataclass(frozen=True)
 class Run:
     """A variant as it is asked of an oracle, by BISTRO+ or a mutant of it."""
 
     variant: Variant
     queries: Queries = "all"
-    learner: type[GivenBistroPlus] = GivenBistroPlus
+    learner: type[BistroPlus] = BistroPlus
 
     @property
     def name(self) -> str:
@@ -145,11 +133,12 @@ def _played(run: Run, game: Game) -> tuple[float, float, float]:
     labelings = np.array(game.labelings)
     contexts = np.arange(float(labelings.shape[1]))[:, None]
     policies = registry.load("policies", "finite_class")(labelings, game.n_actions)
+    noise: Any = run.variant.relaxation
     learner = run.learner(
-        run.variant.relaxation,
         open_oracle(policies, contexts, kind="enumeration"),
         FinitePool(contexts, weights=[float(p) for p in game.law]),
         horizon=game.horizon,
+        noise=noise,
         scale=float(game.scale),
         queries=run.queries,
         leftover=run.variant.leftover,
@@ -159,7 +148,7 @@ def _played(run: Run, game: Game) -> tuple[float, float, float]:
     return *_futures_and_answers(run, learner, exact), _counts(learner, exact.player)
 
 
-def _futures_and_answers(run: Run, learner: GivenBistroPlus, exact: ExactRun) -> tuple[float, float]:
+def _futures_and_answers(run: Run, learner: BistroPlus, exact: ExactRun) -> tuple[float, float]:
     """Return how far a first round's futures are from their law, and its q from the exact ones."""
     labelings = np.array(exact.game.labelings)
     policies, rows = np.arange(labelings.shape[1]), exact.contexts
@@ -188,7 +177,7 @@ def _futures_and_answers(run: Run, learner: GivenBistroPlus, exact: ExactRun) ->
     return _errors(seen, law), float(np.abs(gaps).max())
 
 
-def _counts(learner: GivenBistroPlus, player: Player) -> float:
+def _counts(learner: BistroPlus, player: Player) -> float:
     """Return how far what a run adds to its totals is from the law of the estimate."""
     row, action, worst = 1, 1, 0.0
     for cost in COSTS:
