@@ -169,6 +169,7 @@ class Oracle(ABC):
 
     def ask(self, query: str, costs: Floats, *place: Any, by: Oracle | None = None) -> Any:
         """Return what ``_query``, of the oracle ``by``, returns for costs (g, K) by context, counted and timed here."""
+        self._check_open()
         start = perf_counter()
         found = getattr(self if by is None else by, f"_{query}")(costs, *place)
         self.count(start)
@@ -270,9 +271,12 @@ class Oracle(ABC):
         return cast("Policy", policy)
 
     def _checked(self, costs: Any) -> Floats:
+        self._check_open()
+        return self._grouping.add_up(self.read_costs(costs))
+
+    def _check_open(self) -> None:
         if self._closed:
             raise InputError("this oracle was closed: open another one, by milpcb.open_oracle")
-        return self._grouping.add_up(self.read_costs(costs))
 
     def count(self, start: float) -> float:
         """Count a query that began at ``start``, on the clock of time.perf_counter; return how long it took."""

@@ -160,9 +160,10 @@ class MilpOracle(Oracle):
 
     def close(self) -> None:
         """Free the solver's model; see Oracle.close."""
-        super().close()
-        self._session.close()
-        self._starts = None
+        if not self._closed:
+            super().close()
+            self._session.close()
+            self._starts = None
 
     def _column_table(self) -> Table:
         """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.errors import InputError, SolverFailedError
+from milpcb.errors import SolverFailedError
 from milpcb.program import Program
 from milpcb.protocols import Cuts, Separator, Session, Solver
 from milpcb.types import Floats, Solution, Stop
@@ -152,22 +152,16 @@ def _whole(x: Floats) -> bool:
 
 
 class ScaledSession:
-    """A session that scales every objective before it asks another one, and the answer back.
-
-    It may be closed any number of times. What is asked of it then raises InputError, whatever the solver: of a model
-    that was freed some answer "infinite, and optimal".
-    """
+    """A session that scales every objective before it asks another one, and the answer back."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._closed = False
         self._begins = takes_start(session)
 
     def solve(
         self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, start: Floats | None = None
     ) -> Solution:
         """Ask about the objective in its unit."""
-        self._check_open()
         unit = _unit(objective)
         begin: dict[str, Any] = {"start": start} if self._begins else {}
         found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, **begin)
@@ -175,18 +169,11 @@ class ScaledSession:
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
         """Add rows, which have units of their own."""
-        self._check_open()
         self._session.add_rows(matrix, lower, upper)
 
     def close(self) -> None:
         """Free what the solver holds."""
-        if not self._closed:
-            self._closed = True
-            self._session.close()
-
-    def _check_open(self) -> None:
-        if self._closed:
-            raise InputError("this oracle was closed, and its solver's model is gone: open another one")
+        self._session.close()
 
 
 def takes_start(session: Session) -> bool:

@@ -86,7 +86,6 @@ class NativeSession(ABC):
         check_folder(self.name, self.reads)
         self._n_columns = program.n_columns
         self._mip = mip
-        self._limits: tuple[float, float | None] | None = None
         self._incumbent: Floats | None = None
 
     def solve(
@@ -94,9 +93,7 @@ class NativeSession(ABC):
     ) -> Solution:
         """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
         with self._one_line():
-            if self._limits != (gap, time_limit):
-                self._limit(gap, INFINITE if time_limit is None else time_limit)
-                self._limits = gap, time_limit
+            self._limit(gap, INFINITE if time_limit is None else time_limit)
             self._change_costs(objective)
             begin = self._incumbent if start is None else start
             if self._mip and begin is not None:
@@ -104,11 +101,7 @@ class NativeSession(ABC):
             return self._solution(objective, self._run_and_see())
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
-        """Add rows to the model; the basis stays, an incumbent that breaks them goes."""
-        if self._incumbent is not None:
-            activity = matrix @ self._incumbent
-            if ((activity < lower - 1e-6) | (activity > upper + 1e-6)).any():
-                self._incumbent = None
+        """Add rows to the model; the basis stays, and an incumbent, which solvers drop where it breaks a row."""
         with self._one_line():
             self._add(one_sided(matrix, lower, upper))
 

@@ -11,8 +11,7 @@ have in the columns still free. Arrays over patterns hold those of all levels on
 from ``first[k]`` to ``first[k + 1]``. ``tables`` holds f for the level that is being searched and those above it:
 ``room[k]`` is where the rows of level k begin, each ``width[k]`` long.
 
-The first incumbent is the last optimum. So values do not depend on what was asked before, but which of several best
-rules is returned may.
+The first incumbent is the better constant.
 """
 
 from typing import Any, NamedTuple
@@ -37,7 +36,6 @@ class BranchingSearch(Search):
         self._scored = scored
         self._X = np.rint(scored.table()).astype(np.int64)
         self._bounds = scored.max_weight * scored.copies
-        self._last = np.zeros(len(self._bounds), dtype=np.int64)
 
     def value(self, costs: Floats) -> float:
         """Return the least total cost."""
@@ -62,18 +60,17 @@ class BranchingSearch(Search):
 
     def _solve(self, gains: Floats) -> tuple[Ints, Ints]:
         """Return the total weights of the columns and the labels (g,) that cost least."""
-        matter = np.flatnonzero(gains)
-        if len(matter) and len(self._bounds):
-            self._last = self._search(self._X[matter], gains[matter])
-        scores = self._X @ self._last
-        return self._last, (scores >= _best_cut(scores, gains)).astype(np.int64)
+        matter, weights = np.flatnonzero(gains), np.zeros(len(self._bounds), dtype=np.int64)
+        if len(matter) and len(weights):
+            weights = self._search(self._X[matter], gains[matter])
+        scores = self._X @ weights
+        return weights, (scores >= _best_cut(scores, gains)).astype(np.int64)
 
     def _search(self, X: Ints, gains: Floats) -> Ints:
         """Return total weights that cost least, some cut given; only contexts whose gains are not 0 are handed over."""
         bounds, largest, limit = self._bounds, self._scored.max_weight, self._scored.limit
         order = np.argsort(-np.abs(gains @ (X - X.mean(axis=0))), kind="stable")
-        scores, found = X @ self._last, self._last[order]
-        known = min(0.0, float(gains[scores >= _best_cut(scores, gains)].sum()))
+        known, found = min(0.0, float(gains.sum())), np.zeros(len(bounds), dtype=np.int64)
         whole = bool((gains == np.rint(gains)).all())
         slack = 0.5 if whole else _ROUNDING * float(np.abs(gains).sum())
         levels = _levels(X[:, order], bounds[order], self._scored.copies[order], largest, limit)
