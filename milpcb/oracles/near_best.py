@@ -105,7 +105,6 @@ class NearBest:
         within = min(slack, query.highest - query.lowest)
         self._least, self._bound = self.value + off, self.value + within + off
         self._price = floor(within) + 1.0 if query.whole else within + 2 * off + (query.step / 8 or 1.0)
-        self._profiled, self._is_profiled = np.zeros(costs.shape, dtype=bool), np.zeros(len(costs), dtype=bool)
 
     def __repr__(self) -> str:
         return f"<NearBest: policies within {self.slack:g} of the least total cost {self.value:g}>"
@@ -125,18 +124,15 @@ class NearBest:
             raise InputError(f"rows must be a list of numbers of contexts, 0..{len(self._oracle.group) - 1}")
         group: Ints = self._oracle.group[asked_rows]
         listing = self._listing
-        asked = np.unique(group)
+        asked, place = np.unique(group, return_inverse=True)
         if listing is not None and listing.complete and len(listing.totals) < len(asked):
             found: Bools = np.zeros(self._costs.shape, dtype=bool)
             for policy in self.policies():
                 found[group, policy.predict(self._oracle.contexts[asked_rows])] = True
             return found[group]
-        new = asked[~self._is_profiled[asked]]
-        if len(new):
-            self._profiled[new] = self._oracle.ask("profiles", self._costs, new.tolist()) <= self._bound
-            self._is_profiled[new] = True
-            self._oracle.calls += len(new) - 1
-        return self._profiled[group]
+        profiles: Floats = self._oracle.ask("profiles", self._costs, asked.tolist())
+        self._oracle.calls += len(asked) - 1
+        return np.asarray((profiles <= self._bound)[place])
 
     @property
     def agreed(self) -> Bools:
