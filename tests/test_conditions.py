@@ -13,50 +13,11 @@ from milpcb.data.conditions import holds, names_in
 from milpcb.errors import InputError
 from policies.names import Names
 
-TEXTS = st.one_of(
-    st.text(max_size=6),
-    st.lists(
-        st.sampled_from(
-            [
-                *(
-                    '"',
-                    "\\",
-                    "\n",
-                    "\\n",
-                    "{",
-                    "}",
-                    ",",
-                    "<=",
-                    ">",
-                    "=",
-                    "!=",
-                    "(",
-                    ")",
-                    "1",
-                    "1e3",
-                    "-2.5",
-                    "inf",
-                    "a",
-                ),
-                *(
-                    " and ",
-                    " is ",
-                    " not ",
-                    "is",
-                    "not",
-                    "in",
-                    "missing",
-                    "(or missing)",
-                    "true",
-                    "False",
-                    " ",
-                    "\u202e",
-                ),
-            ]
-        ),
-        max_size=5,
-    ).map("".join),
-)
+SIGNS = [
+    '"', "\\", "\n", "\\n", "{", "}", ",", "<=", ">", "=", "!=", "(", ")", "1", "1e3", "-2.5", "inf", "a", " and ",
+    " is ", " not ", "is", "not", "in", "missing", "(or missing)", "true", "False", " ", "\u202e",
+]  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=6), st.lists(st.sampled_from(SIGNS), max_size=5).map("".join))
 VALUES = st.one_of(
     TEXTS, st.booleans(), st.integers(-3, 3), st.integers(-(10**20), 10**20), st.none(), st.floats(-9, 9)
 )

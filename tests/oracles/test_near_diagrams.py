@@ -5,7 +5,6 @@ from functools import cache
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, bind_to, share_at_most
 from milpcb.oracles import open_oracle
 from milpcb.oracles.near_best import NearBest
 from milpcb.protocols import open_class
@@ -21,7 +20,6 @@ GRID = RNG.integers(0, 3, (40, 3)).astype(float)
 POOLS = {
     "three of six": (LinearRules(2, max_weight=2, max_features=3), BINARY, 30.0),
     "one of three, three actions": (LinearRules(3, max_weight=1, max_features=1), GRID, 60.0),
-    "two of three values": (LinearRules(2, max_weight=3, max_features=2), GRID, 60.0),
     "monotone": (MonotoneRules(2), GRID, 12.0),
     "monotone, three actions": (MonotoneRules(3), GRID[:, :2], 40.0),
 }
@@ -103,23 +101,3 @@ def test_ties_beyond_what_is_kept_are_some_of_them(monkeypatch: pytest.MonkeyPat
         policies, contexts, _ = POOLS[name]
         found = open_oracle(policies, contexts, "search").near_best(np.zeros((len(contexts), 2)), 0)
         assert (found.count, found.exact) == (20, False)
-
-
-@EVERY_POOL
-def test_under_side_constraints_it_is_those_that_keep_them(name: str) -> None:
-    """A budget, and an action that is forbidden at a context: monotone rules keep the second only."""
-    policies, contexts, slack = POOLS[name]
-    costs, m, K = costs_of(name), len(contexts), policies.n_actions
-    never = np.zeros((m, K))
-    never[0, 1] = 1.0
-    rules = [LabelConstraint(never, 0.0)]
-    if isinstance(policies, LinearRules):
-        rules += bind_to(share_at_most(1, 0.3), contexts, (), range(K))
-    labelings = labelings_of(name)
-    for rule in rules:
-        weights = rule.matrix(m, K)
-        labelings = labelings[weights[np.arange(m), labelings].sum(axis=1) <= rule.largest(weights)]
-    expected = within(labelings, costs, slack)
-    found = open_oracle(policies, contexts, "search", constraints=rules).near_best(costs, slack)
-    assert (found.count, found.exact) == (len(expected), True)
-    assert totals_of(found, contexts, costs) == expected
