@@ -8,10 +8,10 @@ import pytest
 
 from milpcb import open_oracle, parity, share_at_most
 from milpcb.constraints import LabelConstraint, bind_to, conflict, linear
-from milpcb.errors import InfeasibleError, SearchTooLargeError
+from milpcb.errors import SearchTooLargeError
 from milpcb.estimators import OptimalPolicyTree
 from milpcb.types import Floats
-from policies import DecisionTrees, RuleLists
+from policies import DecisionTrees
 from policies.trees import constrained
 
 
@@ -62,31 +62,6 @@ def test_where_the_best_policy_keeps_the_constraints_nothing_is_built_for_them(m
     assert str(fitted.policy_) == "play drug"
     assert fitted.optimal_
     assert fitted.policy_value_ == pytest.approx(costs["drug"].mean())
-
-
-@pytest.mark.parametrize("policies", [DecisionTrees(3, depth=2, thresholds=1), RuleLists(3, max_rules=1)], ids=repr)
-def test_the_best_policy_that_keeps_constraints_anyway_is_the_answer_under_them(policies: Any) -> None:
-    """With guard-rails besides, loose and tight bounds: search and list agree."""
-    rng = np.random.default_rng(1)
-    contexts = rng.integers(0, 3, (30, 3)).astype(float)
-    for _ in range(6):
-        costs = rng.integers(-5, 6, (30, 3)).astype(float)
-        weights = rng.integers(0, 3, (30, 3)).astype(float)
-        never = np.zeros((30, 3))
-        never[rng.integers(30), rng.integers(3)] = 1.0
-        rules = [LabelConstraint(weights, float(rng.integers(15, 60))), LabelConstraint(never, 0.0)]
-        try:
-            expected = open_oracle(policies, contexts, "enumeration", constraints=rules).value(costs)
-        except InfeasibleError:
-            with pytest.raises(InfeasibleError):
-                open_oracle(policies, contexts, "search", constraints=rules)
-            continue
-        oracle = open_oracle(policies, contexts, "search", constraints=rules)
-        answer = oracle.minimise(costs)
-        labels = answer.policy.predict(contexts)
-        assert answer.value == expected == oracle.value(costs) == oracle.profile(costs, 0).min()
-        assert costs[np.arange(30), labels].sum() == expected
-        assert all(rule.bound(30, 3).keeps(labels) for rule in rules)
 
 
 @pytest.mark.parametrize("more", [[], [share_at_most("0", 0.8), share_at_most("1", 0.8)]], ids=["free", "no constant"])
