@@ -1,6 +1,6 @@
 """The chain of a search: the steps from a table of costs to an answer, as data, and classes under side constraints.
 
-STEPS has all steps with their conditions. Those whose condition holds for a class and its side constraints are what an
+``steps`` has all of them with their conditions: those that it yields for a class and its side constraints are what an
 oracle of kind "search" asks, in this order, and what ``Oracle.explain`` prints.
 
 A constraint and its negative are one two-sided constraint, lower <= sum_j weights[j, pi(x_j)] <= upper. If an action at
@@ -12,7 +12,7 @@ others are rows of leaf totals, which go to ``Terms.under``, or to ``Search.unde
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
@@ -125,7 +125,7 @@ class AvoidingTerms(_Avoiding[Ints], RestrictedTerms):
 
 
 class Chain(_Avoiding[int], Search):
-    """The search that asks the steps whose condition holds, in turn."""
+    """The search that asks the steps in turn."""
 
     def __init__(self, under: OpenedUnder) -> None:
         self._under, self._forbidden = under, under.forbidden
@@ -140,7 +140,7 @@ class Chain(_Avoiding[int], Search):
 
     def lines(self) -> list[str]:
         """Return the name of each step, and why it is taken."""
-        return [f"{step.name}: {step.why(self._under)}" for step in self._steps]
+        return [f"{step.name}: {step.why}" for step in self._steps]
 
     def answer(self, costs: Floats) -> tuple[float, float, Policy, Stop]:
         """Return bounds, a policy and why the search stopped; see Search.answer."""
@@ -153,12 +153,12 @@ class Chain(_Avoiding[int], Search):
 
     @cached_property
     def _steps(self) -> list[SearchStep]:
-        return [step for step in STEPS if step.when(self._under)]
+        return list(steps(self._under))
 
     @cached_property
     def _asked(self) -> list[Callable[[], Ask]]:
         """Makers of the queries of each step, kept once made: a recursion under rows has much to hold."""
-        return [cache(partial(step.ask, self._under)) for step in self._steps if step.ask is not None]
+        return [cache(step.ask) for step in self._steps if step.ask is not None]
 
     def _ask(self, query: str, *given: Any) -> Any:
         for ask in self._asked[:-1]:
@@ -265,10 +265,6 @@ def _asking(search: Search) -> Ask:
     return lambda query, *given: getattr(search, query)(*given)
 
 
-def _forbidden(cells: Bools) -> str:
-    return f"{spaced(cells.sum())} of {spaced(cells.size)} pairs of a context and an action, by side constraints"
-
-
 def _free_optimum(under: OpenedUnder) -> Ask:
     """Return the best policy without rows, where it keeps them; every other query is left to the next step."""
     search = under.opened.search()
@@ -285,56 +281,36 @@ def _free_optimum(under: OpenedUnder) -> Ask:
 
 
 class SearchStep(NamedTuple):
-    """A step from a table of costs to an answer, as functions of ``u``, a class under side constraints.
+    """A step from a table of costs to an answer: ``Oracle.explain`` prints its name and ``why`` it is taken.
 
-    It is taken ``when`` the condition holds; ``Oracle.explain`` prints ``why``. ``ask`` returns what is asked, None for
-    nothing, which leaves a query to the next step by raising SearchTooLargeError.
+    ``ask`` makes what is asked, None for nothing. That leaves a query to the next step by raising SearchTooLargeError.
     """
 
     name: str
-    when: Callable[[OpenedUnder], bool]
-    why: Callable[[OpenedUnder], str]
-    ask: Callable[[OpenedUnder], Ask] | None = None
+    why: str
+    ask: Callable[[], Ask] | None = None
 
 
-STEPS = (
-    SearchStep("forbidden", lambda u: u.forbidden is not None, lambda u: _forbidden(cast("Bools", u.forbidden))),
-    SearchStep(
-        "first",
-        lambda u: bool(u.rows),
-        lambda u: f"the best policy without side constraints, by {u.opened.describe_search()}, if it keeps them",
-        _free_optimum,
-    ),
-    SearchStep(
-        "route",
-        lambda u: u.by_solver,
-        lambda u: "\n".join([f"a solver, which is often quicker than {u.opened.describe_search()}", *u.solver.route()]),
-        lambda u: cast("Ask", u.solver.ask),
-    ),
-    SearchStep(
-        "answers",
-        lambda u: u.time_limit is not None,
-        lambda u: f"by a search that ends after {u.time_limit:g} s with the best policy so far and its bounds",
-        lambda u: _asking(u.opened.search_within(cast("float", u.time_limit))),
-    ),
-    SearchStep(
-        "answers",
-        lambda u: u.rows_by_terms,
-        lambda u: (
-            f"by a recursion over {spaced(u.row_terms.n_terms)} leaf totals, constraints kept as sums: {len(u.rows)}"
-        ),
-        lambda u: _asking(TermSearch(u.row_terms, u.contexts)),
-    ),
-    SearchStep(
-        "answers",
-        lambda u: bool(u.rows) and not u.rows_by_terms,
-        lambda u: f"by the same search, constraints kept as sums: {len(u.rows)}",
-        lambda u: _asking(u.opened.search().under(u.rows)),
-    ),
-    SearchStep(
-        "answers",
-        lambda u: not u.rows and u.time_limit is None and not u.by_solver,
-        lambda u: f"by {u.opened.describe_search()}",
-        lambda u: _asking(u.opened.search()),
-    ),
-)
+def steps(u: OpenedUnder) -> Iterator[SearchStep]:
+    """Yield the steps of the search in a class under side constraints, in the order in which they are asked."""
+    if u.forbidden is not None:
+        cells = f"{spaced(u.forbidden.sum())} of {spaced(u.forbidden.size)}"
+        yield SearchStep("forbidden", f"{cells} pairs of a context and an action, by side constraints")
+    if u.rows:
+        free = f"the best policy without side constraints, by {u.opened.describe_search()}, if it keeps them"
+        yield SearchStep("first", free, partial(_free_optimum, u))
+    sums = f"constraints kept as sums: {len(u.rows)}"
+    if u.by_solver:
+        slower = f"a solver, which is often quicker than {u.opened.describe_search()}"
+        yield SearchStep("route", "\n".join([slower, *u.solver.route()]), lambda: cast("Ask", u.solver.ask))
+    elif u.time_limit is not None:
+        limit, ends = u.time_limit, "with the best policy so far and its bounds"
+        why = f"by a search that ends after {limit:g} s {ends}"
+        yield SearchStep("answers", why, lambda: _asking(u.opened.search_within(limit)))
+    elif u.rows_by_terms:
+        why = f"by a recursion over {spaced(u.row_terms.n_terms)} leaf totals, {sums}"
+        yield SearchStep("answers", why, lambda: _asking(TermSearch(u.row_terms, u.contexts)))
+    elif u.rows:
+        yield SearchStep("answers", f"by the same search, {sums}", lambda: _asking(u.opened.search().under(u.rows)))
+    else:
+        yield SearchStep("answers", f"by {u.opened.describe_search()}", lambda: _asking(u.opened.search()))

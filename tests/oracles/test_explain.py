@@ -94,18 +94,19 @@ def test_explain_prints_the_steps_that_run(
     asked: list[str] = []
 
     def watched(step: chain.SearchStep) -> chain.SearchStep:
-        def ask(under: Any) -> chain.Ask:
-            own = step.ask(under)  # type: ignore[misc]
+        def ask() -> chain.Ask:
+            own = step.ask()  # type: ignore[misc]
 
             def answer(*given: Any) -> Any:
-                asked.append(f"{step.name}: {step.why(under)}")
+                asked.append(f"{step.name}: {step.why}")
                 return own(*given)
 
             return answer
 
         return step._replace(ask=step.ask and ask)
 
-    monkeypatch.setattr(chain, "STEPS", tuple(map(watched, chain.STEPS)))
+    steps = chain.steps
+    monkeypatch.setattr(chain, "steps", lambda under: map(watched, steps(under)))
     oracle = open_oracle(policies, contexts, "search", **options)
     asked.clear()
     oracle.minimise(np.tile([1.0, -1.0], (len(contexts), 1)))
