@@ -71,6 +71,7 @@ def earned(done: list[str], right: list[str]) -> list[float]:
     return [float(own == needed) for own, needed in zip(done, right, strict=True)]
 
 
+@pytest.mark.usefixtures("sketches")
 @pytest.mark.parametrize(
     ("ending", "way"), [("csv", "--in-memory"), ("parquet", "--in-memory"), ("parquet", "--one-pass")]
 )

@@ -91,6 +91,7 @@ def plot(folder: Path) -> None:
 PLAYED: list[Callable[[Path], None]] = [study, value, learn, constrain, plot]
 
 
+@pytest.mark.usefixtures("sketches")
 @pytest.mark.parametrize("number", range(len(PLAYED)), ids=lambda number: PLAYED[number].__name__)
 def test_a_walk_is_what_happens(number, tmp_path, monkeypatch):
     """The functions of a walk are called in its order, whatever else is called between them."""

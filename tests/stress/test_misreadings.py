@@ -194,6 +194,9 @@ FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
+FIRST = {"truth": 17, "codes": 12, "declared": 13, "marks": 50}  # case in which a rare fault shows
+
+
 def outcomes(numbers: range) -> Iterator[Outcome]:
     """Yield what came of the cases; tables and services take turns."""
     for number in numbers:
@@ -214,4 +217,4 @@ def test_nothing_is_read_silently(numbers: range) -> None:
 def test_each_old_fault_is_found(fault: str) -> None:
     """Where the part of the reader that ended it is taken out."""
     with FAULTS[fault]():
-        assert any(kind == "SILENT" for kind, _ in outcomes(range(80)))
+        assert any(kind == "SILENT" for kind, _ in outcomes(range(FIRST.get(fault, 0), 80)))

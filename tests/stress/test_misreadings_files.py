@@ -214,6 +214,9 @@ FAULTS: dict[str, Callable[[], Any]] = {
 }
 
 
+FIRST = {"missing strings": 8, "other strings among numbers": 25}  # case in which a rare fault shows
+
+
 def outcomes(numbers: range) -> Iterator[Outcome]:
     """Yield what came of drawn files."""
     for number in numbers:
@@ -233,4 +236,4 @@ def test_no_drawn_file_is_misread(numbers: range) -> None:
 def test_an_old_fault_would_be_seen(fault: str) -> None:
     """Put back, it shows among the same files."""
     with FAULTS[fault]():
-        assert any(verdict == "SILENT" for verdict, _ in outcomes(range(60)))
+        assert any(verdict == "SILENT" for verdict, _ in outcomes(range(FIRST.get(fault, 0), 60)))
