@@ -59,7 +59,7 @@ for day in range(1, 57):
     for _, decision, cost in [entry for entry in waiting if entry[0] <= day]:
         bandit.learn(milpcb.Decision.from_json(decision), cost=cost)
     waiting = [entry for entry in waiting if entry[0] > day]
-    for _ in range(100):
+    for _ in range(50):
         age = None if rng.random() < 0.1 else int(rng.integers(18, 90))
         person = {"age": age, "region": str(rng.choice(["north", "south"])), "missed": int(rng.integers(5))}
         decision = bandit.act(person)

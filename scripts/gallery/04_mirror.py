@@ -7,7 +7,7 @@ what it is about to prefer gets expensive. Learners with a guarantee for all cos
 """
 
 # %%
-# Five learners, three seeds, 2 000 decisions each, over trees of depth 2. The certificates are what each run states
+# Five learners, three seeds, 1 000 decisions each, over trees of depth 2. The certificates are what each run states
 # about its own regret from nothing but what it saw; those of 95 % hold for the very run.
 
 import milpcb
@@ -21,7 +21,7 @@ learners = {
     "uniform": {"name": "uniform"},
 }
 plays = milpcb.play(
-    "mirror", learners, 2000, policies=DecisionTrees(n_actions=3, depth=2), seeds=range(3), confidence=0.95
+    "mirror", learners, 1000, policies=DecisionTrees(n_actions=3, depth=2), seeds=range(3), confidence=0.95
 )
 plays
 
