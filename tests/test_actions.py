@@ -11,6 +11,7 @@ from milpcb.offline import cross_evaluate, evaluate, inference, read_log, scores
 from policies import DecisionTrees
 from policies.names import Names
 from policies.thresholds import ThresholdRule
+from tests.stress.names_logs import ACTIONS
 
 N = 300
 
@@ -125,7 +126,7 @@ def world(names, *, frame=True):
     return x, scores(log, "ips"), np.mean((done == x) / 0.6)
 
 
-@pytest.mark.parametrize("names", [[1, 2, 3], [2, 10, 1], [1.0, 2.0, 3.0], ["b", "c", "a"], [3, 1, 2]])
+@pytest.mark.parametrize("names", [names for names in ACTIONS if len(names) == 3])
 def test_the_best_policy_is_worth_what_it_is_worth_whatever_actions_are_called(names):
     """Names as integers, floats and strings: a policy that always plays the best is valued by its definition."""
     x, table, truth = world(names)
@@ -137,6 +138,10 @@ def test_the_best_policy_is_worth_what_it_is_worth_whatever_actions_are_called(n
 
     for policy in (Best(), best, np.array(best), np.array(best, dtype=object), list(map(action_name, best))):
         assert evaluate(table, policy).value.value == pytest.approx(truth)
+    for k, name in enumerate(map(action_name, names)):
+        done = np.array(table.actions)[table.log.action]
+        always = np.mean((done == name) & (x == k)) / 0.6
+        assert evaluate(table, best).constants[name].value == pytest.approx(always)
     found = cross_evaluate(lambda _scores, _rows: Best(), table.log, folds=3, method="ips")
     assert found.value.value == pytest.approx(truth)
 
