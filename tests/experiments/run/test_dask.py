@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("distributed")
+pytest.importorskip("cryptography")
 
-import distributed
 from distributed import Client
 
 from milpcb.errors import InputError, MilpcbError
@@ -362,7 +362,6 @@ def test_a_cluster_of_ones_own_is_closed_by_a_key_and_ends_with_its_results(
 
     Workers in the middle of a minute are gone when the iterator is closed; they had one thread each.
     """
-    pytest.importorskip("cryptography", reason="the extra dask brings it; without it there is no TLS to be tested")
     name = "NUMBA_NUM_THREADS"
     stream = Dask(workers=2).map(partial(work.either, str(tmp_path)), [name, 60.0, 61.0, 62.0])
     assert next(stream) == (name, "1")
@@ -376,31 +375,13 @@ def test_a_cluster_of_ones_own_is_closed_by_a_key_and_ends_with_its_results(
     assert caplog.messages == []
 
 
-def test_without_cryptography_a_line_says_who_can_connect(
-    work: Any, tmp_path: Path, addresses: list[str], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The cluster works, and the line says what to install."""
-
-    def absent() -> None:
-        raise ImportError("no cryptography")
-
-    monkeypatch.setattr(distributed.Security, "temporary", absent)
-    stream = Dask(workers=1).map(partial(work.square, str(tmp_path)), [2, 3])
-    assert next(stream) == (2, 4)
-    assert addresses[0].startswith("tcp://127.0.0.1:")
-    assert connect((600, addresses[0], "None")) == [True]
-    assert list(stream) == [(3, 9)]
-    (line,) = caplog.messages
-    assert line.startswith("every user of this machine can connect to the Dask workers")
-    assert "pip install cryptography" in line
-
-
 def test_an_open_scheduler_is_named(
     scheduler: str, work: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Who connects to a scheduler without TLS reads who else can, in one line."""
     assert results(Dask(scheduler=scheduler), partial(work.square, str(tmp_path)), [2]) == {2: 4}
     assert caplog.messages == [dask.OPEN_SCHEDULER % scheduler]
+    assert connect((600, scheduler, "None")) == [True]
 
 
 def test_ctrl_c_leaves_no_process_and_no_log(modules: Path, tmp_path: Path) -> None:
@@ -459,8 +440,9 @@ def test_mistakes_are_told_at_once(options: dict[str, Any], message: str) -> Non
         Dask(**options)
 
 
-def test_without_distributed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message is the command that installs it."""
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"dask backend needs distributed .*: pip install '\.\[dask\]'"):
+@pytest.mark.parametrize("package", ["distributed", "cryptography"])
+def test_without_its_packages(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message is the command that installs them; no cluster is started that others could connect to."""
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InputError, match=rf"dask backend is missing .*{package}.*: pip install '\.\[dask\]'"):
         Dask()

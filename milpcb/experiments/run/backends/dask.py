@@ -13,10 +13,10 @@ both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on 
   from its start: results and positions travel through the scheduler, saved states do not.
 
 Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is
-started here is therefore closed by TLS with a key that is made for it and kept nowhere (this needs the package
-cryptography, which ``pip install '.[dask]'`` brings; without it a line warns that every user of this machine can
-connect). A scheduler with an address of tls:// is connected to with the key that Dask's own settings name
-(``distributed.comm.tls``); for one of tcp:// a line warns that whoever can reach it can run code as you.
+started here is therefore closed by TLS with a key that is made for it and kept nowhere; this needs the package
+cryptography, which ``pip install '.[dask]'`` brings. A scheduler with an address of tls:// is connected to with the key
+that Dask's own settings name (``distributed.comm.tls``); for one of tcp:// a line warns that whoever can reach it can
+run code as you.
 
 How often a task is tried whose worker dies is up to a scheduler that was not started here
 (``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.
@@ -66,11 +66,6 @@ SETTINGS = {  # of a cluster that is started here
 OPEN_SCHEDULER = (
     "the Dask scheduler at %s uses no TLS: whoever can reach it can run code as you (see dask's docs on TLS)"
 )
-OPEN_CLUSTER = (
-    "every user of this machine can connect to the Dask workers of this run, and run code as you, until it ends: "
-    "pip install cryptography, and they are closed by a key"
-)
-
 logger = logging.getLogger(__name__)
 
 
@@ -82,10 +77,10 @@ class Dask:
             raise InputError("workers and scheduler exclude each other: a scheduler has the workers that connect to it")
         try:
             self._dask: Any = import_module("distributed")
+            if scheduler is None:
+                import_module("cryptography")  # makes the key of a cluster that is started here
         except ImportError as error:
-            raise InputError(
-                f"the dask backend needs distributed ({error}): pip install '.[dask]' in the clone"
-            ) from error
+            raise InputError(f"the dask backend is missing ({error}): pip install '.[dask]' in the clone") from error
         self._workers, self._scheduler = workers, scheduler
         if scheduler is not None:
             self._check_address(scheduler)
@@ -134,7 +129,6 @@ class Dask:
     @contextlib.contextmanager
     def _local_cluster(self) -> Iterator[Any]:
         """Start one process a worker; memory is not shared out, as one large cell may need most of it."""
-        security = self._temporary_key()
         with backends.environment(ENVIRONMENT):  # Dask sets it here, too, for its children
             with import_module("dask").config.set(SETTINGS), _uninterrupted():
                 cluster = self._dask.LocalCluster(
@@ -142,7 +136,7 @@ class Dask:
                     threads_per_worker=1,
                     processes=True,
                     memory_limit=0,
-                    security=security,
+                    security=self._dask.Security.temporary(),
                     scheduler_kwargs={
                         "dashboard": False,
                         "dashboard_address": "127.0.0.1:0",
@@ -154,14 +148,6 @@ class Dask:
                     yield cluster
                 finally:
                     cluster.sync(_kill, list(cluster.workers.values()))
-
-    def _temporary_key(self) -> Any:
-        """Return a TLS key that lives as long as this cluster; None, after a warning, where none can be made."""
-        try:
-            return self._dask.Security.temporary()
-        except ImportError:
-            logger.warning(OPEN_CLUSTER)
-            return None
 
     def _results(
         self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, _Try]
