@@ -199,7 +199,7 @@ def _known(values: list[float | None]) -> list[float]:
 
 @dataclass(frozen=True)
 class Slope:
-    """The fit ``regret ~ exp(intercept) T^slope`` and the 95 % interval of the slope.
+    """The slope of a constant times T^slope that is fitted to regrets, and its 95 % interval.
 
     ``slope`` is NaN where nothing can be fitted and ``low``, ``high`` are NaN where no error can be estimated; ``note``
     then gives the reason, and else what the fit was made from.
@@ -208,17 +208,12 @@ class Slope:
     slope: float = np.nan
     low: float = np.nan
     high: float = np.nan
-    intercept: float = np.nan
     note: str = ""
 
     @property
     def fitted(self) -> bool:
         """Return whether there is a slope."""
         return bool(np.isfinite(self.slope))
-
-    def at(self, horizons: Floats) -> Floats:
-        """Return the fitted regret (n,) at horizons (n,)."""
-        return np.asarray(np.exp(self.intercept) * horizons**self.slope, dtype=np.float64)
 
 
 def fit_slope(runs: Mapping[int, Sequence[float] | Floats]) -> Slope:
@@ -259,9 +254,9 @@ def _fit(points: Mapping[int, Floats], note: str) -> Slope:
     horizons = np.concatenate([np.full(len(values), float(horizon)) for horizon, values in points.items()])
     fit = linregress(np.log(horizons), np.log(np.concatenate(list(points.values()))))
     if len(horizons) < 3:
-        return Slope(fit.slope, intercept=fit.intercept, note=f"{note}; no interval from 2 points")
+        return Slope(fit.slope, note=f"{note}; no interval from 2 points")
     half = fit.stderr * _quantile(len(horizons) - 2)
-    return Slope(fit.slope, fit.slope - half, fit.slope + half, fit.intercept, note)
+    return Slope(fit.slope, fit.slope - half, fit.slope + half, note)
 
 
 def _quantile(degrees: int) -> float:

