@@ -1,14 +1,20 @@
-"""What stands to the right of regret curves: names near the ends of lines, and certificates as numbers."""
+"""What stands to the right of regret curves: names near the ends of lines, certificates as numbers, and guarantees.
+
+Guarantees that no regret can exceed are not drawn, in pictures of ``milpcb.play`` and of studies.
+"""
 
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
+import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from milpcb.core.decimals import number
+from milpcb.experiments.results.figures import plots
 from milpcb.experiments.results.figures.results import Results
-from milpcb.experiments.results.figures.rounds import regret
+from milpcb.experiments.results.figures.rounds import of_plays, regret, regret_plot
+from milpcb.experiments.results.figures.rows import finals
 from milpcb.experiments.results.figures.scaling import horizons
 
 THREE = ["bistro_plus", "exp4", "uniform"]
@@ -26,24 +32,15 @@ def test_certificates_are_numbers_beside_the_lines(make_frame):
     assert sum("certificate 5\u202f000" in text and "95\u202f% certificate 6\u202f000" in text for text in beside) == 3
 
 
-def test_certificates_are_those_of_the_longest_horizon(make_frame):
-    """Also where other seeds failed at it than at the shorter ones."""
+@pytest.mark.parametrize("failed", [[(2, 1000)], [(0, 100), (2, 1000)]])
+def test_numbers_are_those_of_the_longest_horizon(make_frame, failed):
+    """Certificates and ends of lines over horizons, also where other seeds failed at it than at the shorter ones."""
     frame = make_frame(["exp4"], horizons=[100, 1000])
-    for failed in ([(2, 1000)], [(0, 100), (2, 1000)]):
-        done = frame.filter([~((pl.col("seed") == seed) & (pl.col("horizon") == T)) for seed, T in failed])
-        (drawing,) = regret(Results(done, "t"))
-        mean = done.filter(pl.col("round") == 1000)["certificate"].mean()
-        assert f"certificate {number(mean)}\n" in drawing.figure.axes[0].texts[-1].get_text()
-
-
-def test_lines_over_horizons_end_in_the_longest(make_frame):
-    """The number beside a line is its last mean, also where other seeds failed at that horizon than at the others."""
-    frame = make_frame(["exp4"], horizons=[100, 1000])
-    for failed in ([(2, 1000)], [(0, 100), (2, 1000)]):
-        done = frame.filter([~((pl.col("seed") == seed) & (pl.col("horizon") == T)) for seed, T in failed])
-        (drawing,) = horizons(Results(done, "t"))
-        mean = done.filter(pl.col("round") == 1000)["regret"].mean()
-        assert drawing.figure.axes[0].texts[-1].get_text().startswith(f"exp4: {number(mean)}\n")
+    done = frame.filter([~((pl.col("seed") == seed) & (pl.col("horizon") == T)) for seed, T in failed])
+    means = done.filter(pl.col("round") == 1000).mean().row(0, named=True)
+    beside = [draw(Results(done, "t"))[0].figure.axes[0].texts[-1].get_text() for draw in (regret, horizons)]
+    assert f"certificate {number(means['certificate'])}\n" in beside[0]
+    assert beside[1].startswith(f"exp4: {number(means['regret'])}\n")
 
 
 def test_without_certificates_nothing_is_written_of_them(make_frame):
@@ -86,3 +83,89 @@ def test_many_lines_are_named_in_a_legend(make_frame):
     (drawing,) = regret(Results(frame, "t"))
     assert not drawing.figure.axes[0].texts
     assert sum(text.get_text().startswith("learner") for text in drawing.figure.legends[0].get_texts()) == 12
+
+
+ROUNDS = (50, 100)
+
+
+def curves(guarantee):
+    """Return the frame of a play of one learner, whose regret is 90 in the end, with a guarantee."""
+    seeds = {"learner": "exp4", "seed": [0, 0, 1, 1], "round": [*ROUNDS, *ROUNDS], "guarantee": guarantee}
+    shares = {"cumulative_cost": 0.95, "best_cost": 0.05, "regret": 0.9}
+    costs = {name: share * pl.col("round") for name, share in shares.items()}
+    return pl.DataFrame(seeds).with_columns(**costs, certificate=np.nan, certificate_error=np.nan)
+
+
+def study(frame, horizon):
+    """Return the same as a study of one horizon."""
+    axes = {name: pl.lit("one") for name in ("environment", "policies", "oracle")}
+    return frame.with_columns(horizon=pl.lit(horizon), **axes)
+
+
+def drawn_play(frame):
+    """Return the picture of a play."""
+    return plots.drawn(regret_plot(of_plays(frame, {}), loglog=False)).figure
+
+
+def dotted(figure):
+    """Return the heights of the horizontal lines of a figure, which are guarantees."""
+    lines = [line for axes in figure.axes for line in axes.lines]
+    return [float(line.get_ydata()[0]) for line in lines if list(line.get_xdata()) in ([0, 1], [0.94, 1])]
+
+
+def texts(figure):
+    """Return all words of the legends of a figure, and those beside its axes."""
+    legends = [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+    return " ".join([*legends, *(text.get_text() for axes in figure.axes for text in axes.texts)])
+
+
+@pytest.mark.parametrize(("guarantee", "drawn"), [(91.0, True), (99.0, True), (100.0, False), (130.0, False)])
+def test_a_guarantee_of_t_or_more_is_void(guarantee, drawn):
+    """After 100 rounds no regret is above 100: from there on a guarantee is named as void in place of a line."""
+    figure = drawn_play(curves(guarantee))
+    assert dotted(figure) == [guarantee] * drawn
+    assert ("void, above T" in texts(figure)) != drawn
+    assert ("guarantee at T" in texts(figure)) == drawn
+
+
+def test_an_infinite_guarantee_is_not_drawn():
+    """Where there is none, there is neither a line nor a number."""
+    figure = drawn_play(curves(np.inf))
+    assert dotted(figure) == []
+    assert "guarantee" not in texts(figure)
+
+
+@pytest.mark.parametrize(("guarantee", "drawn"), [(91.0, True), (130.0, False)])
+def test_studies_say_so_in_the_caption(guarantee, drawn):
+    """The caption of a study's regret says that void guarantees are left out, only where there are some."""
+    results = Results(study(curves(guarantee), 100), "study")
+    (drawing,) = regret(results)
+    assert ("are void and not drawn" in drawing.caption) != drawn
+    (ends,) = finals(results)
+    assert ("above T" in texts(ends.figure)) != drawn
+    assert ("A guarantee above T" in ends.caption) != drawn
+
+
+def test_the_rounds_are_those_that_the_learner_played():
+    """A learner that is left out at the longest horizon has a void guarantee where that is above its own rounds."""
+    short = study(curves(130.0), 100).with_columns(learner=pl.lit("short"))
+    whole = study(curves(np.inf), 200).with_columns(round=2 * pl.col("round"))
+    results = Results(pl.concat([whole, short], how="diagonal"), "study")
+    (drawing,) = regret(results)
+    assert dotted(drawing.figure) == []
+    assert "void, above T" in texts(drawing.figure)
+    assert "are void and not drawn" in drawing.caption
+    (ends,) = finals(results)
+    assert "above T" in texts(ends.figure)
+
+
+def test_the_legend_says_whose_guarantees_are_drawn():
+    """The only dotted line has the colour and the name of its learner; of several each has its learner's colour."""
+    one = curves(91.0)
+    name = one["learner"][0]
+    figure = drawn_play(one)
+    (handle,) = [line for each in figure.legends for line in each.get_lines()][-1:]
+    assert f"guarantee at T of {name}" in texts(figure)
+    assert handle.get_color() == figure.axes[0].lines[0].get_color()
+    both = pl.concat([one, one.with_columns(learner=pl.lit("another"))])
+    assert "guarantee at T, by colour" in texts(drawn_play(both))
