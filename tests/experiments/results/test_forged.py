@@ -69,13 +69,17 @@ def test_a_page_shows_nothing_that_a_link_leads_to(name, held):
     assert "a secret" not in str(refused.value)
 
 
-@pytest.mark.parametrize("text", ["run = [1]\n", "x = 1\n", "[experiment]\nname = 3\n"])
-def test_a_config_of_another_shape_is_refused_by_pages(text, held):
+@pytest.mark.parametrize("content", [b"run = [1]\n", b"x = 1\n", b"[experiment]\nname = 3\n", b"\xff", b"= =", None])
+def test_a_config_of_another_shape_is_refused_by_pages(content, held):
     """A page shows the settings of a study, and reads no more than these."""
     config = held / "config.toml"
-    config.write_text(text if "experiment" in text else text + config.read_text())
-    with pytest.raises(MilpcbError, match=r"cannot read .*config\.toml: "):
-        read_results(held)
+    whole = config.read_bytes()
+    config.unlink()
+    if content is not None:
+        config.write_bytes(content if b"experiment" in content else content + whole)
+    for page in (read_results, report):
+        with pytest.raises(MilpcbError, match=r"cannot read .*config\.toml: "):
+            page(held)
 
 
 STRANGE = [

@@ -119,41 +119,27 @@ def test_files_that_a_class_of_one_s_own_may_read_count(module, tmp_path):
     assert fingerprint("learner", module, options) != first
 
 
-def test_a_cell_has_another_key_when_the_source_changes(module, tiny, tmp_path):
-    """Only the cells of that class: the others are kept."""
-    text = f'{tiny}[[learners]]\nname = "{module}"\n'
-    keys = []
-    for _ in range(2):
-        study = build_study(parse_config(tomllib.loads(text)))
-        keys.append([cell.key for cell in study.cells])
-        (tmp_path / "my_late.py").write_text("# edited\n")
-    assert keys[0][0] == keys[1][0]
-    assert keys[0][1] != keys[1][1]
+SOURCES = {
+    "learner": ("queries", "queries", "milpcb.learners.comparators import Uniform"),
+    "solver": ('kind = "enumeration"', 'kind = "milp"\nsolver = "Mine"', "milpcb.solvers.highs import Highs"),
+    "oracle": ('"enumeration"', '"mine"', "milpcb.oracles.enumeration import EnumerationOracle"),
+    "relaxation": ("scale = 8", 'scale = 8\nnoise = "mine"', "milpcb.relaxations.paper import Half"),
+}
 
 
-@pytest.mark.parametrize(
-    ("kind", "old", "new"),
-    [
-        ("solver", 'kind = "enumeration"', 'kind = "milp"\nsolver = "Mine"'),
-        ("oracle", 'kind = "enumeration"', 'kind = "mine"'),
-        ("relaxation", "scale = 8", 'scale = 8\nnoise = "mine"'),
-    ],
-)
-def test_the_source_of_what_a_package_registers_counts(kind, old, new, module, tiny, tmp_path, monkeypatch):
-    """Of solvers, oracles and noise laws too, which options name: a cell has another key when it changes."""
-    bases = {
-        "solver": "milpcb.solvers.highs import Highs",
-        "oracle": "milpcb.oracles.enumeration import EnumerationOracle",
-        "relaxation": "milpcb.relaxations.paper import Half",
-    }
-    (tmp_path / "my_rules.py").write_text(f"from {bases[kind]} as Base\nclass Mine(Base):\n    pass\n")
+@pytest.mark.parametrize("kind", SOURCES)
+def test_a_cell_has_another_key_when_source_that_it_names_changes(kind, module, tiny, tmp_path, monkeypatch):
+    """That of a learner, and of what a package registers: solvers, oracles and noise laws; only cells that name it."""
+    old, new, base = SOURCES[kind]
+    (tmp_path / "my_rules.py").write_text(f"from {base} as Base\nclass Mine(Base):\n    pass\n")
     monkeypatch.setitem(registry._table(kind), "mine", module)
+    text = tiny.replace(old, new) + f'[[learners]]\nname = "{module if kind == "learner" else "uniform"}"\n'
     keys = []
     for _ in range(2):
-        keys.append(build_study(parse_config(tomllib.loads(tiny.replace(old, new)))).cells[0].key)
+        keys.append([cell.key for cell in build_study(parse_config(tomllib.loads(text))).cells])
         with (tmp_path / "my_rules.py").open("a") as source:
             source.write("# edited\n")
-    assert keys[0] != keys[1]
+    assert [one == other for one, other in zip(*keys, strict=True)] == [kind == "learner", kind != "learner"]
 
 
 def test_the_source_of_a_package_that_is_installed_as_it_is_edited_counts(tmp_path, monkeypatch):
