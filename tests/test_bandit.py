@@ -9,7 +9,6 @@ from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
-import polars as pl
 import pytest
 
 from milpcb import Bandit, Decision, rng
@@ -120,52 +119,33 @@ def test_every_learner_can_be_asked(policies: Any, learner: str, options: dict[s
         bandit.act(BITS[0])
 
 
-# ------------------------------------------------------------------- names and rewards
+# ------------------------------------------------------------------- units
 
 
 @pytest.mark.parametrize(
-    "context",
+    ("options", "paid", "total"),
     [
-        {"member": 1, "visits": 0, "age": 1, "else": "?"},
-        [1, 0, 1],
-        np.array([1, 0, 1]),
-        pl.DataFrame({"visits": [0], "age": [1], "member": [1]}),
-        pl.DataFrame({"visits": [0], "age": [1], "member": [1]}).row(0, named=True),
+        ({"reward_range": (-2, 8)}, lambda cost: {"reward": 8 - 10 * cost}, "earned"),
+        ({"cost_range": (-100, 300)}, lambda cost: {"cost": 400 * cost - 100}, "cost"),
     ],
+    ids=["rewards", "costs"],
 )
-def test_a_context_may_be_an_array_a_mapping_or_a_row_of_a_frame(context: Any) -> None:
-    """Names decide, not the order; actions come by name."""
-    bandit = Bandit(TREES)
-    assert bandit.act(context).action in ("call", "write", "wait")
-    assert learner_of(bandit).oracle.contexts.tolist() == [[1, 0, 1]]
-
-
-def test_rewards_are_costs_turned_round() -> None:
-    """The greatest reward costs nothing, the least costs 1; the play is the same."""
-    paid, earned = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, reward_range=(-2, 8))
+def test_outcomes_have_a_unit_of_their_own(options: Any, paid: Any, total: str, tmp_path: Path) -> None:
+    """The learner sees costs from 0 to 1, and plays alike; the statement and a saved file keep the unit."""
+    plain, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, **options)
+    sums = 0.0
     for t in range(100):
-        first, second = paid.act(BITS[t % 8]), earned.act(BITS[t % 8])
+        first, second = plain.act(BITS[t % 8]), other.act(BITS[t % 8])
         assert alike(first, second)
         cost = cost_of(BITS[t % 8], int(first.action))
-        paid.learn(first, cost=cost)
-        earned.learn(second, reward=8 - 10 * cost)
-    assert paid.certificate() == earned.certificate()
-
-
-def test_costs_have_a_unit_of_their_own(tmp_path: Path) -> None:
-    """The learner sees them from 0 to 1, and plays alike; the statement and a saved file keep the unit."""
-    paid, dear = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, cost_range=(-100, 300))
-    for t in range(100):
-        first, second = paid.act(BITS[t % 8]), dear.act(BITS[t % 8])
-        assert alike(first, second)
-        cost = cost_of(BITS[t % 8], int(first.action))
-        paid.learn(first, cost=cost)
-        dear.learn(second, cost=400 * cost - 100)
-    assert paid.certificate() == pytest.approx(dear.certificate())
-    total = 400 * learner_of(paid).ledger.cost - 100 * 100
-    dear.save(tmp_path / "dear.json")
-    for bandit in (dear, Bandit.load(tmp_path / "dear.json")):
-        assert f"100 decisions cost {total:,.0f} in all".replace(",", " ") in bandit.statement()
+        plain.learn(first, cost=cost)
+        other.learn(second, **paid(cost))
+        (outcome,) = paid(cost).values()
+        sums += outcome
+    assert plain.certificate() == pytest.approx(other.certificate())
+    other.save(tmp_path / "other.json")
+    for bandit in (other, Bandit.load(tmp_path / "other.json")):
+        assert f"100 decisions {total} {sums:,.0f} in all".replace(",", " ") in bandit.statement()
 
 
 # ------------------------------------------------------------------- files

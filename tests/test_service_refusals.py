@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal as Money
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,15 @@ MAKING: list[Case] = [
     (lambda: Bandit(VISITS, values={"age": ["25"]}), "'age'"),
     (lambda: Bandit(VISITS, values={"age": ["25", 30]}), "several kinds"),
     (lambda: Bandit(VISITS, values={"age": [[1]]}), "'age'"),
+    *(
+        (lambda values=values, missing=missing: Bandit(TEXTS, values=values, missing=missing), named)
+        for values, missing, named in (
+            *(({"age": [None]}, marks, "missing must be a list of marks") for marks in ("NA", [None], [True], 5)),
+            ({"region": ["north"]}, ["NA"], "missing has marks, and no value may be missing: declare where"),
+            ({"region": ["north", "NA", None]}, ["NA"], "holds 'NA', a mark of missing: it is one of the two"),
+            (None, [-999], "missing has marks"),
+        )
+    ),
     # baselines
     (lambda: Bandit(PEOPLE, values=REGIONS, baseline="cal"), "'call'"),
     *((lambda plan=plan: Bandit(PEOPLE, values=REGIONS, baseline=plan), "baseline") for plan in ([0, 1], [].append)),
@@ -175,6 +185,16 @@ ASKING: list[Case] = [
     (lambda: of_areas("area = nord", "north"), "'nord'"),
     (lambda: keeping(never("call", "age <= 17"), contexts=[[25, 0], [45, 1]]).act({"age": 17, "member": 0}), "'call'"),
     (lambda: Bandit(NUMBERED).statement(None), "confidence"),  # type: ignore[arg-type]
+    *(
+        (lambda given=given, age=age: Bandit(NUMBERED).give_up(*given, older_than=age), named)
+        for given, age, named in (
+            ((), None, "older_than"),
+            (("1",), timedelta(1), "older_than"),
+            ((), 30, "must be a timedelta"),
+            ((), timedelta(days=-1), "must be a timedelta"),
+            (("1",), None, "is not known here"),
+        )
+    ),
     *((lambda path=path: Bandit(NUMBERED).save(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
     *((lambda path=path: Bandit.load(path), "path") for path in (None, 5, b"b.json", ["b.json"])),
     *(

@@ -193,7 +193,7 @@ def loaded_as_is(path: Path) -> str:
     return "loaded"
 
 
-@pytest.mark.cases(120)
+@pytest.mark.cases(60)
 @pytest.mark.parametrize(("change", "allowed"), [(damaged, {"refused"}), (forged, {"refused", "loaded"})])
 def test_changed_files_are_refused_in_one_line(
     change: Callable[[bytes, random.Random], bytes], allowed: set[str], runs: int, tmp_path: Path
@@ -204,7 +204,7 @@ def test_changed_files_are_refused_in_one_line(
     assert set(found) <= allowed | {"as it was"}
 
 
-@pytest.mark.cases(8)
+@pytest.mark.cases(4)
 def test_saves_at_the_same_time_are_all_whole(runs: int, tmp_path: Path) -> None:
     """From threads of several processes, with readers in between; nothing is left behind."""
     found = try_saving(tmp_path, 0.0, n_processes=2, n_threads=3, least=runs)
