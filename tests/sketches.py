@@ -8,7 +8,7 @@ by real commands.
 
 import base64
 from html import escape
-from typing import IO, Any
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -17,8 +17,14 @@ from milpcb.experiments.results.figures.drawing import texts_of
 PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAAC0lEQVR4nGP4DwQACfsD/fteaysAAAAASUVORK5CYII=")
 
 
-def sketch(figure: Figure, file: IO[bytes], *, format: str, **_: Any) -> None:  # noqa: A002 - as matplotlib has it
-    """Write a sketch where ``figure.savefig`` would write the picture."""
+SAVE = Figure.savefig
+
+
+def sketch(figure: Figure, file: Any, *, format: str, **more: Any) -> None:  # noqa: A002 - as matplotlib has it
+    """Write a sketch where ``figure.savefig`` would write the picture, but for pages in PDF."""
+    if format == "pdf":
+        SAVE(figure, file, format=format, **more)
+        return
     if format == "png":
         file.write(PIXEL)
         return

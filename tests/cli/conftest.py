@@ -1,15 +1,21 @@
 """What the tests of the command line share: how it is called, and what a mistake looks like."""
 
+import io
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from milpcb import cli
 from milpcb.core import kernels
+from tests.learned import Learning
+from tests.sketches import sketch
 
 Ended = subprocess.CompletedProcess[str]
 CONFIG = """\
@@ -58,7 +64,7 @@ def held() -> str:
 @pytest.fixture(scope="session")
 def config() -> str:
     """Return the text of a config of two learners that ends in no time."""
-    return CONFIG
+    return CONFIG.replace('kind = "milp"\nsolver = "highs"', 'kind = "search"')
 
 
 # A step that takes two seconds, as any does on a busy machine, writes how far it is.
@@ -81,26 +87,59 @@ def start(forks: Any) -> Callable[..., Any]:
     return started
 
 
+def inside(folder: Path, arguments: tuple[str, ...]) -> Ended:
+    """Run the command line in this process, with sketches for pictures."""
+    out, err, code, before = io.StringIO(), io.StringIO(), 0, signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(folder)
+        patch.setenv("COLUMNS", "200")
+        patch.setattr(sys, "argv", ["milpcb", *arguments])
+        patch.setattr("matplotlib.figure.Figure.savefig", sketch)
+        patch.setattr("milpcb.experiments.run.runner.cores", lambda: 1)
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(str(stop.code))
+        finally:
+            signal.signal(signal.SIGTERM, before)
+    return subprocess.CompletedProcess(["milpcb", *arguments], code, out.getvalue(), err.getvalue())
+
+
 @pytest.fixture(scope="session")
-def milpcb_(start: Callable[..., Any], forks: Any) -> Callable[..., Ended]:
-    """Return ``milpcb_(folder, *arguments, limits=..., **options)``: run the command line in a folder to its end.
+def milpcb_() -> Callable[..., Ended]:
+    """Return ``milpcb_(folder, *arguments)``: run the command line in a folder to its end, in this process."""
 
-    Pictures are sketches; with ``drawn=True`` they are drawn. With options for subprocess.run, or other PYTHON...
-    variables, in an interpreter of its own, which draws.
-    """
-
-    def run(
-        folder: Path, *arguments: str, limits: dict[str, int] | None = None, drawn: bool = False, **options: Any
-    ) -> Ended:
-        if options or not forks.fits():
-            ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
-        else:
-            ended = forks.run(folder, arguments, limits or {}, sketches=not drawn)
-        if ended.stderr is not None:  # whether machine code is on disk already is nobody's matter here
-            ended.stderr = without_notice(ended.stderr)
+    def run(folder: Path, *arguments: str) -> Ended:
+        ended = inside(folder, arguments)
+        ended.stderr = without_notice(ended.stderr)
         return ended
 
     return run
+
+
+@pytest.fixture(scope="session")
+def process(start: Callable[..., Any], forks: Any) -> Callable[..., Ended]:
+    """Return ``process(folder, *arguments, limits=..., **options)``: run the command line as a process of its own.
+
+    For what is left behind in a process, such as classes of a folder. Pictures are sketches, unless there are options
+    for subprocess.run, or other PYTHON... variables: then it is an interpreter of its own, which draws.
+    """
+
+    def run(folder: Path, *arguments: str, limits: dict[str, int] | None = None, **options: Any) -> Ended:
+        if options or not forks.fits():
+            ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
+        else:
+            ended = forks.run(folder, arguments, limits or {}, sketches=True)
+        ended.stderr = without_notice(ended.stderr)  # whether machine code is on disk already is nobody's matter here
+        return ended
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory: pytest.TempPathFactory) -> Learning:
+    """Return ``learnt(log, *options)``: what ``milpcb learn`` prints and writes."""
+    return Learning(tmp_path_factory.mktemp("learnt"))
 
 
 @pytest.fixture(scope="session")

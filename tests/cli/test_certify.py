@@ -8,7 +8,7 @@ from milpcb.learners import Exp4
 from policies import DecisionTrees
 
 BITS = np.random.default_rng(0).integers(0, 2, (12, 3)).astype(float)
-GOOD = ["a,b,action,cost,probability", "0,1,1,0.5,0.5", "1,0,0,1,0.25"]
+GOOD = "a,b,action,cost,probability\n0,1,1,0.5,0.5\n1,0,0,1,0.25\n"
 
 
 @pytest.fixture(scope="module")
@@ -26,103 +26,79 @@ def logged():
     return "\n".join(lines) + "\n", learner.certify()
 
 
+@pytest.fixture
+def certified(tmp_path, milpcb_):
+    """Return ``certified(text, *options)``: what the command prints of a log."""
+
+    def run(text, *options):
+        (tmp_path / "log.csv").write_text(text)
+        done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *options)
+        assert (done.returncode, done.stderr) == (0, ""), done
+        return done.stdout
+
+    return run
+
+
 @pytest.mark.parametrize("options", [(), ("--kind", "milp"), ("--kind", "enumeration"), ("--actions", "3")])
-def test_a_log_certifies_as_its_learner_did(options, logged, milpcb_, write, tmp_path):
+def test_a_log_certifies_as_its_learner_did(options, logged, certified):
     """Value and error are the learner's, whichever oracle is asked; the policy is named in the words of the header."""
     text, known = logged
-    write(tmp_path, {"log.csv": text})
+    said = certified(text, *options)
+    assert f"certificate: {known.value:,.6g}   standard error: {known.error:,.6g}" in said
+    assert any(name in said.splitlines()[0] for name in ("wet", "cold", "late", "play"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "options", "fragments"),
+    [
+        ("0.25", "0", (), ("round 2", "probability is 0", "above 0 and at most 1")),
+        ("0.25", "1.5", (), ("round 2", "probability is 1.5")),
+        ("0.25", "nan", (), ("round 2", "probability is nan")),
+        ("0.5,0.5", "-0.5,0.5", (), ("round 1", "cost is -0.5", "0 or more")),
+        ("0.5,0.5", "inf,0.5", (), ("round 1", "cost is inf")),
+        ("1,0,0,1", "1,0,0.5,1", (), ("round 2", "action is 0.5", "0, 1, 2")),
+        ("1,0,0,1", "1,0,-1,1", (), ("round 2", "action is -1")),
+        ("cost,prob", "prob,cost", (), ("are action, prob, costability; they must be action, cost, probability",)),
+        ("1,0,0,1", "1,0,x,1", (), ("round 2", "action is x", "0, 1, 2, ..., or a name")),
+        ("1,0,0,1", "1,0,,1", (), ("round 2", "action is missing")),
+        ("1,0,0,1", "1,0,3,1", (), ("the log plays the actions 1, 3: give --actions 4 if",)),
+        ("a,b,action", ",b,action", (), ("column 1 is called '', as pandas calls row numbers",)),
+        (GOOD, "1,0.5,1\n", (), ("has 3 columns; write those of the context, then action, cost, probability",)),
+        ("", "", ("--actions", "1"), ("--actions is 1; the log plays action 1",)),
+        ("", "", ("--dpth", "1"), ("did you mean '--depth'?",)),
+        ("", "", ("--confidence", "95"), ("confidence must be above 0 and below 1",)),
+        ("", "", ("--changes", "-1"), ("--changes must be an integer of at least 0",)),
+    ],
+)
+def test_what_cannot_be_certified_is_one_line(old, new, options, fragments, milpcb_, assert_one_line, tmp_path):
+    """Which round, which column, and what it must be; options that nobody has."""
+    (tmp_path / "log.csv").write_text(GOOD.replace(old, new, 1))
     done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *options)
-    assert (done.returncode, done.stderr) == (0, ""), done
-    assert f"certificate: {known.value:,.6g}   standard error: {known.error:,.6g}" in done.stdout
-    assert any(name in done.stdout.splitlines()[0] for name in ("wet", "cold", "late", "play"))
-    assert "may lie above it" in " ".join(done.stdout.split())
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "fragments"),
-    [
-        ("0.25", "0", ("round 2", "probability is 0", "above 0 and at most 1")),
-        ("0.25", "1.5", ("round 2", "probability is 1.5")),
-        ("0.25", "nan", ("round 2", "probability is nan")),
-        ("0.5,0.5", "-0.5,0.5", ("round 1", "cost is -0.5", "0 or more")),
-        ("0.5,0.5", "inf,0.5", ("round 1", "cost is inf")),
-        ("1,0,0,1", "1,0,0.5,1", ("round 2", "action is 0.5", "0, 1, 2")),
-        ("1,0,0,1", "1,0,-1,1", ("round 2", "action is -1")),
-        ("cost,probability", "probability,cost", ("action, probability, cost", "must be action, cost, probability")),
-        ("1,0,0,1", "1,0,x,1", ("round 2", "action is x", "0, 1, 2, ..., or a name")),
-        ("1,0,0,1", "1,0,,1", ("round 2", "action is missing")),
-        ("1,0,0,1", "1,0,3,1", ("the log plays the actions 1, 3: give --actions 4 if",)),
-        ("a,b,action", ",b,action", ("column 1 is called '', as pandas calls row numbers",)),
-        ("1,0,0,1", "1,nan,0,1", ("nan",)),
-    ],
-)
-def test_a_bad_log_is_one_line(old, new, fragments, milpcb_, write, tmp_path):
-    """Which round, which column, and what it must be; exit code 2."""
-    write(tmp_path, {"log.csv": "\n".join(GOOD).replace(old, new, 1) + "\n"})
-    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1")
-    assert (done.returncode, done.stdout) == (2, ""), done
-    assert len(done.stderr.splitlines()) == 1
-    assert all(fragment in done.stderr for fragment in fragments), done.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "fragment"),
-    [
-        ("1,0.5,1\n", (), "has 3 columns; write those of the context, then action, cost, probability"),
-        ("\n".join(GOOD) + "\n", ("--actions", "1"), "--actions is 1; the log plays action 1"),
-        ("\n".join(GOOD) + "\n", ("--dpth", "1"), "did you mean '--depth'?"),
-    ],
-)
-def test_what_cannot_be_asked_is_one_line(text, options, fragment, milpcb_, write, tmp_path):
-    """Too few columns or actions, and options that nobody has."""
-    write(tmp_path, {"log.csv": text})
-    done = milpcb_(tmp_path, "certify", "log.csv", *options)
-    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1), done
-    assert fragment in done.stderr
+    assert done.stdout == ""
+    assert_one_line(done, *fragments)
 
 
 def test_a_file_without_commas_is_said_to_be_read_so(milpcb_, write, tmp_path):
     """By ``certify`` and ``solve``, on standard error, with the answers of the same files with commas."""
-    log, costs = "\n".join(GOOD) + "\n", "a,b\n0,1\n1,0\n"
-    write(tmp_path, {"log.csv": log, "tabs.csv": log.replace(",", "\t")})
-    write(tmp_path, {"x.csv": "u,v\n0,1\n1,1\n", "c.csv": costs, "semicolons.csv": costs.replace(",", ";")})
-    own = ("--depth", "1")
-    plain, tabs = (milpcb_(tmp_path, "certify", name, *own) for name in ("log.csv", "tabs.csv"))
+    write(tmp_path, {"log.csv": GOOD, "tabs.csv": GOOD.replace(",", "\t")})
+    write(tmp_path, {"x.csv": "u,v\n0,1\n1,1\n", "semicolons.csv": "a;b\n0;1\n1;0\n"})
+    plain, tabs = (milpcb_(tmp_path, "certify", name, "--depth", "1") for name in ("log.csv", "tabs.csv"))
     assert (plain.stderr, tabs.stderr) == ("", "note: tabs.csv is read as separated by tabs.\n")
     assert (tabs.returncode, tabs.stdout) == (0, plain.stdout)
-    done = milpcb_(tmp_path, "solve", "x.csv", "semicolons.csv", *own)
+    done = milpcb_(tmp_path, "solve", "x.csv", "semicolons.csv", "--depth", "1")
     assert (done.returncode, done.stderr) == (0, "note: semicolons.csv is read as separated by ';'.\n")
     assert "cost: 0 " in done.stdout
 
 
-def test_a_certificate_with_confidence_is_printed(logged, milpcb_, write, tmp_path):
-    """It holds for this very run, at the level asked for, more at a higher one; with its meaning in words."""
-    write(tmp_path, {"log.csv": logged[0]})
-    found = {}
-    for level in ("0.95", "0.999"):
-        done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--confidence", level)
-        assert (done.returncode, done.stderr) == (0, ""), done
-        (line,) = [text for text in done.stdout.splitlines() if "% certificate: " in text]
-        name, value = line.split("% certificate: ")
-        found[name] = float(value.replace("\u202f", ""))
-    assert list(found) == ["95", "99.9"]
-    assert logged[1].value < found["95"] < found["99.9"]
-    assert "regret of this very run is above it" in " ".join(done.stdout.split())
-    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--confidence", "95")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "confidence must be above 0 and below 1" in done.stderr
-
-
-def test_costs_above_one_have_no_certificate_with_confidence(milpcb_, write, tmp_path):
-    """The statement is for costs between 0 and 1, so none is printed, and a line says why."""
-    write(tmp_path, {"log.csv": "\n".join(GOOD).replace("1,0,0,1,0.25", "1,0,0,7,0.25") + "\n"})
-    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1")
-    assert done.returncode == 0
-    assert "% certificate: " not in done.stdout
-    assert "some costs are above 1" in " ".join(done.stdout.split())
-
-
-SAME = {"0": "0", "1": "1"}
+def test_a_certificate_with_confidence_is_printed(logged, certified):
+    """It holds for this very run, at the level asked for, more at a higher one; for costs from 0 to 1 only."""
+    said = "\n".join(certified(logged[0], "--confidence", level) for level in ("0.95", "0.999"))
+    found = [line.split("% certificate: ") for line in said.splitlines() if "% certificate: " in line]
+    assert [level for level, _ in found] == ["95", "99.9"]
+    assert logged[1].value < float(found[0][1].replace("\u202f", "")) < float(found[1][1].replace("\u202f", ""))
+    said = certified(GOOD.replace("1,0,0,1,0.25", "1,0,0,7,0.25"))
+    assert "% certificate: " not in said
+    assert "some costs are above 1" in " ".join(said.split())
 
 
 @pytest.mark.parametrize(
@@ -134,41 +110,29 @@ SAME = {"0": "0", "1": "1"}
         ({"0": "write", "1": "call"}, ("--actions", "2")),
     ],
 )
-def test_the_certificate_does_not_depend_on_what_actions_are_called(calls, options, milpcb_, write, tmp_path):
+def test_the_certificate_does_not_depend_on_what_actions_are_called(calls, options, certified):
     """Actions 1 and 2, and names, are compared with each other, and with no action that nobody has."""
     rng = np.random.default_rng(3)
     drawn = zip(rng.integers(20, 80, 60), rng.integers(0, 2, 60), rng.random(60) < 0.1, strict=True)
     rounds = [(age, str(a), int((a == (age > 50)) == slip)) for age, a, slip in drawn]
     said = []
-    for names, more in ((SAME, ()), (calls, options)):
+    for names, more in (({"0": "0", "1": "1"}, ()), (calls, options)):
         lines = ["age,action,cost,probability", *(f"{age},{names[a]},{cost},0.5" for age, a, cost in rounds)]
-        write(tmp_path, {"log.csv": "\n".join(lines) + "\n"})
-        done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", *more)
-        assert (done.returncode, done.stderr) == (0, ""), done
-        said.append(done.stdout)
-    figures = [[line for line in text.splitlines() if "certificate" in line] for text in said]
-    assert figures[0] == figures[1]
-    plays = [[line.split()[-1] for line in text.splitlines() if "play " in line][:2] for text in said]
+        said.append(certified("\n".join(lines) + "\n", *more).splitlines())
+    assert len({tuple(line for line in lines if "certificate" in line) for lines in said}) == 1
+    plays = [[line.split()[-1] for line in lines if "play " in line][:2] for lines in said]
     assert [calls[number] for number in plays[0]] == plays[1]
-    assert f"actions: {', '.join(sorted(calls.values()))}, all that the log plays" in said[1]
+    assert f"actions: {', '.join(sorted(calls.values()))}, all that the log plays" in "\n".join(said[1])
 
 
-def test_a_log_that_may_have_an_action_zero_is_told_apart(milpcb_, write, tmp_path):
+def test_a_log_that_may_have_an_action_zero_is_told_apart(certified):
     """With --actions 3 the actions 1 and 2 are two of 0, 1 and 2, as they always were."""
-    write(tmp_path, {"log.csv": "a,action,cost,probability\n0,1,1,0.5\n1,2,1,0.5\n"})
-    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--actions", "3")
-    assert (done.returncode, "action 0" in done.stdout) == (0, True), done
+    assert "action 0" in certified("a,action,cost,probability\n0,1,1,0.5\n1,2,1,0.5\n", "--actions", "3")
 
 
-def test_certificates_against_policies_in_turn_are_printed(logged, milpcb_, write, tmp_path):
-    """In the mean and with confidence, a line for each number of changes; none below 0 is asked for."""
-    write(tmp_path, {"log.csv": logged[0]})
-    done = milpcb_(tmp_path, "certify", "log.csv", "--depth", "1", "--changes", "2")
-    assert done.returncode == 0, done
-    lines = done.stdout.splitlines()
+def test_certificates_against_policies_in_turn_are_printed(logged, certified):
+    """In the mean and with confidence, a line for each number of changes."""
+    lines = certified(logged[0], "--changes", "2").splitlines()
     first = next(place for place, line in enumerate(lines) if line.startswith("changes   certificate"))
     assert [line.split()[0] for line in lines[first + 1 : first + 8]] == ["0", "1", "2", "changes", "0", "1", "2"]
     assert f"{logged[1].value:,.1f}" in lines[first + 1]
-    refused = milpcb_(tmp_path, "certify", "log.csv", "--changes", "-1")
-    assert (refused.returncode, len(refused.stderr.splitlines())) == (2, 1)
-    assert "--changes must be an integer of at least 0" in refused.stderr

@@ -69,6 +69,37 @@ def test_solve_needs_no_header(tables, write, milpcb_):
     assert done.stderr == "note: c.csv: the first line, 0,1, is read as numbers, and not as names.\n"
 
 
+ALL_CUTS = ("--depth", "1", "--thresholds", "all", "--kind")
+
+
+@pytest.mark.parametrize("kind", ["search", "milp", "enumeration"])
+def test_near_policies_are_counted_and_shown_side_by_side(kind, tables, write, solved):
+    """How many there are, where their actions differ, what they need, and the policies with their costs."""
+    write(tables, {"x.csv": "age,visits\n20,0\n30,1\n40,0\n50,1\n60,0\n70,1\n"})
+    write(tables, {"c.csv": "0,5\n0,5\n1,2\n5,0\n5,0\n5,0\n"})
+    lines = solved(tables, *ALL_CUTS, kind, "--near", "1")
+    start = next(number for number, line in enumerate(lines) if line.startswith("near: "))
+    assert lines[start : start + 3] == [
+        "near: 2 different policies cost at most 1 more than the least",
+        "contested: on 1 of 6 contexts they do not all play the same action",
+        "needed: age (10 more without it); no other feature is",
+    ]
+    assert [part.strip() for part in lines[start + 4].strip("┃").split("┃")] == ["cost 1", "cost 2"]
+    assert "if age <= 40:" in lines[start + 6]
+    assert "if age <= 30:" in lines[start + 6]
+    alone = solved(tables, *ALL_CUTS, kind, "--near", "0")
+    assert "near: 1 policy costs at most 0 more than the least" in alone
+
+
+def test_lists_need_no_features(tables, write, solved):
+    """A class whose policies are a list of labels is counted as every other."""
+    write(tables, {"x.csv": "1\n2\n", "c.csv": "0.0,1\n1,0\n"})
+    options = ("--policies", "finite_class", "--labelings", "[[0, 1], [1, 1], [0, 0]]", "--near", "1")
+    lines = solved(tables, *options)
+    assert "near: 3 different policies cost at most 1 more than the least" in lines
+    assert "needed: policies of a list read no features" in lines
+
+
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory, milpcb_, write, config):
     """Return a folder with two finished runs of the same name and what the first one printed."""
@@ -106,7 +137,7 @@ def test_plot_draws_several_directories_on_one_picture(finished, milpcb_):
 
 
 def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
-    """With --all every solver is shown with what it can do, and with yes or the reason why it cannot run here."""
+    """With --all every solver is a row, with yes or the reason why it cannot run here; else absent ones are lines."""
     done = milpcb_(tmp_path, "solvers", "--all")
     assert (done.returncode, done.stderr) == (0, "")
     rows = {
@@ -115,10 +146,6 @@ def test_solvers_are_listed_with_reasons(tmp_path, milpcb_):
     assert rows["highs"][4].strip() == "yes"
     assert rows["pulp:PULP_CBC_CMD"][4].strip() == "yes"
     assert all(cell.strip() for cells in rows.values() for cell in cells[1:5])
-
-
-def test_absent_solvers_are_a_line_a_family(tmp_path, milpcb_):
-    """Without --all only solvers that run here are rows; of the others a line says how to get them."""
     lines = milpcb_(tmp_path, "solvers").stdout.splitlines()
     assert not [line for line in lines if line.startswith("│") and "yes" not in line]
     (line,) = [line for line in lines if line.startswith("not here: pulp:NAME")]
@@ -188,16 +215,12 @@ def test_a_kind_is_listed_alone_and_a_wrong_name_is_refused(listed, tmp_path, mi
     assert_one_line(milpcb_(tmp_path, "list", "plantd"), "'plantd'", "did you mean 'planted'?")
 
 
-@pytest.mark.parametrize("option", ["--help", "-h"])
-def test_help_names_every_command(option, tmp_path, milpcb_):
-    """Help goes to stdout and the exit code is 0."""
-    done = milpcb_(tmp_path, option)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"  {name} " in done.stdout for name in registry.names("command"))
-
-
-def test_version_is_printed(tmp_path, milpcb_):
-    """--version names the program, Python, what computes and the solvers, each with its version."""
+def test_help_and_versions_are_printed(tmp_path, milpcb_):
+    """Help names every command; --version the program, Python, what computes and the solvers, each with its version."""
+    for option in ("--help", "-h"):
+        done = milpcb_(tmp_path, option)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert all(f"  {name} " in done.stdout for name in registry.names("command"))
     done = milpcb_(tmp_path, "--version")
     assert done.returncode == 0
     assert done.stdout.startswith("milpcb, version ")

@@ -1,13 +1,12 @@
-"""What ``milpcb learn`` and ``milpcb evaluate`` print and write: the verdict first, and nothing that is not so."""
+"""What ``milpcb learn`` prints and writes: the verdict first, a sheet for the board, and nothing that is not so."""
 
-import html
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
 import milpcb
 from milpcb.commands.class_options import ESTIMATORS, HERE
@@ -15,147 +14,121 @@ from milpcb.commands.evaluate import evaluate
 from milpcb.commands.learn import learn
 from milpcb.commands.log import log
 from milpcb.estimators import LoggedPolicyTree, LoggedRuleList, LoggedScoringRule, LoggedThresholdRule
+from tests import browser
+from tests.learned import CLAIMS, NO_CLAIMS, TRIAL, command, people, words
 
-TRIAL = ("--action", "message", "--reward", "bought", "--randomised")
-QUICK = ("--depth", "1", "--draws", "40", "--resamples", "5", "--out", "found")
-ROWS = 400
-
-
-def people(chance, seed=0):
-    """Return a log in which ``chance(calls, young)`` is the probability of a sale."""
-    draw = np.random.default_rng(seed)
-    age, calls = draw.integers(18, 81, ROWS), draw.random(ROWS) < 0.5
-    chances = [chance(*row) for row in zip(calls.tolist(), (age <= 45).tolist(), strict=True)]
-    return pl.DataFrame(
-        {
-            "age": age,
-            "region": draw.choice(["north", "south"], ROWS),
-            "message": np.where(calls, "call", "letter"),
-            "bought": (draw.random(ROWS) < chances).astype(int),
-        }
-    )
+EFFECT, NONE, SAME = people(), people(effect=0.0), people(effect=0.2, alike=True)
+STUMP = (*TRIAL, "--depth", "1", "--leave-out", "angry")
+QUICK = ("--draws", "40", "--resamples", "5")
+LIMITS = ("--at-most", "call=40%", "--never", "call: age > 75", "--parity", "call: region=0.9")
+SENSITIVE = ("--sensitive", "region", "--sensitive", "age")
+SCORE = (*TRIAL, "--policies", "linear_rules", "--thresholds", "3", "--features", "age,region")
 
 
-EFFECT = people(lambda calls, young: 0.85 if calls == young else 0.15)
-NONE = people(lambda _calls, _young: 0.4)
-SAME = people(lambda calls, _young: 0.7 if calls else 0.3)
+def in_order(text, *parts):
+    """Check that a text has all parts, in this order."""
+    places = [text.find(part) for part in parts]
+    assert -1 not in places, (parts[places.index(-1)], text)
+    assert places == sorted(places), list(zip(parts, places, strict=True))
 
 
-@pytest.fixture(scope="module")
-def said(tmp_path_factory):
-    """Return a function that learns from a log: what was printed, the page as text, and the folder."""
-    known = {}
-
-    def learnt(name, frame, *options):
-        if (name, options) not in known:
-            folder = tmp_path_factory.mktemp(name)
-            frame.write_csv(folder / "log.csv")
-            with pytest.MonkeyPatch.context() as patch:
-                patch.chdir(folder)
-                done = CliRunner().invoke(learn, ["log.csv", *TRIAL, *QUICK, *options], catch_exceptions=False)
-            assert done.exit_code == 0, done.output
-            page = (folder / "found/report.html").read_text()
-            known[name, options] = done.stdout, _text(page), folder
-        return known[name, options]
-
-    return learnt
+def sheet_of(found):
+    """Return the words of the first sheet."""
+    return words(found.html[: found.html.index("<main>")])
 
 
-def _text(page):
-    """Return the words of a page, a space for each run of tags and blanks."""
-    body = re.sub(r"<(style|script).*?</\1>", " ", page, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
-
-
-def test_an_effect_is_said_first_and_then_the_rule(said):
-    """Treat people differently, by how much at least, the advice; the rule, its worth, what was asked for."""
-    printed, page, _ = said("effect", EFFECT)
-    assert printed.startswith("Treat people differently: deciding by the rule is better than '")
-    order = [
+def test_an_effect_is_said_first_and_then_the_rule(learnt):
+    """Treat people differently, the advice; the rule, its worth, what was asked for and read, date and command."""
+    found = learnt(EFFECT, *STUMP, *QUICK, *LIMITS, *SENSITIVE)
+    assert found.printed.startswith("Treat people differently: deciding by the rule is better than ")
+    in_order(
+        found.page,
         "Treat people differently",
         "Recommended: use the rule",
         "The rule",
         "What it is worth",
         "What you asked for",
+        "'call' for at most 40 % of the rows",
         "What the rule reads",
+        "It does not read region.",
+        "age (sensitive)",
+        datetime.now(tz=UTC).strftime("%Y-%m-%d"),
+        "log of 400 rows, digest",
         "Annex",
         "who gets what, part by part",
         "If you want to use it",
         "For the statistician",
         "every value, with its interval",
-    ]
-    places = [page.index(part) for part in order]
-    assert places == sorted(places)
-    assert "not supported" not in page
-    assert "that keeps" not in page  # nothing was asked for that could be kept
-    assert "No limits" in page
+    )
+    assert "not supported" not in found.page
+    assert re.search(r"age \(sensitive\) [\d.]+ [\d.]+ to [\d.]+", sheet_of(found))
+    assert re.search(r"log of 400 rows, digest [0-9a-f]{32}\. milpcb ", sheet_of(found))
+    assert "valid for all rules at once, so also for the one chosen" in found.page
+    assert "looks worth" in found.page  # parts have no intervals, as no rows are kept aside
 
 
-@pytest.mark.parametrize(("name", "frame"), [("none", NONE), ("same", SAME)])
-def test_without_an_effect_the_recommendation_leads(said, name, frame):
+@pytest.mark.parametrize("frame", [NONE, SAME], ids=["none", "same"])
+def test_without_an_effect_the_recommendation_leads(learnt, frame):
     """Treat all alike or too early; the advice comes before the rule, which stands under what is not supported."""
-    printed, page, _ = said(name, frame)
-    assert printed.startswith(("Treat all alike", "Too early to decide"))
-    order = [
+    found = learnt(frame, *STUMP, *QUICK)
+    assert found.printed.startswith(("Treat all alike", "Too early to decide"))
+    in_order(
+        found.page,
         "Recommended: '",
         "What it is worth",
         "What you asked for",
+        "No limits",
+        "What the rule reads",
         "What looked best, not supported",
         "If you want to use it all the same",
         "For the statistician",
-    ]
-    places = [page.index(part) for part in order]
-    assert places == sorted(places)
-    assert "use the rule below" not in page
-    assert "The value against the budget" not in page
-    if name == "same":
-        assert "Recommended: 'call' for everybody" in printed
+    )
+    assert "use the rule below" not in found.page
+    assert "The value against the budget" not in found.page
+    assert "that keeps" not in found.page  # nothing was asked for that could be kept
+    wanted = "Recommended: 'call' for everybody" if frame is SAME else "The rule that looked best stands below"
+    assert wanted in " ".join(found.printed.split())
 
 
-def test_under_a_budget_everything_is_over_one_reference(said):
+def test_under_a_budget_everything_is_over_one_reference(learnt):
     """The lots that keep the budget; the forbidden constant is marked, and the budget stands in words, as kept."""
-    printed, page, _ = said("same", SAME, "--at-most", "call=0.3", "--parity", "call: region=0.2")
-    lots = "drawing lots ('letter' for 70 and 'call' for 30 of 100)"
-    assert "Treat people differently" not in printed
-    assert page.count(lots) >= 3
-    assert re.search(r"always 'call' [\d.]+ [\d. to]+not allowed \(share 100 %\)", page)
-    assert re.search(r"'call' for at most 30 % of the rows gives it to [12]?\d\.\d % kept; ", page)
-    assert re.search(r"rates of 'call' by region within 20 points of each other north [\d.]+ %, south [\d.]+ %: ", page)
-    assert "It is proved that no rule of its class that keeps what was asked for" in page
-    assert "is not drawn" in page
+    found = learnt(SAME, *STUMP, *QUICK, "--at-most", "call=0.3", "--parity", "call: region=0.2")
+    assert "Treat people differently" not in found.printed
+    assert found.page.count("drawing lots ('letter' for 70 and 'call' for 30 of 100)") >= 3
+    assert re.search(r"always 'call' [\d.]+ [\d. to]+not allowed \(share 100 %\)", found.page)
+    assert re.search(r"'call' for at most 30 % of the rows gives it to [12]?\d\.\d % kept; ", found.page)
+    rates = r"rates of 'call' by region within 20 points of each other north [\d.]+ %, south [\d.]+ %: "
+    assert re.search(rates, found.page)
+    assert "It is proved that no rule of its class that keeps what was asked for" in found.page
+    assert "is not drawn" in found.page
 
 
-def test_intervals_of_the_rule_hold_for_the_rule(said):
-    """Its interval is the band's, or of rows kept aside; parts have none where there are no such rows."""
-    _, page, _ = said("effect", EFFECT)
-    assert "valid for all rules at once, so also for the one chosen" in page
-    assert "looks worth" in page
-    _, aside, _ = said("effect", EFFECT, "--holdout", "0.3")
-    assert "120 of them kept aside" in aside
-    assert re.search(r"this rule, rows kept aside [\d.]+ [\d.]+ to [\d.]+ 120 other rows", aside)
-    assert "share of rows kept aside" in aside
+def test_rows_kept_aside_have_intervals(learnt):
+    """For the rule and for each of its parts."""
+    page = learnt(EFFECT, *STUMP, *CLAIMS, "--holdout", "0.3").page
+    assert "120 of them kept aside" in page
+    assert re.search(r"this rule, rows kept aside [\d.]+ [\d.]+ to [\d.]+ 120 other rows", page)
+    assert "share of rows kept aside" in page
 
 
-def test_what_is_missing_says_why(said):
+def test_what_is_missing_says_why(learnt):
     """Claims, stability and limits that were not asked for are named with the option that asks for them."""
-    printed, page, _ = said("effect", EFFECT, "--draws", "0", "--resamples", "0")
-    assert printed.startswith("Not asked: whether a rule is better than '")
-    for part in ("--draws 0", "--resamples 0", "--budget ACTION", "--at-most"):
-        assert part in page
+    found = learnt(EFFECT, *STUMP, *NO_CLAIMS)
+    assert found.printed.startswith("Not asked: whether a rule is better than '")
+    for part in ("--draws 0", "--resamples 0", "--budget ACTION", "--at-most", "--near AMOUNT counts the rules"):
+        assert part in found.page
 
 
-def test_the_log_of_the_policy_is_recognised(said, monkeypatch):
+def test_the_log_of_the_policy_is_recognised(learnt, monkeypatch):
     """Evaluating on the rows that it was learnt from warns in one line and gives no interval; other rows do neither."""
-    _, _, folder = said("effect", EFFECT)
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(learnt(EFFECT, *STUMP, *NO_CLAIMS).folder.parent)
     EFFECT.sample(fraction=1.0, shuffle=True, seed=3).write_parquet("again.parquet")
-    people(lambda calls, young: 0.85 if calls == young else 0.15, seed=1).write_csv("other.csv")
+    people(seed=1).write_csv("other.csv")
     for name, seen in (("log.csv", True), ("again.parquet", True), ("other.csv", False)):
-        done = CliRunner().invoke(evaluate, [name, "found/policy.json", *TRIAL], catch_exceptions=False)
-        assert done.exit_code == 0, done.output
-        assert ("was learnt from this very log" in done.output) is seen, name
-        assert ("It is better than" in done.output) is not seen, name
-        assert done.output.count("warning:") == (1 if seen else 0), done.output
+        said = command("evaluate", name, "found/policy.json", *TRIAL).output
+        assert ("was learnt from this very log" in said) is seen, name
+        assert ("It is better than" in said) is not seen, name
+        assert said.count("warning:") == seen, said
 
 
 def test_every_option_that_a_message_names_exists():
@@ -177,15 +150,151 @@ def test_every_option_that_a_message_names_exists():
     assert {option for text in texts for option in re.findall(r"--[a-z][a-z-]+", text)} <= own
 
 
-def test_a_scoring_rule_has_a_card(said):
-    """It is written beside the page, with a box for each finding; a tree has none."""
-    folder = said("effect", EFFECT)[2]
-    options = ("--policies", "linear_rules", *QUICK[2:6], "--out", "scored")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        done = CliRunner().invoke(learn, ["log.csv", *TRIAL, *options], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    card = (folder / "scored/card.html").read_text()
+def test_a_scoring_rule_is_a_card_with_labels(learnt, tmp_path):
+    """On the page, as a page and as a PDF of its own: integers where the column has only these; a tree has none."""
+    (tmp_path / "labels.toml").write_text('age = "Age in years"\ncall = "Visit at home"\nregion = "Where"\n')
+    found = learnt(EFFECT, *SCORE, *NO_CLAIMS, "--labels", str(tmp_path / "labels.toml"), drawn=True)
+    card = (found.folder / "card.html").read_text()
     assert "<h1>Score card</h1>" in card
-    assert {"call", "letter"} == set(re.findall(r"<td>([^<]*)</td></tr>", card))
-    assert not (folder / "found/card.html").exists()
+    assert {"Visit at home", "letter"} == set(re.findall(r"<td>([^<]*)</td></tr>", card))
+    assert (found.folder / "card.pdf").read_bytes().startswith(b"%PDF")
+    for text in (found.html, card):
+        assert re.search(r"Age in years: \d+ or (more|less)", text)
+        assert not re.search(r"Age in years: [^<]*\.", text)
+        assert "Visit at home" in text
+    assert "score = " not in sheet_of(found)
+    tree = learnt(EFFECT, *STUMP, *NO_CLAIMS).folder
+    assert not {"card.html", "card.pdf"} & {path.name for path in tree.iterdir()}
+
+
+def test_each_sheet_is_one_page_of_print(learnt, tmp_path):
+    """Of all sheets in one document, each of which ends a page, there are as many pages; an annex begins one more."""
+    if browser.CHROMIUM is None:
+        pytest.skip("no chromium is installed (apt install chromium)")
+    printed = [  # each rule, with and without limits, supported and not
+        ((*TRIAL, "--depth", "2", "--thresholds", "4"), LIMITS, NONE),
+        ((*TRIAL, "--depth", "3", "--thresholds", "2"), LIMITS, EFFECT),
+        ((*TRIAL, "--policies", "rule_lists", "--max-rules", "3", "--thresholds", "3"), (), EFFECT),
+        (SCORE, LIMITS, NONE),
+    ]
+    pages = [learnt(frame, *rule, *CLAIMS, *limits, *SENSITIVE[:2], drawn=True).html for rule, limits, frame in printed]
+    sheets = [page[page.index('<div class="sheet">') : page.index("<main>")] for page in pages]
+    before, after = pages[0].split(sheets[0])
+    assert browser.pages_of_print(tmp_path, before + "".join(sheets) + "</body></html>") == len(sheets)
+    assert browser.pages_of_print(tmp_path, before + sheets[0] + after) > 1
+
+
+def test_source_code_begins_with_where_it_is_from(learnt):
+    """Date, log, digest, command, limits and use, in a comment that runs; a command cannot end the comment."""
+    folder = learnt(EFFECT, *STUMP, *NO_CLAIMS, "--at-most", "call=40%", "--unit", "a\nb").folder
+    for name, mark, use in (("policy.sql", "-- ", "SELECT (this expression)"), ("policy.py", "# ", "decide(row)")):
+        lines = (folder / name).read_text().split("\n")
+        head = lines[: next(i for i, line in enumerate(lines) if not line.startswith(mark.strip()))]
+        assert re.match(rf"{mark}\d{{4}}-\d\d-\d\d\. log\.csv: log of 400 rows, digest [0-9a-f]{{32}}\.$", head[0])
+        assert head[2] == f"{mark}It was asked to keep: 'call' for at most 40\u202f% of the rows."
+        assert use in head[3]
+    compile((folder / "policy.py").read_text(), "policy.py", "exec")
+
+
+# ------------------------------------------------------------------- other outcomes, prices, other rules
+
+
+def test_two_outcomes_prices_and_rules_as_good_are_on_the_page(learnt):
+    """The front and what was asked for are printed; the page has the usual prices and what the band leaves, too."""
+    more = ("--thresholds", "3", "--front", "angry less", "--what-if", "region first")
+    found = learnt(people(effect=0.45), *TRIAL, *CLAIMS, "--depth", "2", *more)
+    for text in ("two outcomes", "rule 1", "region first"):
+        assert text in found.printed
+    assert "are each the best for some weighting of the two outcomes" in found.page
+    assert "rule 1 if " in found.page  # the rules, a leaf being its action alone
+    assert "play letter" not in found.page
+    in_order(found.page, "What it would cost to have it otherwise", "hold for all of them at once", "without age")
+    assert re.search(r"\d rules of this kind are not shown to be worse than the best of them \(95\s% conf", found.page)
+    assert "All of them read 'age': without it no rule does as well." in found.page
+    assert re.search(r"(On each|They disagree on \d+) of the 400 rows compared", found.page)
+    assert found.page.count("looks worth") >= 3
+    assert "not shown to be worse" not in found.printed
+
+
+def test_an_amount_is_printed_too(learnt):
+    """``--near`` needs no draws, and its sentences are on the terminal as well."""
+    found = learnt(EFFECT, *STUMP, *NO_CLAIMS, "--near", "0.05")
+    line = re.search(
+        r"[\d\u202f]+ rules? of this kind look worth at most 5 of 100 less than the best|No other", found.page
+    )
+    assert line
+    assert line[0] in found.printed
+
+
+def test_a_rule_in_order_is_that_of_the_estimator(learnt):
+    """The order is listed among what was asked for, and kept; the action never goes down with age."""
+    order = ("--features", "age,region", "--monotone", "age=less", "--thresholds", "3", "--at-most", "call=0.5")
+    found = learnt(EFFECT, *TRIAL, *CLAIMS, *order)
+    assert "never goes up in the order of the actions" in found.page
+    assert "Prices are not computed together with" in found.page
+    assert "is not drawn together with --monotone" in found.page
+    source: dict[str, object] = {}
+    exec((found.folder / "policy.py").read_text(encoding="utf-8"), source)  # noqa: S102 - what milpcb wrote
+    for region in ("north", "south"):
+        played = [source["decide"]({"age": age, "region": region}) for age in range(18, 81)]
+        assert played == sorted(played, reverse=True)  # letter is the later action
+
+
+def test_a_limit_on_another_outcome(learnt):
+    """The page names it, that it is kept with confidence, and no claims of rules by the estimates; nothing reads it."""
+    page = learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", "--no-worse", "angry at most letter + 0.3").page
+    assert "'angry' at most 0.3 worse than always 'letter', with 95 % confidence" in page
+    assert "kept; among all such people, with 95 % confidence" in page
+    assert "is not computed together with --no-worse" in page
+    assert "in the rows that the rule was learnt from" in page
+    for part in ("Expect about", "angry =", "angry <="):
+        assert part not in page
+
+
+def test_rows_kept_aside_say_nothing_of_another_outcome(learnt):
+    """Its scores are of the rows learnt from, so the line stands once, however many rows are kept aside."""
+    sides = pl.Series("message", ["call", "letter"] * 200)  # of both, half of the rows are as many as the other half
+    options = ("--no-worse", "angry at most today + 0.5", "--holdout", "0.5")
+    page = learnt(EFFECT.with_columns(sides), *TRIAL, *CLAIMS, "--depth", "1", *options).page
+    assert page.count("'angry' at most 0.5 worse than what was done") == 1
+
+
+def test_no_group_is_worse_off_beside_a_budget(learnt):
+    """All groups have one line, with a confidence that they share, and the numbers of each."""
+    limit = ("--no-worse", "angry <= today + 0.3 for each region", "--at-most", "call=70%")
+    found = sheet_of(learnt(EFFECT, *TRIAL, *CLAIMS, "--depth", "1", *limit))
+    assert "'angry' at most 0.3 worse than what was done for each region, with 97.5 % confidence each" in found
+    both = r"gives by the log [\d.]+ beside [\d.]+ of 100 \(north\); [\d.]+ beside [\d.]+ of 100 \(south\)"
+    assert re.search(both, found)
+    assert found.count("kept; among all such people, with 97.5 % confidence each") == 1
+
+
+def test_both_rules_are_shown_where_they_differ(learnt):
+    """What is guaranteed of each stands in words."""
+    found = learnt(EFFECT, *STUMP, *CLAIMS, "--objective", "guaranteed", "--method", "ips")
+    printed = " ".join(found.printed.split())
+    assert "The rule was chosen by what is guaranteed: it gains at least" in printed
+    assert ("The rule that looks best:" in found.page) != ("It is the rule that looks best, too." in found.page)
+    assert "has a greater guaranteed gain" in printed
+
+
+@pytest.mark.parametrize(
+    ("options", "cuts"),
+    [
+        (("--depth", "3"), 7),
+        (("--depth", "3", "--no-worse", "bought at most today + 0.9"), 2),
+        (("--at-most", "call=70%", "--depth", "1"), None),
+        (("--depth", "2", "--at-most", "call=70%"), 7),
+        (("--depth", "2"), None),
+        (("--depth", "3", "--thresholds", "2"), None),
+    ],
+)
+def test_trees_that_are_too_many_to_compare_have_fewer_cut_points(learnt, options, cuts):
+    """A note names how many; where somebody has set them, or trees are few, nothing changes."""
+    draw = np.random.default_rng(1)
+    more = {name: draw.normal(size=400) for name in ("stay", "income", "bills")}
+    limit = ("--method", "ips", "--no-worse", "angry <= today + 0.5")
+    found = learnt(EFFECT.drop("visits").with_columns(**more), *TRIAL, *NO_CLAIMS, *limit, *options)
+    notes = re.findall(r"cut each number at (\d) quantiles?, and not at 31; --thresholds", found.notes)
+    assert notes == [str(cuts)] * (cuts is not None)
+    assert "It is proved that no rule" in found.printed

@@ -9,16 +9,6 @@ from milpcb.commands import console as steps
 from milpcb.experiments.run import progress
 from milpcb.logs.learning import foreseen
 
-Lines = steps._Lines
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """Return a clock that tests set, and no waiting: each wait of the writer is a turn of the test's own."""
-    now = [0.0]
-    monkeypatch.setattr(steps, "monotonic", lambda: now[0])
-    return now
-
 
 class _Turns:
     """An event that is over after so many waits."""
@@ -32,73 +22,59 @@ class _Turns:
         return self.left < 0
 
 
-def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(clock):
-    """The first after two seconds, then ever fewer, then how long it took."""
-    console = Console(file=io.StringIO(), width=200)
-    lines = Lines(console, "the band")
-    lines.over = turns = _Turns(2)
-    clock[0] = 10.0  # before the first, which is of no pace
-    lines.tick(1, 1000)
-    clock[0] = 30.0
-    lines.tick(201, 1000)
-    lines.write()
-    lines.end()
-    written = console.file.getvalue().splitlines()
-    assert written == ["the band: 20 %, 1 min 20 s left"] * 2 + ["the band: done in 30 s"]
+@pytest.mark.parametrize(
+    ("what", "ticks", "now", "lines"),
+    [
+        # the first after two seconds, then ever fewer, then how long it took; the first count is of no pace
+        (
+            "the band",
+            [(10.0, 1, 1000), (30.0, 201, 1000)],
+            30.0,
+            ["the band: 20 %, 1 min 20 s left"] * 2 + ["the band: done in 30 s"],
+        ),
+        # a count that begins anew has its own pace
+        (
+            "the band",
+            [(0.0, 100, 100), (2.0, 1, 100), (12.0, 21, 100)],
+            12.0,
+            ["the band: 21 %, 40 s left"] * 2 + ["the band: done in 12 s"],
+        ),
+        # what has passed since the last count is not left
+        (
+            "the band",
+            [(0.0, 1, 5), (20.0, 2, 5)],
+            30.0,
+            ["the band: 40 %, 50 s left"] * 2 + ["the band: done in 30 s"],
+        ),
+        # what is said beside a step is said once
+        (
+            foreseen("its stability", "--resamples", 1000),
+            [(0.0, 0, 1000), (5.0, 250, 1000)],
+            5.0,
+            [
+                "its stability, 1\u202f000 searches (--resamples 0 leaves it out): 25 %, 15 s left",
+                "its stability: 25 %, 15 s left",
+                "its stability: done in 5 s",
+            ],
+        ),
+        # without a count there is no time left, but the time so far
+        ("reading log.csv", [], 12.0, ["reading log.csv: 12 s so far"] * 2 + ["reading log.csv: done in 12 s"]),
+        ("a short step", [], 1.0, ["a short step: 1 s so far"] * 2),
+    ],
+)
+def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(what, ticks, now, lines, monkeypatch):
+    """The clock is set by the test, and each wait of the writer is a turn of its own."""
+    clock, console = [0.0], Console(file=io.StringIO(), width=200)
+    monkeypatch.setattr(steps, "monotonic", lambda: clock[0])
+    written = steps._Lines(console, what)
+    written.over = turns = _Turns(2)
+    for clock[0], done, total in ticks:
+        written.tick(done, total)
+    clock[0] = now
+    written.write()
+    written.end()
+    assert console.file.getvalue().splitlines() == lines
     assert turns.waits == [2.0, 10.0, 20.0]
-
-
-def test_a_count_that_begins_anew_has_its_own_pace(clock):
-    """A step of two parts: what is left of the second does not go by how fast the first was."""
-    console = Console(file=io.StringIO(), width=200)
-    lines = Lines(console, "the band")
-    lines.tick(100, 100)
-    clock[0] = 2.0
-    lines.tick(1, 100)
-    clock[0] = 12.0
-    lines.tick(21, 100)
-    lines.over = _Turns(1)
-    lines.write()
-    lines.end()
-    assert console.file.getvalue().splitlines() == ["the band: 21 %, 40 s left", "the band: done in 12 s"]
-
-
-def test_what_has_passed_since_the_last_count_is_not_left(clock):
-    """Where counts are far apart the time left goes down between them."""
-    console = Console(file=io.StringIO(), width=200)
-    lines = Lines(console, "the band")
-    lines.tick(1, 5)
-    clock[0] = 20.0
-    lines.tick(2, 5)
-    clock[0] = 30.0
-    lines.over = _Turns(1)
-    lines.write()
-    assert console.file.getvalue().splitlines() == ["the band: 40 %, 50 s left"]
-
-
-def test_what_is_said_beside_a_step_is_said_once(clock):
-    """The time left is measured from what is done, and the option that leaves the step out is not repeated."""
-    console = Console(file=io.StringIO(), width=200)
-    lines = Lines(console, foreseen("its stability", "--resamples", 1000))
-    lines.over = _Turns(2)
-    lines.tick(0, 1000)
-    clock[0] = 5.0
-    lines.tick(250, 1000)
-    lines.write()
-    assert console.file.getvalue().splitlines() == [
-        "its stability, 1\u202f000 searches (--resamples 0 leaves it out): 25 %, 15 s left",
-        "its stability: 25 %, 15 s left",
-    ]
-
-
-def test_a_step_that_calls_nobody_back_shows_that_it_goes_on(clock):
-    """Without a count there is no time left, but the time so far."""
-    console = Console(file=io.StringIO(), width=200)
-    lines = Lines(console, "reading log.csv")
-    lines.over = _Turns(1)
-    clock[0] = 12.0
-    lines.write()
-    assert console.file.getvalue() == "reading log.csv: 12 s so far\n"
 
 
 @pytest.mark.parametrize("terminal", [True, False])

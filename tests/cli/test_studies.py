@@ -60,11 +60,11 @@ def busy(grid, start):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory, milpcb_, write, untimed, held):
+def whole(tmp_path_factory, process, write, untimed, held):
     """Return the untimed curves of the study, run in one process without a break."""
     folder = tmp_path_factory.mktemp("whole")
     write(folder, {"grid.toml": GRID, "held.py": held})
-    done = milpcb_(folder, *RUN, "--backend", "serial")
+    done = process(folder, *RUN, "--backend", "serial")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return untimed(folder / "out")
 
@@ -96,8 +96,9 @@ def wait_for(happened, seconds=600):
 
 
 @needs_proc
-def test_a_killed_worker_changes_nothing(grid, busy, whole, untimed):
-    """When one of two workers is killed in the middle of a cell, the run ends as if nothing had happened."""
+def test_neither_another_run_nor_a_killed_worker_changes_anything(grid, busy, whole, process, assert_one_line, untimed):
+    """A second run on the directory is refused, and told who is at work there; a killed worker is replaced."""
+    assert_one_line(process(grid, *RUN), "another run is at work in out", f"pid {busy.pid} on ", "--out")
     victim, _ = workers(grid, busy.pid)
     os.kill(victim, signal.SIGKILL)
     (grid / "hold").unlink()
@@ -106,13 +107,13 @@ def test_a_killed_worker_changes_nothing(grid, busy, whole, untimed):
 
 
 @needs_proc
-def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, busy, whole, milpcb_, untimed):
+def test_a_killed_study_takes_its_workers_along_and_goes_on(grid, busy, whole, process, untimed):
     """Kill -9 of the whole run: no worker lives on, and resume ends with the curves of a whole run."""
     assert len(workers(grid, busy.pid)) == 2
     busy.kill()
     assert wait_for(lambda: not processes(grid)), processes(grid)
     (grid / "hold").unlink()
-    done = milpcb_(grid, "resume", "out", "--progress", "quiet")
+    done = process(grid, "resume", "out", "--progress", "quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert untimed(grid / "out") == whole
     assert not list(grid.glob("out/cells/*.part"))
@@ -129,15 +130,7 @@ def test_an_interrupt_stops_the_workers(grid, busy, assert_one_line):
     assert wait_for(lambda: not processes(grid)), processes(grid)
 
 
-@needs_proc
-def test_a_second_run_on_the_same_directory_is_refused(grid, busy, milpcb_, assert_one_line):
-    """While a run is at work another is told who it is; the first one does not notice."""
-    assert_one_line(milpcb_(grid, *RUN), "another run is at work in out", f"pid {busy.pid} on ", "--out")
-    (grid / "hold").unlink()
-    assert busy.wait(timeout=600) == 0
-
-
-def test_failed_cells_are_told_at_the_end(tmp_path, write, held, milpcb_, monkeypatch):
+def test_failed_cells_are_told_at_the_end(tmp_path, write, held, process, monkeypatch):
     """One line for each failed cell, ten at most, and one at the end; the others are there, and the exit code is 2."""
     plugin = "from milpcb.learners.comparators import Uniform\nclass Fails(Uniform):\n def _act(self, row): 1 / 0\n"
     points = "[milpcb.learner]\nfails = faulty_plugin:Fails\n"
@@ -146,7 +139,7 @@ def test_failed_cells_are_told_at_the_end(tmp_path, write, held, milpcb_, monkey
     many = GRID.replace("seeds = [0, 1]", f"seeds = {list(range(6))}").replace("[30, 600]", "[30, 40]")
     write(tmp_path, {"held.py": held, "grid.toml": many.replace("[run]", '[[learners]]\nname = "fails"\n[run]')})
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
-    done = milpcb_(tmp_path, *RUN)
+    done = process(tmp_path, *RUN, "--backend", "serial")
     assert done.returncode == 2, done
     assert "Traceback" not in done.stderr
     *told, last = done.stderr.splitlines()
@@ -158,35 +151,35 @@ def test_failed_cells_are_told_at_the_end(tmp_path, write, held, milpcb_, monkey
     assert "ZeroDivisionError" in next((tmp_path / "out/logs").iterdir()).read_text()
 
 
-def test_json_progress_is_json_on_every_line(grid, milpcb_):
+def test_json_progress_is_json_on_every_line(grid, process):
     """With --progress json standard output is one JSON object a line, from started to done."""
-    done = milpcb_(grid, *RUN[:-1], "json", "--backend", "serial")
+    done = process(grid, *RUN[:-1], "json", "--backend", "serial")
     assert (done.returncode, done.stderr) == (0, "")
     events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
     assert events == ["started", *["finished"] * 12, "done"]
 
 
-def test_a_dry_run_plays_nothing(grid, milpcb_):
+def test_a_dry_run_plays_nothing(grid, process):
     """The cells are listed with an estimate; nothing is written. Afterwards it says what is finished."""
-    dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
+    dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
     assert (dry.returncode, dry.stderr) == (0, "")
     assert not (grid / "out").exists()
     steps = "beside them the best policy in hindsight, 4 times"  # of the twelve steps that a run counts
     for line in ("bistro_plus, T = 600, seed 1", "8 cells, of which 0 are finished", steps, "estimate: "):
         assert line in dry.stdout
-    assert milpcb_(grid, *RUN).returncode == 0
-    dry = milpcb_(grid, "run", "grid.toml", "--out", "out", "--dry-run")
+    assert process(grid, *RUN, "--backend", "serial").returncode == 0
+    dry = process(grid, "run", "grid.toml", "--out", "out", "--dry-run")
     assert "8 cells, of which 8 are finished in out" in dry.stdout
     assert "estimate" not in dry.stdout
 
 
-def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, milpcb_):
+def test_a_dry_run_of_many_cells_counts_them(tmp_path, write, held, process):
     """Beyond forty cells there is a line a learner, and one for what max_horizon leaves out."""
     many = GRID.replace("[0, 1]", str(list(range(20)))).replace(
         'name = "uniform"', 'name = "uniform"\nmax_horizon = 30'
     )
     write(tmp_path, {"held.py": held, "grid.toml": many})
-    dry = milpcb_(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
+    dry = process(tmp_path, "run", "grid.toml", "--out", "out", "--dry-run")
     rows = [line.replace("\u202f", "'").split() for line in dry.stdout.splitlines()]
     assert ["bistro_plus", "40", "0", "12'600"] in rows
     assert ["uniform", "20", "0", "600"] in rows

@@ -28,21 +28,29 @@ def read(frame, **options):
 
 
 @pytest.mark.parametrize(
-    ("column", "why"),
+    ("name", "column", "why"),
     [
-        ([f"C{i}" for i in range(ROWS)], "an identifier"),
-        (list(range(700, 700 + ROWS)), "an identifier"),
-        ([f"2024-01-{1 + i % 28:02d}" for i in range(ROWS)], "dates"),
-        ([f"{1 + i % 28}.3.2024" for i in range(ROWS)], "dates"),
-        ([f"2024-01-{1 + i % 28:02d} 10:3{i % 9}:00" for i in range(ROWS)], "dates"),
-        ([dt.date(2024, 1, 1 + i % 28) for i in range(ROWS)], "dates"),
+        ("extra", [f"C{i}" for i in range(ROWS)], "an identifier"),
+        ("extra", list(range(700, 700 + ROWS)), "an identifier"),
+        ("extra", [3 * i + i % 2 for i in range(ROWS)], "an identifier"),  # with gaps where rows were dropped
+        ("extra", [f"2024-01-{1 + i % 28:02d}" for i in range(ROWS)], "dates"),
+        ("extra", [f"{1 + i % 28}.3.2024" for i in range(ROWS)], "dates"),
+        ("extra", [f"2024-01-{1 + i % 28:02d} 10:3{i % 9}:00" for i in range(ROWS)], "dates"),
+        ("extra", [dt.date(2024, 1, 1 + i % 28) for i in range(ROWS)], "dates"),
+        ("extra", [f"patient no {i} came late again" for i in range(ROWS)], "free text"),
+        ("extra", [f"patient no {i // 2} came late again" for i in range(ROWS)], "free text"),  # and no group
+        *((name, list(range(ROWS)), "row numbers") for name in ("Unnamed: 0", "__index_level_0__")),
+        *(
+            (name, [i * 37 % 241 for i in range(ROWS)], "an identifier")
+            for name in ("user_id", "userId", "ID", "patient ID", "id", "id-number", "session.uuid")
+        ),
     ],
 )
-def test_identifiers_and_dates_are_left_out_with_a_line(column, why):
-    """A rule on them says nothing of other people; the log is read, and the line names column and reason."""
-    found = read(trial(extra=column))
+def test_what_is_no_trait_is_left_out_with_a_line(name, column, why):
+    """A rule on it says nothing of other people; the log is read, and the line names column and reason."""
+    found = read(trial(**{name: column}))
     assert found.frame.columns == ["age"]
-    assert found.notes == (f"'extra' ({why}) is left out: no rule for other people can use it.",)
+    assert found.notes == (f"'{name}' ({why}) is left out: no rule for other people can use it.",)
 
 
 def test_a_feature_that_looks_like_the_probability_of_what_was_done_is_named():

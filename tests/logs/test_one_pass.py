@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from click.testing import CliRunner
 
-from milpcb.cli import cli
 from milpcb.errors import InputError, MilpcbError, RunError
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
@@ -26,6 +24,7 @@ from milpcb.logs.words import sentences
 from milpcb.offline import IntervalEstimate, evaluate
 from milpcb.offline.hashing import folds_of
 from milpcb.offline.intervals import bernstein
+from tests import learned
 
 COLUMNS = Columns("done", "y", maximise=True, propensity=("p",))
 ASKED = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "4", "--one-pass"]
@@ -42,14 +41,30 @@ def rows(n: int, seed: int) -> pl.DataFrame:
     return pl.DataFrame({"x": x, "z": z, "place": rng.choice(["a", "b"], n), "done": names[done], "y": y, "p": p})
 
 
-@pytest.fixture
-def logs(tmp_path: Path) -> Path:
-    """Return a folder of seven files."""
-    folder = tmp_path / "logs"
+def seven(folder: Path) -> Path:
+    """Write seven files into a new folder, and return it."""
     folder.mkdir()
     for number in range(7):
         rows(60 + number, number).write_parquet(folder / f"part{number}.parquet")
     return folder
+
+
+@pytest.fixture
+def logs(tmp_path: Path) -> Path:
+    """Return a folder of seven files."""
+    return seven(tmp_path / "logs")
+
+
+@pytest.fixture(scope="module")
+def fixed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the same for tests that leave it as it is."""
+    return seven(tmp_path_factory.mktemp("fixed") / "logs")
+
+
+@pytest.fixture(scope="module")
+def found(fixed: Path, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """Return what is learnt from it."""
+    return learnt(fixed, tmp_path_factory.mktemp("found") / "out")
 
 
 def learner() -> LoggedPolicyTree:
@@ -81,10 +96,7 @@ def assert_alike(one: IntervalEstimate, other: IntervalEstimate) -> None:
 
 def command(log: Path, out: Path, *options: str) -> str:
     """Run ``milpcb learn`` and return what it prints."""
-    done = CliRunner().invoke(cli, ["learn", str(log), *options, "--out", str(out)], standalone_mode=False)
-    if done.exception is not None:
-        raise done.exception
-    return done.output
+    return str(learned.command("learn", str(log), *options, "--out", str(out)).output)
 
 
 class Backwards:
@@ -119,9 +131,9 @@ class Counting(Serial):
         yield from super().map(work, tasks)
 
 
-def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path) -> None:
+def test_claims_are_bernstein_s_for_all_rules_at_once(fixed: Path, found: Findings) -> None:
     """The interval of the value is the empirical Bernstein bound at the level that the number of rules leaves."""
-    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
+    whole = log_files(fixed).frame()
     X, K = whole.select("x", "z", "place"), 3
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     scores = in_memory.scores_.table[np.arange(len(whole)), in_memory.policy_.predict(X)]
@@ -132,25 +144,23 @@ def test_claims_are_bernstein_s_for_all_rules_at_once(logs: Path, tmp_path: Path
     assert found.claims.most >= found.claims.gain.value
 
 
-def test_small_is_a_tenth_of_the_outcome_s_deviation(logs: Path, tmp_path: Path) -> None:
+def test_small_is_a_tenth_of_the_outcome_s_deviation(fixed: Path, tmp_path: Path) -> None:
     """As with rows in memory: what treatments cost makes no gain small."""
     by = LoggedPolicyTree(method="ips", thresholds=4, treatment_cost={"call": 1000.0})
-    found, whole = learnt(logs, tmp_path / "out", by=by), log_files(logs).frame()
-    assert found.claims.small == pytest.approx(0.1 * whole["y"].std(ddof=0))
+    claims = learnt(fixed, tmp_path / "out", by=by).claims
+    assert claims.small == pytest.approx(0.1 * log_files(fixed).frame()["y"].std(ddof=0))
 
 
-def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> None:
+def test_rows_kept_aside_have_ordinary_intervals(fixed: Path, found: Findings) -> None:
     """Values and gains, of all constants and in each part too, have the ends that an evaluation of the rows has."""
-    found, whole = learnt(logs, tmp_path / "out"), log_files(logs).frame()
+    whole = log_files(fixed).frame()
     X = whole.select("x", "z", "place")
     in_memory = learner().fit(X, whole["done"], reward=whole["y"], propensity=whole["p"].to_numpy())
     seen = evaluate(in_memory.scores_, found.estimator.policy_, contexts=X)
-    layout = counter_of(log_files(logs)).rows.layout
+    layout = counter_of(log_files(fixed)).rows.layout
     summed = held_out_of(found.estimator, layout, found.learnt, 0.95)
-    assert_alike(summed.value, seen.value)
-    assert_alike(summed.gain, seen.gain)
-    assert_alike(summed.logged, seen.logged)
-    assert_alike(summed.reference_value, seen.reference_value)
+    for name in ("value", "gain", "logged", "reference_value"):
+        assert_alike(getattr(summed, name), getattr(seen, name))
     for name, value in seen.constants.items():
         assert_alike(summed.constants[name], value)
         assert_alike(summed.gain_over[name], seen.gain_over[name])
@@ -160,10 +170,9 @@ def test_rows_kept_aside_have_ordinary_intervals(logs: Path, tmp_path: Path) -> 
         assert_alike(one.gain, other.gain)
 
 
-def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> None:
+def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -> None:
     """Of other rules, drawn at random from the class, none has a gain whose interval ends beyond the most claimed."""
-    found = learnt(logs, tmp_path / "out")
-    layout = counter_of(log_files(logs)).rows.layout
+    layout = counter_of(log_files(fixed)).rows.layout
     contexts, rng = layout.contexts(found.learnt.codes), np.random.default_rng(0)
     claims = claims_of(found.estimator, contexts, 0.95)
     each, best = np.log(4 / 0.05) + claims.log_size + np.log(3), found.learnt.best_action
@@ -179,53 +188,57 @@ def test_no_rule_gains_more_than_what_is_claimed(logs: Path, tmp_path: Path) -> 
         assert gain + np.sqrt(2 * each) * error + beyond <= claims.most + 1e-9
 
 
+def counted(counter: Counter, files: LogFiles, backend: Any = None) -> Any:
+    """Return the sums over files."""
+    return count(counter, files, backend or Serial(), None, lambda *_: None, lambda *_: None)
+
+
 @pytest.mark.parametrize("aside", [0.0, 0.3])
-def test_sums_are_the_same_to_the_last_bit_in_any_order(logs: Path, aside: float) -> None:
+def test_sums_are_the_same_to_the_last_bit_in_any_order(fixed: Path, aside: float) -> None:
     """Files that finish in another order give the same bits, as does any number of files."""
-    found = log_files(logs)
-    counter = counter_of(found, aside)
-    for n in range(1, 8):
-        some = LogFiles(found.name, found.paths[:n], found.rows[:n], found.columns)
-        parts = [
-            count(counter, some, backend, None, lambda *_: None, lambda *_: None) for backend in (Serial(), Backwards())
-        ]
-        for one, other in zip(*parts, strict=True):
+    every = log_files(fixed)
+    counter = counter_of(every, aside)
+    for n in (1, 2, 7):
+        some = LogFiles(every.name, every.paths[:n], every.rows[:n], every.columns)
+        for one, other in zip(*(counted(counter, some, by) for by in (Serial(), Backwards())), strict=True):
             assert (one is None) == (other is None)
             if one is not None and other is not None:
                 assert one.cells.tobytes() == other.cells.tobytes()
                 assert one.outcomes.tobytes() == other.outcomes.tobytes()
 
 
-def test_rows_kept_aside_are_drawn_by_their_place(logs: Path) -> None:
+def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
     """About a share of the rows is kept aside, others with another seed; both parts together are the log."""
-    found = log_files(logs)
-    both = [
-        count(counter_of(found, 0.3, seed), found, Serial(), None, lambda *_: None, lambda *_: None) for seed in (0, 1)
-    ]
-    everything = count(counter_of(found), found, Serial(), None, lambda *_: None, lambda *_: None)[0]
+    every = log_files(fixed)
+    both = [counted(counter_of(every, 0.3, seed), every) for seed in (0, 1)]
+    everything = counted(counter_of(every), every)[0]
     for kept, aside in both:
-        assert aside is not None
         assert np.array_equal((kept + aside).cells, everything.cells)  # whole scores: sums are exact
         assert 0.2 < len(aside) / len(everything) < 0.4
-    assert both[0][1] is not None
-    assert both[1][1] is not None
     assert not np.array_equal(both[0][1].cells, both[1][1].cells)
 
 
-@pytest.mark.parametrize("after", [1, 2, 3, 6])
-def test_an_interrupted_pass_goes_on_after_the_last_whole_file(logs: Path, tmp_path: Path, after: int) -> None:
+@pytest.fixture(scope="module")
+def undisturbed(fixed: Path, tmp_path_factory: pytest.TempPathFactory) -> Findings:
+    """Return what is learnt without an interruption, with rows kept aside."""
+    return learnt(fixed, tmp_path_factory.mktemp("undisturbed") / "out", holdout=0.3)
+
+
+@pytest.mark.parametrize("after", [1, 6])
+def test_an_interrupted_pass_goes_on_after_the_last_whole_file(
+    fixed: Path, undisturbed: Findings, tmp_path: Path, after: int
+) -> None:
     """The files that were counted are not read again, and the sums are those of a pass that was not interrupted."""
-    out, whole = tmp_path / "out", learnt(logs, tmp_path / "other", holdout=0.3)
     with pytest.raises(KeyboardInterrupt):
-        learnt(logs, out, Interrupted(after), holdout=0.3)
+        learnt(fixed, tmp_path, Interrupted(after), holdout=0.3)
     backend = Counting()
-    found = learnt(logs, out, backend, holdout=0.3)
+    again = learnt(fixed, tmp_path, backend, holdout=0.3)
     assert backend.names == [f"part{number}.parquet" for number in range(after, 7)]
-    assert np.array_equal(found.learnt.products, whole.learnt.products)
-    assert str(found.estimator.policy_) == str(whole.estimator.policy_)
-    assert found.held_out is not None
-    assert whole.held_out is not None
-    assert found.held_out.value == whole.held_out.value
+    assert np.array_equal(again.learnt.products, undisturbed.learnt.products)
+    assert str(again.estimator.policy_) == str(undisturbed.estimator.policy_)
+    assert again.held_out is not None
+    assert undisturbed.held_out is not None
+    assert again.held_out.value == undisturbed.held_out.value
 
 
 @pytest.mark.parametrize("changed", ["rows", "time", "a new file", "seed", "one byte"])
@@ -253,9 +266,9 @@ def test_old_sums_are_not_used_for_anything_else(logs: Path, tmp_path: Path, cha
     assert len(backend.names) == len(log_files(logs).paths)
 
 
-def test_kept_sums_of_other_tables_are_not_used(logs: Path, tmp_path: Path) -> None:
+def test_kept_sums_of_other_tables_are_not_used(fixed: Path, tmp_path: Path) -> None:
     """Sums that are too few for the cells, under a seal that fits, are not read."""
-    found = log_files(logs)
+    found = log_files(fixed)
     counter = counter_of(found)
     kept = KeptSums(tmp_path, counter, found)
     sums = counter.rows.layout.empty()
@@ -269,10 +282,10 @@ def robust() -> LoggedPolicyTree:
     return LoggedPolicyTree(method="dr", thresholds=4, cv=3)
 
 
-def test_doubly_robust_scores_of_files_are_those_of_the_rows(logs: Path, tmp_path: Path) -> None:
+def test_doubly_robust_scores_of_files_are_those_of_the_rows(fixed: Path, tmp_path: Path) -> None:
     """Value and standard error over files are those of a fit in memory with the same folds; the page says how."""
-    found = learnt(logs, tmp_path / "out", by=robust())
-    frame = log_files(logs).frame()
+    found = learnt(fixed, tmp_path / "out", by=robust())
+    frame = log_files(fixed).frame()
     X = frame.select("x", "z", "place")
     folds: Any = folds_of(np.arange(len(frame)), 3, 0)
     in_memory: Any = robust().set_params(cv=folds)
@@ -301,18 +314,17 @@ def test_models_are_not_fitted_to_rows_kept_aside(logs: Path, tmp_path: Path) ->
     assert not np.array_equal(before.aside.scores, after.aside.scores)
 
 
-def test_an_interrupted_pass_with_models_goes_on(logs: Path, tmp_path: Path) -> None:
+def test_an_interrupted_pass_with_models_goes_on(fixed: Path, tmp_path: Path) -> None:
     """The models that are fitted anew are the same ones, so sums of before are used; with other models they are not."""
-    out, whole = tmp_path / "out", learnt(logs, tmp_path / "other", by=robust())
-    with pytest.raises(KeyboardInterrupt):
-        learnt(logs, out, Interrupted(3), by=robust())
-    backend = Counting()
-    found = learnt(logs, out, backend, by=robust())
-    assert len(backend.names) == 4
-    assert np.array_equal(found.learnt.products, whole.learnt.products)
-    backend = Counting()
-    learnt(logs, out, backend, by=robust(), model_rows=200)
-    assert len(backend.names) == 7
+    whole = learnt(fixed, tmp_path / "other", by=robust())
+    for files_read, model_rows in ((4, 100_000), (7, 200)):
+        with pytest.raises(KeyboardInterrupt):
+            learnt(fixed, tmp_path / "out", Interrupted(3), by=robust())
+        backend = Counting()
+        again = learnt(fixed, tmp_path / "out", backend, by=robust(), model_rows=model_rows)
+        assert len(backend.names) == files_read
+        assert np.array_equal(again.learnt.products, whole.learnt.products) == (files_read == 4)
+        (tmp_path / "out/counted.json").unlink()
 
 
 def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_path: Path) -> None:
@@ -328,7 +340,7 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
         log_files(logs)
 
 
-def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
+def test_an_error_of_a_worker_names_its_file(fixed: Path) -> None:
     """A worker that dies ends in one line about the file."""
 
     class Dying:
@@ -336,13 +348,14 @@ def test_an_error_of_a_worker_names_its_file(logs: Path) -> None:
             del work
             yield tasks[0], MemoryError("its worker died 3 times")
 
-    found, kept = log_files(logs), list[Any]()
+    files, kept = log_files(fixed), list[Any]()
     with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
-        count(counter_of(found), found, Dying(), None, lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
+        count(counter_of(files), files, Dying(), None, lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
     assert kept == []
 
 
-@pytest.mark.parametrize("log", ["*.parquet", "part[0-6].parquet", "."])
+@pytest.mark.usefixtures("sketches")
+@pytest.mark.parametrize("log", ["part[0-6].parquet", "."])
 def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log: str) -> None:
     """A pattern and a folder are learnt from in one pass; the folder has page and policy, and no sums are left."""
     out = tmp_path / "out"
@@ -358,6 +371,7 @@ def test_the_command_takes_patterns_and_folders(logs: Path, tmp_path: Path, log:
     assert "Not known: the log was read in one pass" in page
 
 
+@pytest.mark.usefixtures("sketches")
 def test_large_logs_alone_are_read_in_one_pass_unasked(
     logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -381,16 +395,18 @@ def test_large_logs_alone_are_read_in_one_pass_unasked(
         (["--at-most", "call=0.2"], "--at-most needs the rows themselves"),
         (["--draws", "10"], "--draws needs the rows themselves"),
         (["--group", "z"], "--group needs the rows themselves"),
+        (["--weight", "z"], "--weight needs the rows themselves"),
+        (["--treatment-cost", "call=z"], "treatment_cost by row needs the rows themselves"),
         (["--method", "dm"], "method"),
         (["--thresholds", "all"], "every cut"),
         (["--holdout", "2"], "holdout"),
         (["--backend", "none"], "none"),
     ],
 )
-def test_what_one_pass_cannot_know_is_refused(logs: Path, tmp_path: Path, more: list[str], words: str) -> None:
+def test_what_one_pass_cannot_know_is_refused(fixed: Path, tmp_path: Path, more: list[str], words: str) -> None:
     """One line names the option, and nothing is written."""
     with pytest.raises(MilpcbError, match=words):
-        command(logs, tmp_path / "out", *ASKED[:6], "--one-pass", *more)
+        command(fixed, tmp_path / "out", *ASKED[:6], "--one-pass", *more)
     assert not (tmp_path / "out").exists()
 
 

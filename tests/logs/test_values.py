@@ -93,15 +93,31 @@ def test_a_rare_string_near_a_common_one_is_reported(slip, tmp_path):
     assert read.frame["region"][0] == slip
 
 
-def test_categories_of_digits_and_letters_stay_categories(tmp_path):
-    """Few numbers, codes with a 0 in front, and many other strings are no measurement."""
-    columns = {
-        "stage": [["1", "2", "3", "4+"][i % 4] for i in range(ROWS)],
-        "ward": [["02", "7", "x"][i % 3] for i in range(ROWS)],
-        "item": [["250", "V30", "E11", "401"][i % 4] + str(i % 9) for i in range(ROWS)],
-    }
-    found = source(written(tmp_path, columns))
-    assert found.frame.to_dict(as_series=False) == columns
+AMOUNTS = [i * 37 % 211 for i in range(ROWS)]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        # few numbers, codes with a 0 in front, and many other strings are no measurement
+        ("stage", [["1", "2", "3", "4+"][i % 4] for i in range(ROWS)]),
+        ("ward", [["02", "7", "x"][i % 3] for i in range(ROWS)]),
+        ("item", [["250", "V30", "E11", "401"][i % 4] + str(i % 9) for i in range(ROWS)]),
+        # ranges, ranks and names with numbers are categories
+        *(("x", list(pair) * (ROWS // 2)) for pair in (("18-25", "65+"), ("1st", "2nd"), ("Ward 1", "Ward 2"))),
+        *(("x", list(pair) * (ROWS // 2)) for pair in (("yes", "no"), ("m", "w"))),
+        # a -1 beside 0, a single -9, and a 99 among a hundred others are what they are
+        ("score", [i % 9 - 1 for i in range(ROWS)]),
+        ("age", [-9, *AGES[1:]]),
+        ("share", [i % 100 for i in range(ROWS)]),
+        # words that only end in id
+        *((name, AMOUNTS) for name in ("bid", "paid", "grid", "covid", "PAID", "fluid level", "hybrid")),
+    ],
+)
+def test_what_only_looks_odd_is_read_as_it_stands(name, values, tmp_path):
+    """Without a word."""
+    found = source(written(tmp_path, {name: values}))
+    assert found.frame[name].to_list() == values
     assert found.notes == ()
 
 
@@ -214,12 +230,6 @@ def test_strings_that_may_mean_the_same_or_numbers_are_said(values, what, tmp_pa
     assert any(f"'x' holds {what}" in line for line in Schema.infer(pl.DataFrame({"x": column})).lines())
 
 
-@pytest.mark.parametrize("values", [["18-25", "65+"], ["1st", "2nd"], ["Ward 1", "Ward 2"], ["yes", "no"], ["m", "w"]])
-def test_strings_that_only_look_like_numbers_are_said_nothing_of(values, tmp_path):
-    """Ranges, ranks and names with numbers are categories, as which they are read."""
-    assert source(written(tmp_path, {"x": [values[i % 2] for i in range(ROWS)]})).notes == ()
-
-
 @pytest.mark.parametrize(
     ("values", "what"),
     [
@@ -252,40 +262,10 @@ def test_infinity_is_missing_if_it_is_named(tmp_path):
     assert found.frame["x"].to_list() == [1.5, None, None] * (ROWS // 3)
 
 
-@pytest.mark.parametrize("name", ["bid", "paid", "grid", "covid", "PAID", "fluid level", "hybrid"])
-def test_a_name_that_only_ends_in_id_is_a_feature(name, tmp_path):
-    """Words are told by their parts."""
-    amounts = [i * 37 % 211 for i in range(ROWS)]
-    found = source(written(tmp_path, {name: amounts}))
-    assert found.frame[name].to_list() == amounts
-
-
-@pytest.mark.parametrize("name", ["user_id", "userId", "ID", "patient ID", "id", "id-number", "session.uuid"])
-def test_a_name_with_the_word_id_is_an_identifier(name, tmp_path):
-    """Where its values are many."""
-    found = source(written(tmp_path, {name: [i * 37 % 211 for i in range(ROWS)], "age": AGES}))
-    assert found.frame.columns == ["age"]
-    assert found.notes[0] == f"'{name}' (an identifier) is left out: no rule for other people can use it."
-
-
-@pytest.mark.parametrize("repeated", [False, True])
-def test_sentences_are_free_text_and_no_group(repeated, tmp_path):
-    """Remarks are left out as what they are; rows with the same one are no group, as those with one code may be."""
-    remarks = [f"patient no {i // 2 if repeated else i} came late again" for i in range(ROWS)]
-    found = source(written(tmp_path, {"remark": remarks, "age": AGES}))
-    assert found.frame.columns == ["age"]
-    assert found.notes == ("'remark' (free text) is left out: no rule for other people can use it.",)
-    codes = [f"P{i // 2 if repeated else i}" for i in range(ROWS)]
-    notes = source(written(tmp_path, {"code": codes, "age": AGES})).notes
-    assert notes[0] == "'code' (an identifier) is left out: no rule for other people can use it."
-    assert [note.endswith("add --group code, or intervals are too narrow.") for note in notes[1:]] == [True] * repeated
-
-
-@pytest.mark.parametrize("values", [range(ROWS), [3 * i + i % 2 for i in range(ROWS)]])
-@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__", "number"])
-def test_row_numbers_are_left_out(name, values, tmp_path):
-    """However pandas calls them, with gaps where rows were dropped, in files of both kinds."""
-    columns = {name: list(values), "age": AGES}
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "number"])
+def test_row_numbers_of_files_are_left_out(name, tmp_path):
+    """However pandas calls them, in files of both kinds."""
+    columns = {name: list(range(ROWS)), "age": AGES}
     in_csv = source(written(tmp_path, columns))
     assert in_csv.frame.columns == ["age"]
     assert f"'{name}'" in in_csv.notes[0]
@@ -345,16 +325,6 @@ def test_groups_that_may_be_one_are_said():
     asked = Columns("treat", "y", maximise=True, randomised=True, leave_out=("site",))
     (note,) = make_source("log", frame, asked).notes
     assert note.startswith("'site' holds 'North' and 'north', which are two strings to a rule")
-
-
-def test_numbers_that_are_like_others_are_not_doubted(tmp_path):
-    """A -1 beside 0, a single -9, and a 99 among a hundred others are what they are."""
-    columns = {
-        "score": [i % 9 - 1 for i in range(ROWS)],
-        "age": [-9, *AGES[1:]],
-        "share": [i % 100 for i in range(ROWS)],
-    }
-    assert source(written(tmp_path, columns)).notes == ()
 
 
 def _leaking():

@@ -1,0 +1,266 @@
+"""Questions about a rule: limits, restrictions and their prices, rules that do as well, budgets, two outcomes."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from milpcb.errors import InputError, UnknownNameError
+from milpcb.estimators import LoggedPolicyTree, never, share_at_most
+from milpcb.logs import what_if as near
+from milpcb.logs.curves import SHARES, budget_limit, budget_values
+from milpcb.logs.limits import Limit, limit_of
+from milpcb.logs.source import Columns, make_source, numbered
+from milpcb.logs.what_if import Reader, what_if
+from milpcb.offline import best_reference
+from milpcb.offline.restrictions import Question, gain_band, pareto, supported
+from milpcb.oracles import open_oracle
+from policies import DecisionTrees
+from tests.learned import people
+
+FRAME = people(300, effect=0.45).select("age", "region", "message", "bought").sort("age")
+ROWS, AGE = FRAME.select("age", "region"), FRAME["age"].to_numpy()
+
+
+def fit(frame=FRAME, rows=ROWS, **options):
+    """Return an estimator that was fitted to a log."""
+    tree = LoggedPolicyTree(**{"max_depth": 2, "thresholds": 3, "method": "snips", **options})
+    outcome = {"reward": frame["bought"].to_numpy(), "propensity": [0.5, 0.5]}
+    return tree.fit(rows, frame["message"].to_numpy(), **outcome)
+
+
+def reader_of(tree, rows=ROWS):
+    """Return the reader of restrictions for a tree; ``last_year`` names an action in the first 200 rows."""
+    old = pl.Series("last_year", ["call"] * 100 + ["letter"] * 100 + [None] * (len(rows) - 200), dtype=pl.String)
+    return Reader(tree, rows, tree.problem(rows), rows.with_columns(old))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Return a tree that was fitted to the log, and its reader of restrictions."""
+    tree = fit()
+    return tree, reader_of(tree)
+
+
+@pytest.fixture(scope="module")
+def every(fitted):
+    """Return the labels (N, n) of all trees."""
+    question = fitted[1].question
+    return open_oracle(question.policies, question.contexts, "enumeration").labelings
+
+
+@pytest.mark.parametrize(
+    ("text", "than", "margin", "maximise"),
+    [
+        ("angry at most letter", "letter", 0.0, False),
+        ("angry at most today + 0.1", None, 0.1, False),
+        ("angry at least today - 0.1", None, 0.1, True),
+        ("angry at least today + 0.1", None, -0.1, True),
+        ("angry at most 0.25", 0.25, 0.0, False),
+        ("a b at most 1e-1 - 0.05", 0.1, -0.05, False),
+        ("angry at most call + 1", "call + 1", 0.0, False),
+    ],
+)
+def test_what_limits_mean(text, than, margin, maximise):
+    """A number, an action or today; names of actions come first; a margin makes it looser or tighter."""
+    found = limit_of(text, ["call", "letter", "call + 1"])
+    assert (found.than, found.margin, found.maximise) == (than, margin, maximise)
+    assert isinstance(found, Limit)
+
+
+# ------------------------------------------------------------------- restrictions and their prices
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"),
+    [
+        ("without age", {"features": ["region"]}),
+        ("without region", {"features": ["age"]}),
+        ("depth 1", {"max_depth": 1}),
+        ("leaves 2", {"max_leaves": 2}),
+    ],
+)
+def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fitted):
+    """What another fit would lose, in the unit of the outcome."""
+    tree, reader = fitted
+    costs = tree.scores_.costs / tree.scores_.weight.sum()
+    price = reader.restriction(text).of(reader.question).best(costs).value - reader.question.best(costs).value
+    assert price == pytest.approx(tree.policy_value_ - fit(**changes).policy_value_, abs=1e-9)
+
+
+def test_every_form_is_a_rule_that_keeps_it(fitted):
+    """By what the policies of the restrictions play in the rows."""
+    (tree, reader), north = fitted, (FRAME["region"] == "north").to_numpy()
+    call, letter = (tree.actions_.tolist().index(name) for name in ("call", "letter"))
+
+    def played(text):
+        best = reader.restriction(text).of(reader.question).best(tree.scores_.costs)
+        return best.policy.predict(reader.question.rows)
+
+    assert (played("always letter where region = north")[north] == letter).all()
+    assert not (played("never call where age <= 30")[AGE <= 30] == call).any()
+    rates = [(played("alike region within 0.01") == 0)[here].mean() for here in (north, ~north)]
+    assert abs(rates[0] - rates[1]) <= 0.01 + 1e-9
+    assert (np.diff(played("age less")[north]) <= 0).all()  # rows are sorted by age
+    assert len(played("region first")) == len(FRAME)
+    young = AGE[100] > AGE  # an old rule is kept where it is asked for
+    assert (played(f"keep last_year where age < {AGE[100]}")[young] == call).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("keep last_year", InputError, "names no action in some row"),
+        ("keep last_yeer", UnknownNameError, "did you mean 'last_year'"),
+        ("keep region where age > 0", UnknownNameError, "action in 'region'"),
+        ("cheaper", InputError, "cannot read --what-if 'cheaper': write one of without COLUMN"),
+        ("without agee", UnknownNameError, "did you mean 'age'"),
+        ("never cal where age > 3", UnknownNameError, "did you mean 'call'"),
+        ("keep nothing", UnknownNameError, "unknown column of --what-if 'nothing'"),
+        ("alike region within x", InputError, "'x' is no number"),
+        ("rules 2", InputError, "'rules' is no option of the class"),
+        ("region more", InputError, "for columns of numbers"),
+    ],
+)
+def test_restrictions_that_cannot_be_read_are_named(text, error, message, fitted):
+    """A column with no action in some row, and names that nothing has."""
+    with pytest.raises(error, match=message):
+        fitted[1].restriction(text)
+
+
+def test_usual_wishes_are_about_what_the_rule_reads(fitted):
+    """Its features, one depth and one leaf less; a column whose name is within other words is not read."""
+    names = [restriction.name for restriction in fitted[1].usual()]
+    assert {"without age", "depth 1"} <= set(names)
+    one = fit(FRAME.with_columns(bought=(FRAME["message"] == "call").cast(int)))
+    assert reader_of(one).usual()[0].name == "depth 1"
+    right = ((pl.col("age") <= 45) == (pl.col("region") == "north")) == (pl.col("message") == "call")
+    four = reader_of(fit(FRAME.with_columns(bought=right.cast(int))))
+    assert "leaves 3" in [restriction.name for restriction in four.usual()]
+    rows = FRAME.select(wage="age", age=pl.lit(1.0) * (pl.int_range(pl.len()) % 7), play=pl.int_range(pl.len()) % 5)
+    tree = fit(rows=rows, max_depth=1)
+    assert "wage <= " in str(tree.policy_)
+    assert reader_of(tree, rows).columns() == ["wage"]
+
+
+def test_wishes_under_limits_keep_them():
+    """The class of the fit is under its own constraints, and so is what keeps a restriction."""
+    tree = fit(constraints=[share_at_most("call", 0.2)])
+    reader = reader_of(tree)
+    best = reader.restriction("without region").of(reader.question).best(tree.scores_.costs)
+    assert (best.policy.predict(reader.question.rows) == tree.actions_.tolist().index("call")).mean() <= 0.2
+
+
+# ------------------------------------------------------------------- rules that do as well
+
+
+def totals(table, labels):
+    """Return the total (N,) of each labeling."""
+    return table[np.arange(table.shape[0]), labels].sum(axis=1)
+
+
+def test_rules_within_an_amount_are_those_of_the_list(fitted, every):
+    """How many look worth so much less at most, what they all read, where they differ; the printed rule comes first."""
+    tree, reader = fitted
+    worth = totals(tree.scores_.table / len(tree.scores_.table), every)
+    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.2)
+    within = every[worth >= worth.max() - 0.2 - 1e-12]
+    assert (found.count, found.exact) == (len(within), True)
+    assert found.contested == (within != within[0]).any(axis=0).sum()
+    assert (found.looked_at, found.needed) == (300, ("age",))
+    assert found.rules[0].rules == str(tree.policy_)
+    assert found.rules[0].value == pytest.approx(tree.policy_value_)
+    assert len({rule.rules for rule in found.rules}) == 3
+    assert all(worth.max() - 0.2 - 1e-9 <= rule.value <= worth.max() for rule in found.rules)
+    assert any("age <=" in rule.rules for rule in found.rules[1:])
+    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), None) is None  # nothing was asked
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_where_there_are_fewer_rules_than_three_none_is_shown_twice(number, fitted, every):
+    """One stands alone, two stand side by side."""
+    tree, reader = fitted
+    worth = np.sort(totals(tree.scores_.table / len(tree.scores_.table), np.unique(every, axis=0)))[::-1]
+    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
+    assert (found.count, found.exact) == (number, True)
+    assert len({rule.rules for rule in found.rules}) == len(found.rules) == number
+
+
+def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_lower_end(fitted, every):
+    """By the band, for every rule of the class by itself."""
+    tree, reader = fitted
+    band = gain_band(reader.question, tree.scores_, best_reference(tree.scores_), draws=40)
+    lower, upper = (-totals(floor, every) for floor in band.floors)
+    undecided = upper + band.reach / 0.75 >= (lower - band.reach).max() - 1e-12
+    priced = what_if(reader, tree.scores_, band, ())
+    found = near.as_good(reader, tree.policy_, tree.scores_, band, priced, None)
+    assert found.slack is None
+    assert (found.count, found.exact) == (undecided.sum(), True)
+    assert 1 < found.count < len(every)
+    assert found.contested == (every[undecided] != every[undecided][0]).any(axis=0).sum()
+    assert found.needed == ("age",)
+
+
+def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
+    """What rules play is asked at some rows; where the class has no list of its own, they are not counted."""
+    tree, reader = fitted
+    monkeypatch.setattr(near, "MOST_ROWS", 50)
+    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
+    monkeypatch.setattr(near, "MOST_UNLISTED", 1)
+    listed = near.NearBest.listed
+    monkeypatch.setattr(near.NearBest, "listed", property(lambda found: listed.fget(found) and False))
+    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1)
+    assert (found.count, found.rules) == (None, ())
+
+
+# ------------------------------------------------------------------- curves
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_corners_are_the_supported_points_that_are_no_mere_sums(seed):
+    """Of the exact front those that no two others have on or below their segment."""
+    draw = np.random.default_rng(seed)
+    X = draw.integers(0, 3, (10, 2)).astype(float)
+    a, b = draw.integers(0, 9, (2, 10, 2)).astype(float)
+    question = Question(DecisionTrees(2, depth=2), X)
+    every = [(point.a, point.b) for point in pareto(question, a, b) if point.supported]
+    corners = [
+        point
+        for point in every
+        if all(
+            (one[1] - other[1]) * (point[0] - one[0]) + (other[0] - one[0]) * (point[1] - one[1]) < 0
+            for one in every
+            for other in every
+            if one[0] < point[0] < other[0]
+        )
+    ]
+    found = [(point.a, point.b) for point in supported(question, a, b)]
+    assert set(corners) <= set(found) <= set(every)
+    assert found == sorted(found)
+
+
+def test_each_budget_is_learnt_and_valued_on_other_rows():
+    """The truth, 0.2 + 0.7 * share for the young, is within the band; the other limits stay as they are."""
+    draw = np.random.default_rng(0)
+    age, calls = draw.integers(18, 81, 600), draw.random(600) < 0.5
+    bought = draw.random(600) < np.where(calls & (age <= 45), 0.9, 0.2)
+    frame = pl.DataFrame({"age": age, "message": np.where(calls, "call", "letter"), "bought": bought.astype(int)})
+    source = make_source("log", frame, Columns("message", "bought", maximise=True, randomised=True))
+    limits, ticks = [share_at_most("call", 0.2), never("call", "age > 75")], []
+    estimator = LoggedPolicyTree(max_depth=1, constraints=limits)
+    scores = estimator.estimate_scores(numbered(source.log))
+    estimator.fit_scores(source.frame, scores)
+    asked = {"level": 0.95, "seed": 0, "progress": lambda *far: ticks.append(far)}
+    points = budget_values(estimator, source.frame, scores, "call", **asked)
+    assert [point.share for point in points] == list(SHARES)
+    assert ticks[-1] == (len(SHARES), len(SHARES))
+    assert points[0].used == 0
+    assert all(point.used <= point.share + 0.06 for point in points)  # in other rows than those of the limit
+    for point in points:
+        truth = 0.2 + 0.7 * min(point.used, float((age <= 45).mean()))
+        assert point.value.lower <= truth <= point.value.upper
+    gains = [point.value.value - point.alike for point in points]
+    assert gains[4] > 0.05
+    assert max(gains, key=abs) == max(gains)
+    assert estimator.constraints == limits
+    assert points[-1].used <= 1 - float((age > 75).mean()) + 0.03
+    assert (budget_limit(estimator, "call"), budget_limit(estimator, "letter")) == (0.2, None)
