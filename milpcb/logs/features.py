@@ -95,7 +95,7 @@ def _no_trait(column: pl.Series) -> LeftOut | None:
     if _dated(column):
         return LeftOut(column.name, "dates")
     known = column.drop_nulls()
-    if not len(known) or not (column.dtype == pl.String or _whole(known)):
+    if not len(known) or not (column.dtype == pl.String or is_whole(known)):
         return None
     different = known.n_unique()
     named = different > MOST_CATEGORIES and _called_identifier(column.name)
@@ -122,8 +122,9 @@ def _called_identifier(name: str) -> bool:
     return bool(parts) and not IDENTIFIERS.isdisjoint((parts[0], parts[-1]))
 
 
-def _whole(known: pl.Series) -> bool:
-    return known.dtype.is_integer() or (known.dtype.is_float() and bool((known == known.round()).all()))
+def is_whole(column: pl.Series) -> bool:
+    """Return whether a column holds integers, beside what is missing."""
+    return column.dtype.is_integer() or (column.dtype.is_float() and bool((column == column.round()).all()))
 
 
 def _dated(column: pl.Series) -> bool:

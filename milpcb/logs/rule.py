@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import polars as pl
-
 from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.figures.drawing import MEDIUM, Drawing, finish, fitted, render
 from milpcb.experiments.results.report import picture
 from milpcb.logs import words
+from milpcb.logs.features import is_whole
 from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
 from milpcb.logs.what_if import columns_read
@@ -149,7 +148,7 @@ def card_of(found: Findings) -> Any:
     frame, read = found.source.frame, columns_read(policy)
     named = {*read, *policy.names.actions}
     labels = {name: label for name, label in found.questions.labels if name in named}
-    whole = [name for name in read if _is_whole(frame[name]) and not found.files]  # of files the frame is a sample
+    whole = [name for name in read if is_whole(frame[name]) and not found.files]  # of files the frame is a sample
     return policy.card(labels, whole)
 
 
@@ -161,10 +160,6 @@ def card_section(found: Findings, heading: str) -> PageSection | None:
     findings = PageTable("Score card", ("finding", "points"), card.rows, most=len(card.rows))
     sums = PageTable("Sums", ("sum", "action"), card.outcomes, (0, 1))
     return PageSection(heading, ["Add up the points of the findings that hold."], tables=[findings, sums])
-
-
-def _is_whole(column: pl.Series) -> bool:
-    return column.dtype.is_integer() or (column.dtype.is_float() and bool((column.drop_nulls() % 1 == 0).all()))
 
 
 def colophon(found: Findings, command: str, digest: str | None) -> list[str]:

@@ -161,7 +161,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "learn": "milpcb.commands.learn:learn",
         "evaluate": "milpcb.commands.evaluate:evaluate",
         "plan": "milpcb.commands.plan:plan",
-        "certify": "milpcb.commands.certify:certify",
+        "certify": "milpcb.commands.solve:certify",
         "bound": "milpcb.commands.plan:bound",
         "solvers": "milpcb.commands.machine:solvers",
         "verify": "milpcb.commands.verify:verify",

@@ -60,6 +60,7 @@ def test_a_log_certifies_as_its_learner_did(options, logged, certified):
         ("1,0,0,1", "1,0,-1,1", (), ("round 2", "action is -1")),
         ("cost,prob", "prob,cost", (), ("are action, prob, costability; they must be action, cost, probability",)),
         ("1,0,0,1", "1,0,x,1", (), ("round 2", "action is x", "0, 1, 2, ..., or a name")),
+        ("1,0,0,1", "1,0,nan,1", (), ("round 2", "action is nan")),
         ("1,0,0,1", "1,0,,1", (), ("round 2", "action is missing")),
         ("1,0,0,1", "1,0,3,1", (), ("the log plays the actions 1, 3: give --actions 4 if",)),
         ("a,b,action", ",b,action", (), ("column 1 is called '', as pandas calls row numbers",)),
