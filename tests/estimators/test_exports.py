@@ -51,6 +51,7 @@ def fitted(request, people, costs_of):
         rows["level"] = np.where(np.arange(len(rows)) % 3 == 0, np.resize(cuts, len(rows)), rows["level"])
     rows.loc[::7, "sex"] = None
     rows.loc[::11, "region; 'x'"] = "never seen"
+    assert len(set(estimator.predict(rows))) > 1  # no constant was learnt, so that something is compared
     return estimator, rows
 
 
@@ -59,30 +60,17 @@ def without_nan(rows):
     return [tuple(None if pd.isna(entry) else entry for entry in row) for row in rows.itertuples(index=False)]
 
 
-def test_the_rule_depends_on_the_table(fitted):
-    """No estimator here learnt a constant, so that the tests below compare something."""
-    estimator, rows = fitted
-    assert len(set(estimator.predict(rows))) > 1
-
-
-def test_sqlite_answers_as_predict(fitted):
-    """The CASE expression gives every row the action of ``predict``."""
+def test_databases_answer_as_predict(fitted):
+    """The CASE expression gives every row the action of ``predict``, in a database with strict types too."""
     estimator, rows = fitted
     base = sqlite3.connect(":memory:")
     quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in rows.columns)
     base.execute(f"CREATE TABLE people ({quoted})")
     base.executemany(f"INSERT INTO people VALUES ({', '.join('?' * rows.shape[1])})", without_nan(rows))
     answers = [answer for (answer,) in base.execute(f"SELECT {estimator.to_sql()} FROM people")]
-    assert answers == estimator.predict(rows).tolist()
-
-
-def test_duckdb_answers_as_predict(fitted):
-    """So it does in a database with strict types."""
-    estimator, rows = fitted
     frame = pl.from_pandas(rows)
-    answers = duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()
-    assert [answer for (answer,) in answers] == estimator.predict(rows).tolist()
-    assert estimator.predict(frame).tolist() == estimator.predict(rows).tolist()
+    strict = [answer for (answer,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
+    assert answers == strict == estimator.predict(frame).tolist() == estimator.predict(rows).tolist()
 
 
 def test_python_source_answers_as_predict(fitted):
@@ -113,22 +101,14 @@ def test_json_and_pickle_answer_as_predict(fitted):
             estimator.optimal_,
         )
     assert policies.from_json(estimator.to_json()).predict_names(rows) == expected
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
+    document = json.loads(estimator.to_json())
+    for damage in (
         {"type": "<M8[D]"},  # no names of actions have this type, whatever the names are
         {"type": "<i8", "names": [[0], [1]]},  # no names, though of a type that names have
         {"type": "<U1", "names": [None, {}]},
-    ],
-)
-def test_names_of_actions_that_are_none_are_damage(fitted, damage):
-    """Neither another type nor other data than booleans, numbers and strings is read as names of actions."""
-    document = json.loads(fitted[0].to_json())
-    document["actions"] |= damage
-    with pytest.raises(InputError, match=r"the JSON of an estimator is damaged .*names of actions of type"):
-        from_json(json.dumps(document))
+    ):
+        with pytest.raises(InputError, match=r"the JSON of an estimator is damaged .*names of actions of type"):
+            from_json(json.dumps({**document, "actions": document["actions"] | damage}))
 
 
 def test_numbers_are_read_as_exactly_these_floats():
@@ -210,17 +190,12 @@ def test_what_cannot_be_written_is_one_line():
         from_json(estimator.policy_.to_json())
 
 
-@pytest.mark.parametrize("name", ["class", "two words", "", "float", "ValueError", "\ufb02oat", "__debug__"])
-def test_source_has_a_name_that_leaves_it_a_source(name):
-    """A keyword is no name of a function, and one that the source itself calls would be another function in it."""
-    rule = policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies()
-    with pytest.raises(InputError, match="name must be one that a Python function can have"):
-        list(rule)[-1].to_python(name=name)
-
-
-def test_other_values_of_actions_are_written_as_python_and_sql_have_them():
-    """An array of numpy's numbers or strings is as good as a list; too few of them are one line."""
+def test_names_and_other_values_of_actions_are_written_as_python_and_sql_have_them():
+    """An array is as good as a list; the source is a function of no name that it calls itself."""
     rule = list(policies.ThresholdRules(2, thresholds=[[0.5]]).on(np.array([[0.0], [1.0]])).policies())[-1]
+    for name in ("float", "ValueError", "\ufb02oat", "__debug__"):
+        with pytest.raises(InputError, match="name must be one that a Python function can have"):
+            rule.to_python(name=name)
     for values in (["no", "yes"], [3, 7], [False, True]):
         assert rule.to_python(np.array(values)) == rule.to_python(list(np.array(values))) == rule.to_python(values)
         assert rule.to_sql(np.array(values)) == rule.to_sql(values)
