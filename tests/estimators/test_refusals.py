@@ -104,6 +104,7 @@ def test_a_table_that_cannot_be_read_is_named(table: Any, named: str) -> None:
 
 TARGETS: list[tuple[Any, str]] = [
     (["a", "a", "a"], "'a'"),
+    (np.array([1, "a", 2], dtype=object), "of one kind"),
     *((labels, "label") for labels in (["a", None, "b"], pd.Series(["a", None, "b"], dtype="string"))),
     *((pd.DataFrame(np.eye(3), columns=names), "two columns") for names in (["a", "b", "a"], [1, "1", 2])),
     ([[1.0, 2.0], [1.0, np.nan], [0.0, 0.0]], "costs[1, 1]"),

@@ -80,7 +80,7 @@ def test_leaves_hold_what_they_must(people, costs_of):
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False).filter(lambda x: x == 0 or abs(x) > 1e-100)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(NUMBERS, NUMBERS, st.integers(0, 3)), min_size=1, max_size=12))
 def test_sums_are_rounded_once(rows):
     """Every sum of products is the float nearest to the exact one."""

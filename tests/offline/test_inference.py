@@ -117,7 +117,7 @@ def test_any_class_and_level():
     """Threshold rules have a search as well; a higher level gives a lower bound."""
     table = drawn(effect=1.0)
     rules = ThresholdRules(2, thresholds=2)
-    low, high = (inference(rules, table.log.features, table, draws=200, level=level) for level in (0.8, 0.99))
+    low, high = (inference(rules, table.log.features, table, draws=100, level=level) for level in (0.8, 0.99))
     assert low.band.lower > high.band.lower
     assert low.cross_fitted.lower > high.cross_fitted.lower
 

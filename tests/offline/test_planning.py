@@ -44,13 +44,13 @@ def test_power_and_rows_are_read_off_the_trials():
 
 
 def test_planned_power_is_that_of_fresh_trials():
-    """Of 60 other trials about as many end; the same seed plans the same."""
+    """Of other trials about as many end; the same seed plans the same."""
     done = []
-    planned = plan(STUMPS, DESIGN, 0.1, trials=60, tick=lambda *counts: done.append(counts))
-    assert done[-1] == (60, 60)
-    assert (planned.rows == plan(STUMPS, DESIGN, 0.1, trials=60).rows).all()
+    planned = plan(STUMPS, DESIGN, 0.1, trials=40, tick=lambda *counts: done.append(counts))
+    assert done[-1] == (40, 40)
+    assert (planned.rows == plan(STUMPS, DESIGN, 0.1, trials=40).rows).all()
     n = int(planned.needed(0.8))
-    ended = [SimulatedTrial(STUMPS, DESIGN, 0.95, child(seed, "fresh")).ends(n, 0.1) for seed in range(60)]
+    ended = [SimulatedTrial(STUMPS, DESIGN, 0.95, child(seed, "fresh")).ends(n, 0.1) for seed in range(40)]
     assert 0.55 <= np.mean(ended) <= 0.97
 
 
