@@ -57,6 +57,7 @@ VENDORS = {
     "coptpy": ("milpcb.solvers.copt",),
     "cplex": ("milpcb.solvers.cplex",),
     "click": ("milpcb.cli", "milpcb.commands"),
+    "cryptography": ("milpcb.experiments.run.backends.dask",),
     "dask": ("milpcb.experiments.run.backends.dask",),
     "distributed": ("milpcb.experiments.run.backends.dask",),
     "duckdb": ("milpcb.testing.exports",),
