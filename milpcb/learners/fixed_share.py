@@ -71,8 +71,8 @@ class FixedShare(Weighing):
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.
 
     No sqrt(S T) is claimed for all S at once: the rate does not know S. Where nothing changes it costs more than Exp4.
-    Any class with action weights can be played, by one query for each start. What is learnt in another block than it
-    was played in counts in full in the bound.
+    Trees are played by one recursion a round for all starts, other classes by one query for each. What is learnt in
+    another block than it was played in counts in full in the bound.
 
     Parameters
     ----------

@@ -11,7 +11,9 @@ import pytest
 from milpcb import Bandit, open_oracle
 from milpcb.learners import FixedShare
 from milpcb.learners.fixed_share import Alarm
+from milpcb.protocols import SeveralTables
 from policies import DecisionTrees
+from policies.trees.terms import SeveralTrees
 from tests.learners.rounds import each_round, listed
 from tests.theory.coins.paths import Alarmed, Hurried
 
@@ -37,8 +39,34 @@ def play(learner: Any, rounds: int, seed: int = 0) -> None:
         pass
 
 
+@pytest.mark.parametrize(("depth", "n_actions"), [(0, 3), (1, 2), (2, 3), (3, 2)])
+def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: int) -> None:
+    """The recursion over all tables answers as each table does, whatever its totals and the rate."""
+    oracle, rng = of_trees(depth, n_actions), np.random.default_rng(depth)
+    table = oracle.table("columns")
+    together, separate = table.several(), SeveralTables(table)
+    assert type(together) is SeveralTrees
+    for both in (together, separate):
+        both.begin(0)
+    for step in range(150):
+        if step % 20 == 10:
+            place = int(rng.integers(1 + len(together.state())))
+            for both in (together, separate):
+                both.begin(place)
+        row, action = int(rng.integers(16)), int(rng.integers(n_actions))
+        amount = float(rng.choice([0.0, 0.3, 2.0, 90.0, 2000.0]))
+        for both in (together, separate):
+            both.add(row, action, amount)
+        if step % 3 == 0:
+            rate = float(rng.choice([0.01, 0.3, 4.0])) if step % 5 == 0 else 0.3
+            found, expected = (both.action_weights(row, rate) for both in (together, separate))
+            assert found.shape == (len(together.state()), n_actions)
+            np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert together.state() == separate.state()
+
+
 def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
-    """What tables answer is a function of the totals, which go through JSON."""
+    """What is kept from call to call is a function of the totals, which go through JSON."""
     oracle, rng = of_trees(2), np.random.default_rng(3)
     kept = oracle.table("columns").several()
     kept.begin(0)
