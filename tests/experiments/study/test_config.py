@@ -12,7 +12,7 @@ from milpcb.errors import InputError
 from milpcb.experiments.study.cells import build_study
 from milpcb.experiments.study.config import parse_config, read_config
 from milpcb.experiments.study.options import KeyProblemError, check_options
-from milpcb.experiments.study.worlds import entrant_of, open_world
+from milpcb.experiments.study.worlds import open_world
 from milpcb.plugins import local_classes, registry
 
 
@@ -122,18 +122,17 @@ def test_the_line_of_what_is_wrong_is_found(case, tiny):
     assert message in refusal(tiny + new if old is None else tiny.replace(old, new))
 
 
-def test_a_config_without_text_is_refused_without_line(tiny):
-    """Tables made by a program have no lines; learners are a list of tables there too."""
-    for section, wrong, message in (
-        (
-            "policies",
-            {"name": "decision_trees", "depth": -1},
-            r"^config: depth must be an integer of at least 0, got",
-        ),
+@pytest.mark.parametrize(
+    ("section", "wrong", "message"),
+    [
+        ("policies", {"name": "decision_trees", "depth": -1}, r"^config: depth must be an integer of at least 0, got"),
         ("learners", [3], "needs a name"),
-    ):
-        with pytest.raises(InputError, match=message):
-            parse_config(tomllib.loads(tiny) | {section: wrong})
+    ],
+)
+def test_a_config_without_text_is_refused_without_line(section, wrong, message, tiny):
+    """Tables made by a program have no lines; learners are a list of tables there too."""
+    with pytest.raises(InputError, match=message):
+        parse_config(tomllib.loads(tiny) | {section: wrong})
 
 
 def test_common_options_that_a_learners_kind_does_not_know_are_left_out(tiny):
@@ -228,9 +227,8 @@ def test_classes_of_the_configs_folder_are_found_from_anywhere(tmp_path, tiny, m
     config.write_text(tiny.replace('"planted"', '"mine_here:Mine"'))
     found = read_config(config)
     assert found.run.folder == str(tmp_path / "study")
-    assert parse_config(tomllib.loads(tomli_w.dumps(found.table())), folder=tmp_path).run.folder == str(
-        tmp_path / "study"
-    )
+    again = parse_config(tomllib.loads(tomli_w.dumps(found.table())), folder=tmp_path)
+    assert again.run.folder == found.run.folder
     assert open_world(build_study(found).cells[0]).environment.n_contexts == found.environments[0].options["n_contexts"]
     assert not list(tmp_path.rglob("__pycache__"))
     assert str(tmp_path / "study") not in sys.path
@@ -250,12 +248,6 @@ def test_an_option_that_no_config_can_hold_is_refused(default, tmp_path, tiny):
         read_config(tmp_path / "a.toml")
 
 
-def first_learner(config):
-    """Make the learner of a config's first cell."""
-    cell = build_study(config).cells[0]
-    return open_world(cell).learner(entrant_of(cell), cell.seed)
-
-
 def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny):
     """Names that are not registered are refused before their module is imported, wherever they stand."""
     (tmp_path / "mine_evil.py").write_text("open('was_run', 'w')\n")
@@ -264,7 +256,7 @@ def test_a_config_that_is_not_trusted_runs_nothing_of_its_folder(tmp_path, tiny)
         for old, new in (('"planted"', '"mine_evil:Mine"'), ("scale = 8", 'noise = "mine_evil:Mine"')):
             config.write_text(tiny.replace(old, new))
             with pytest.raises(InputError, match=r"mine_evil\.py.*give --trust"):
-                first_learner(read_config(config, trusted=False))
+                read_config(config, trusted=False)
             assert not Path("was_run").exists()
         assert "mine_evil" not in sys.modules
     finally:

@@ -28,67 +28,52 @@ def apart(labels, action, groups):
 
 
 def mean(labels, outcome):
-    """Return the mean of what the actions take, of a table (4, 3) or (1, 3)."""
-    return np.broadcast_to(outcome, (4, 3))[np.arange(4), labels].mean()
+    """Return the mean of what the actions take, of a table (4, 3)."""
+    return outcome[np.arange(4), labels].mean()
 
 
+def exposed(labels):
+    """Return whether action 1 is played on at most 45 % of the exposure."""
+    return (labels == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum()
+
+
+def equal(labels):
+    """Return whether the rates of action 1 in the groups of the first column differ by at most a half."""
+    return apart(labels, 1, CONTEXTS[:, 0]) <= 0.5
+
+
+BY_COLUMN = np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])
+IN_ROWS = np.column_stack([SPENT, np.zeros(4), np.zeros(4)])
+SHARE, PARITY = ("share_at_most", {"action": 1, "share": 0.45}), ("parity", {"action": 1, "delta": 0.5})
 SECTIONS = {
     "a share": ("share_at_most", {"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
-    "by weights": (
-        "share_at_most",
-        {"action": 1, "share": 0.45, "weights": [3.0, 1, 1, 5]},
-        lambda y: (y == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum(),
-    ),
-    "by a column of weights": (
-        "share_at_most",
-        {"action": 1, "share": 0.45, "weights": "exposure"},
-        lambda y: (y == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum(),
-    ),
-    "groups of a column": (
-        "parity",
-        {"action": 1, "group": "group", "delta": 0.5},
-        lambda y: apart(y, 1, CONTEXTS[:, 0]) <= 0.5,
-    ),
-    "of a column by its number": (
-        "parity",
-        {"action": 1, "group": 0, "delta": 0.5},
-        lambda y: apart(y, 1, CONTEXTS[:, 0]) <= 0.5,
-    ),
+    "by weights": (SHARE[0], SHARE[1] | {"weights": [3.0, 1, 1, 5]}, exposed),
+    "by a column of weights": (SHARE[0], SHARE[1] | {"weights": "exposure"}, exposed),
+    "groups of a column": (PARITY[0], PARITY[1] | {"group": "group"}, equal),
+    "of a column by its number": (PARITY[0], PARITY[1] | {"group": 0}, equal),
     "that are listed": (
         "parity",
         {"action": 1, "group": ["a", "b", "a", "a"], "delta": 0.4},
         lambda y: apart(y, 1, np.array([0, 1, 0, 0])) <= 0.4,
     ),
-    "a mean of a table": (
-        "mean_at_most",
-        {"amounts": OUTCOME.tolist(), "bound": 1.0},
-        lambda y: mean(y, OUTCOME) <= 1.0,
-    ),
-    "of one row for all": (
-        "mean_at_most",
-        {"amounts": [0.0, 1.0, 2.0], "bound": 1.0},
-        lambda y: mean(y, [[0.0, 1, 2]]) <= 1.0,
-    ),
+    "a mean of a table": ("mean_at_most", {"amounts": OUTCOME.tolist(), "bound": 1.0}, lambda y: mean(y, OUTCOME) <= 1),
+    "of one row for all": ("mean_at_most", {"amounts": [0.0, 1.0, 2.0], "bound": 1.0}, lambda y: y.mean() <= 1.0),
     "of numbers and columns": (
         "mean_at_most",
         {"amounts": {"1": "spent", "2": 2}, "bound": 0.9},
-        lambda y: mean(y, np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])) <= 0.9,
+        lambda y: mean(y, BY_COLUMN) <= 0.9,
     ),
     "of numbers by row": (
         "mean_at_most",
         {"amounts": {"0": [1, 0.5, 2, 1]}, "bound": 0.5},
-        lambda y: mean(y, np.column_stack([SPENT, np.zeros(4), np.zeros(4)])) <= 0.5,
+        lambda y: mean(y, IN_ROWS) <= 0.5,
     ),
     "a weighted mean": (
         "mean_at_most",
         {"amounts": OUTCOME.tolist(), "bound": 0.9, "weights": "exposure"},
         lambda y: OUTCOME[np.arange(4), y] @ EXPOSURE / EXPOSURE.sum() <= 0.9,
     ),
-    "never where": (
-        "never",
-        {"action": 2, "where": "spent >= 1 and group <= 1"},
-        lambda y: 2 not in y[[0, 3]],
-    ),
+    "never where": ("never", {"action": 2, "where": "spent >= 1 and group <= 1"}, lambda y: 2 not in y[[0, 3]]),
     "never on rows": ("never", {"action": 2, "rows": [0, 3]}, lambda y: 2 not in y[[0, 3]]),
     "never on some": ("never", {"action": 2, "rows": [True, False, False, True]}, lambda y: 2 not in y[[0, 3]]),
     "always where": ("always", {"action": 0, "where": "exposure = 1"}, lambda y: not y[[1, 2]].any()),
