@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from milpcb.core.files import contents, make_folder, open_to_append, sealed, unsealed, write_file
+from milpcb.core.files import append, contents, make_folder, sealed, unsealed, write_file
 from milpcb.core.long_search import interrupts_end_everything
 from milpcb.errors import MilpcbError, RunError, cause, traced
 from milpcb.experiments.results.records import WorldCosts, describe, file_of, installed
@@ -94,7 +94,7 @@ class TaskFiles:
     @contextmanager
     def working(self) -> Iterator[None]:
         """Write what is logged or warned of into the task's log meanwhile."""
-        handler = _LateLog(self._log)
+        handler = _Log(self._log)
         logging.getLogger().addHandler(handler)
         logging.captureWarnings(True)
         try:
@@ -102,28 +102,21 @@ class TaskFiles:
         finally:
             logging.captureWarnings(False)
             logging.getLogger().removeHandler(handler)
-            handler.close()
 
 
-class _LateLog(logging.FileHandler):
-    """Makes the file, and its folder, with the first line; a link of that name is not followed."""
+class _Log(logging.Handler):
+    """Adds lines to a file, which the first one makes; what cannot be written is lost, and ends no task."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, encoding="utf-8", delay=True)
+        super().__init__(logging.INFO)
         self.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-        self.setLevel(logging.INFO)
-
-    def _open(self) -> Any:
-        make_folder(Path(self.baseFilename).parent)
-        return open_to_append(Path(self.baseFilename))
+        self._path = path
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a line; where the file cannot be opened, none."""
-        with suppress(OSError, RunError):
-            super().emit(record)
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name is logging's
-        """A log that cannot be written ends no task."""
+        """Write a line."""
+        with suppress(Exception):  # a message may not fit its arguments
+            make_folder(self._path.parent)
+            append(self._path, f"{self.format(record)}\n")
 
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
