@@ -13,7 +13,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from functools import partial
+from functools import cached_property, partial
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +30,7 @@ from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
 from milpcb.experiments.results.records import CONFIG, WorldCosts
 from milpcb.experiments.results.store import RunDirectory, check_config
-from milpcb.experiments.run.backends import Backend, cores, listening
+from milpcb.experiments.run.backends import Backend, cores, environment, listening
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
 from milpcb.experiments.run.progress import Progress, span
 from milpcb.experiments.run.task import Failure, Outcome, compute
@@ -52,12 +52,11 @@ Failed = list[tuple[Task, str]]
 @contextmanager
 def _compiling_announced_once() -> Iterator[None]:
     """Share a file with the workers that start within: the first to compile the search makes it and writes the line."""
-    with TemporaryDirectory(prefix="milpcb-") as folder:
-        os.environ["MILPCB_COMPILING"] = str(Path(folder) / "announced")
-        try:
-            yield
-        finally:
-            del os.environ["MILPCB_COMPILING"]
+    with (
+        TemporaryDirectory(prefix="milpcb-") as folder,
+        environment({"MILPCB_COMPILING": str(Path(folder) / "announced")}),
+    ):
+        yield
 
 
 @_compiling_announced_once()
@@ -107,7 +106,9 @@ def try_out(tasks: list[Task], directory: Path) -> None:
         if kind in tried:
             continue
         tried.add(kind)
-        world = worlds.setdefault(surroundings, _OpenOnce(open_world(task, WorldCosts(directory, task.world_key))))
+        own = open_world(task, WorldCosts(directory, task.world_key))
+        once = _OpenOnce(own.environment, own.policies, own.stream, own.horizon, own.sections)
+        world = worlds.setdefault(surroundings, once)
         if isinstance(task, Cell):
             world.learner(entrant_of(task), task.seed)
         else:
@@ -117,16 +118,15 @@ def try_out(tasks: list[Task], directory: Path) -> None:
 class _OpenOnce(World):
     """A world that opens each oracle once, however many ask for it: for learners that are made and never played."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world.environment, world.policies, world.stream, world.horizon, world.sections)
-        object.__setattr__(self, "_opened", {})
+    @cached_property
+    def _oracles(self) -> dict[str, Oracle]:
+        return {}
 
     def oracle(self, options: Mapping[str, Any]) -> Oracle:
-        opened: dict[str, Oracle] = self.__dict__["_opened"]
         key = repr(options)
-        if key not in opened:
-            opened[key] = super().oracle(options)
-        return opened[key]
+        if key not in self._oracles:
+            self._oracles[key] = super().oracle(options)
+        return self._oracles[key]
 
 
 def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:
