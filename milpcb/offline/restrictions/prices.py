@@ -67,11 +67,10 @@ def prices(
     """
     check_question(question)
     restrictions, table = listed_restrictions(restrictions), question.oracle.read_costs(costs)
+    of_class, found = question.best(table).value, list[Price]()
     if band is not None:
         instance("band", band, GainBand, "a GainBand, as gain_band makes it")
-    of_class = question.best(table).value
-    question.close()  # a million rows that are opened take a gigabyte: one class at a time
-    found = []
+        question.close()  # a million rows that are opened take a gigabyte: one class at a time
     for restriction in restrictions:
         asked = restriction.of(question)
         best = best_or_none(asked, table)
