@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from milpcb import open_oracle
+from milpcb import open_oracle, share_at_most
 from milpcb.offline import Claim, State, inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
 from milpcb.offline.inference import state_of
@@ -25,8 +25,11 @@ def drawn(K=2, seed=0, effect=0.0, n=N, features=3, **options):
     return scores(read_log(X, action, reward=y, propensity=np.full(K, 1 / K)), **options)
 
 
-def by_hand(table, policies, draws, seed, level=0.95):
-    """Return the band's claim from a list of all labelings."""
+def by_hand(table, policies, draws, seed, level=0.95, only=None):
+    """Return the band's claim from a list of all labelings.
+
+    It is over each constant; or over one ``only``, whose noise over the constant with the worst is added then.
+    """
     n, K = table.table.shape
     labels = open_oracle(policies, table.log.features, kind="enumeration").labelings
     chosen = labels[table.gains[np.arange(n), labels].sum(axis=1).argmax()]
@@ -34,14 +37,19 @@ def by_hand(table, policies, draws, seed, level=0.95):
     counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(draws)])
     centred = counts - (counts @ u)[:, None]
     gains, tables, mosts = [], [], []
-    for k in range(K):
+    constants = centred @ (u[:, None] * table.gains)
+    above, below = np.zeros((2, draws))
+    if only is not None:
+        above, below = constants[:, only] - constants.min(axis=1), constants.max(axis=1) - constants[:, only]
+    for k in range(K) if only is None else [only]:
         d = table.gains - table.gains[:, [k]]
         own = u * d[np.arange(n), labels]
         s = SHAPE * np.sqrt((u[:, None] ** 2 * d**2).max(axis=1).sum())
         penalty, penalties = REACH / (2 * s) * (own**2).sum(axis=1), REACH / (2 * s) * (counts @ own.T**2)
         value, noise = own.sum(axis=1), centred @ own.T
-        plain, down = (noise - penalties).max(axis=1), (-noise - penalties).max(axis=1)
-        recentred = np.minimum(plain, (noise + value / np.sqrt(np.log(n)) - penalties).max(axis=1))
+        up, down = (noise - penalties).max(axis=1), (-noise - penalties).max(axis=1) + below
+        recentred = np.minimum(up, (noise + value / np.sqrt(np.log(n)) - penalties).max(axis=1)) + above
+        plain = up + above
         mine = (labels == chosen).all(axis=1).argmax()
         gains.append(value[mine])
         tail = (1 + (recentred >= (value - penalty).max()).sum()) / (1 + draws)
@@ -54,7 +62,8 @@ def by_hand(table, policies, draws, seed, level=0.95):
     reaches = [np.sort(np.maximum(plain, UPPER * worst))[place] for _, _, plain, _, _ in tables]
     lower = min(value - penalty - reach for (value, penalty, *_), reach in zip(tables, reaches, strict=True))
     upper = min(value + penalty for value, penalty, *_ in tables) + max(reaches) / UPPER
-    return min(gains), lower, upper, max(tail for *_, tail in tables), min(mosts)
+    most = min(mosts) if only is None else (value + penalty).max() + max(reaches) / UPPER
+    return min(gains), lower, upper, max(tail for *_, tail in tables), most
 
 
 @pytest.mark.parametrize("K", [2, 3])
@@ -64,6 +73,16 @@ def test_the_band_is_what_a_list_of_all_policies_gives(K):
     trees = DecisionTrees(K, depth=2)
     found = inference(trees, table.log.features, table, draws=60, seed=5)
     expected = by_hand(table, trees, 60, 5)
+    claim = found.band
+    assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
+
+
+def test_over_many_constants_the_noise_of_the_worst_is_added():
+    """Where more constants may be best than are compared with one by one, the band is over one, and wider."""
+    table, stumps = drawn(10, n=200), DecisionTrees(10, depth=1)
+    found = inference(stumps, table.log.features, table, draws=60, seed=5)
+    assert len(found.reference.candidates) == 10
+    expected = by_hand(table, stumps, 60, 5, only=int(found.best_constant))
     claim = found.band
     assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
 
@@ -87,6 +106,23 @@ def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
     assert (found.gain, found.lower) == pytest.approx((min(gain), min(lower)))
     assert max(tail) < 0.05
     assert found.p_value == 1 / 21  # none of 20 draws with random signs is as good: no less can be known
+
+
+def test_a_claim_over_any_of_too_many_lotteries_has_the_largest_error():
+    """Where they cannot be listed, its error is that over the constant from which what was learnt differs most."""
+    table, rules = drawn(20, n=300), [share_at_most(action, 0.5) for action in range(4)]
+    X, stumps = table.log.features, DecisionTrees(20, depth=0)
+    found = inference(stumps, X, table, draws=20, constraints=rules)
+    oracle, played = open_oracle(stumps, X, kind="search", constraints=rules), np.empty(300, dtype=int)
+    for fold in range(5):
+        here = table.fold == fold
+        played[here] = oracle.minimise(np.where(here[:, None], 0.0, table.costs)).policy.predict(X[here])
+    own = table.gains[np.arange(300), played]
+    error = max((own - column).std(ddof=1) for column in table.gains.T) / np.sqrt(300)
+    gain = (own - found.reference.played(table.gains)).mean()
+    assert found.reference.candidates is None
+    claim = found.cross_fitted
+    assert (claim.gain, claim.lower) == pytest.approx((gain, gain - norm.ppf(0.95) * error))
 
 
 def test_a_constant_that_is_chosen_gains_nothing_for_sure():
