@@ -116,6 +116,7 @@ def test_batches_give_what_the_rows_give(learner: Any, propensity: Any, outcome:
     assert by_batches.policy_value_ == pytest.approx(in_memory.policy_value_, abs=1e-12)
     assert by_batches.lower_bound_ == pytest.approx(in_memory.lower_bound_, abs=1e-9)
     assert by_batches.constant_values_ == pytest.approx(in_memory.constant_values_, abs=1e-12)
+    assert found.constants == pytest.approx(in_memory.constant_values_, abs=1e-12)
     assert by_batches.optimal_
     seen = evaluate(scores, in_memory.policy_, contexts=rows)
     assert found.value(by_batches.played_) == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
