@@ -70,18 +70,6 @@ def test_a_grid_of_depths_begins_with_the_constant(people):
     assert search.cv_results_["mean_test_score"][0] == pytest.approx(-costs[:, 0].mean())
 
 
-@pytest.mark.parametrize("side", ["yes", "no"])
-def test_one_missing_value_in_a_fold_is_no_lost_search(side):
-    """With a side that is settled, folds in which nothing was missing score a row in which something is."""
-    rng = np.random.default_rng(1)
-    X = pd.DataFrame({"age": rng.integers(18, 80, 300).astype(float), "x": rng.normal(size=300)})
-    right = np.where((X.age > 50) & (X.x > 0), 1, 0)
-    X.loc[7, "age"] = np.nan
-    search = GridSearchCV(OptimalPolicyTree(missing=side), {"max_depth": [1, 2]}, cv=5).fit(X, right)
-    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    assert search.best_params_ == {"max_depth": 2}
-
-
 def test_a_depth_of_0_learns_from_a_log_and_in_one_pass(people):
     """The action of the best self-normalised mean."""
     X, _, done, y = people
