@@ -96,6 +96,15 @@ def test_a_trial_that_is_none_is_found_out():
     assert not known_of(X, treated, outcome).fits
 
 
+def test_few_groups_are_few_rows():
+    """Chance is measured between groups, so that it is their number that counts."""
+    X, action, outcome = drawn(400, 2)
+    log = read_log(X, action, reward=outcome, propensity=[0.5, 0.5], group=np.arange(400) // 40)
+    found = scores(log, "snips", cv=2).diagnostics
+    assert (found.rows, found.grouped) == (10, True)
+    assert any("only 10 groups of rows" in line for line in found.words())
+
+
 def test_what_is_rare_depends_on_the_number_of_actions():
     """Of 25 actions drawn evenly none is called hardly ever taken; of two, one with a chance of 0.04 is."""
     X, action, outcome = drawn(5000, 25)
