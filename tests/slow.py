@@ -69,7 +69,6 @@ SLOW = {
     "tests/policies/test_trees_search.py::test_deep_trees_follow_the_recursion": DEEP,
     "tests/policies/test_trees_search.py::test_answers_do_not_depend_on_what_was_asked_before": DEEP,
     "tests/policies/test_terms.py::test_real_costs_are_answered_as_the_search_does": DEEP,
-    "tests/oracles/test_running_totals.py": DEEP,
     "tests/policies/test_linear_each.py": "programs and searches on many instances",
     "tests/experiments/results/figures/test_page.py": "pages of large studies",
     "tests/test_kernels.py::test_python_may_call_what_other_kernels_call": "kernels compiled in a process of their own",

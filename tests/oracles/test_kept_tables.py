@@ -1,28 +1,34 @@
-"""Tables that oracles keep: against the full matrix of costs, against each other, and over an interruption."""
+"""Tables that oracles keep: against the full matrix of costs and each other, with noise, and over an interruption."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 from milpcb import open_oracle
+from milpcb.constraints import never, share_at_most
 from milpcb.errors import InputError
-from milpcb.oracles.base import Oracle
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.oracles.totals import CostTable, TermTable
 from milpcb.protocols import PolicyClass, Table
 from milpcb.types import Floats
-from policies import BoxRules, DecisionTrees, Halfspaces, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies import (
+    BoxRules,
+    DecisionTrees,
+    FiniteClass,
+    Halfspaces,
+    LinearRules,
+    MonotoneRules,
+    RuleLists,
+    ThresholdRules,
+)
 
 CONTEXTS = np.random.default_rng(0).normal(size=(12, 2)).round(1)[[*range(12), 3, 3, 7]]  # some twice
 CUTS = ((-0.5, 0.5), (0.0, 1.0))
+LISTED = np.array([[0.0], [1.0], [0.0], [2.0]])
 KEPT = [DecisionTrees(3), DecisionTrees(3, depth=1), ThresholdRules(3, 2), RuleLists(3, 2), BoxRules(3, 2)]
 SOLVED = [*KEPT[1:], DecisionTrees(2, max_leaves=3), MonotoneRules(3), LinearRules(max_weight=2), Halfspaces()]
-
-
-def column_table(oracle: Oracle) -> Table:
-    """Return a table with noise on columns."""
-    return oracle.table("columns")
 
 
 def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1) -> Floats:
@@ -42,7 +48,7 @@ def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) ->
     """What is added cell by cell is asked about like the matrix of all costs, exactly."""
     oracle = open_oracle(policies, CONTEXTS, kind=kind)
     assert "columns" in oracle.capabilities
-    table = column_table(oracle)
+    table = oracle.table("columns")
     costs = played([table], policies.n_actions)
     before = oracle.calls
     for row in range(0, len(CONTEXTS), 4):
@@ -101,9 +107,12 @@ def test_costs_by_context_make_room_for_contexts_that_arrive() -> None:
 def test_noise_on_leaves_means_the_same_to_search_and_solver(depth: int) -> None:
     """Whole costs and whole noise: the profiles of the kept totals and of the program are equal."""
     trees = DecisionTrees(3, depth=depth)
-    kept, solved = (column_table(open_oracle(trees, CONTEXTS, kind=kind)) for kind in ("search", "milp"))
+    kept, solved = (open_oracle(trees, CONTEXTS, kind=kind).table("columns") for kind in ("search", "milp"))
     assert (kept.n_noisy, kept.n_moved) == (solved.n_noisy, solved.n_moved)
-    assert [column_table(open_oracle(rules, CONTEXTS)).n_moved for rules in (MonotoneRules(3), Halfspaces())] == [2, 1]
+    assert [open_oracle(rules, CONTEXTS).table("columns").n_moved for rules in (MonotoneRules(3), Halfspaces())] == [
+        2,
+        1,
+    ]
     played([kept, solved], 3)
     rng = np.random.default_rng(2)
     for row in range(3):
@@ -118,7 +127,7 @@ def test_noise_on_leaves_means_the_same_to_search_and_solver(depth: int) -> None
 def test_a_program_minimises_with_noise(policies: PolicyClass) -> None:
     """The minimum is the least entry of every profile, and its policy plays it; without noise all is as ever."""
     oracle = open_oracle(policies, CONTEXTS)
-    table = column_table(oracle)
+    table = oracle.table("columns")
     costs = played([table], policies.n_actions)
     noise = np.random.default_rng(3).integers(-4, 5, table.n_noisy).astype(float)
     answer = table.minimise(noise)
@@ -134,7 +143,7 @@ def test_noise_is_linear_in_the_program() -> None:
     """Noise that costs could have made is answered as those costs are."""
     for policies in (ThresholdRules(3, 2), BoxRules(3), MonotoneRules(3)):  # costs reach all of their columns
         oracle = open_oracle(policies, CONTEXTS)
-        table, encoding = column_table(oracle), policies.on(CONTEXTS).program(constrained=True)
+        table, encoding = oracle.table("columns"), policies.on(CONTEXTS).program(constrained=True)
         oracle_costs = np.random.default_rng(4).integers(-5, 6, (len(CONTEXTS), policies.n_actions)).astype(float)
         grouped = np.zeros((int(policies.on(CONTEXTS).group.max()) + 1, policies.n_actions))
         np.add.at(grouped, policies.on(CONTEXTS).group, oracle_costs)
@@ -146,7 +155,7 @@ def test_noise_is_linear_in_the_program() -> None:
 @pytest.mark.parametrize("kind", ["search", "milp"])
 def test_a_table_goes_on_from_its_state(kind: str) -> None:
     """A restored table gives the same bytes, whatever is added after."""
-    tables = [column_table(open_oracle(DecisionTrees(3), CONTEXTS, kind=kind)) for _ in range(2)]
+    tables = [open_oracle(DecisionTrees(3), CONTEXTS, kind=kind).table("columns") for _ in range(2)]
     for row in range(9):
         tables[0].add(row, row % 3, 0.1 + row / 7)
     tables[1].restore(json.loads(json.dumps(tables[0].state())))
@@ -163,7 +172,7 @@ def test_lists_have_no_columns() -> None:
         oracle = open_oracle(policies, CONTEXTS, kind=kind)
         assert "columns" not in oracle.capabilities
         with pytest.raises(InputError, match="noise on contexts"):
-            column_table(oracle)
+            oracle.table("columns")
         costs = played([table := oracle.table("contexts")], 2)
         assert table.minimise().value == oracle.value(costs)
 
@@ -224,3 +233,79 @@ def test_a_growing_oracle_with_terms_is_never_opened(monkeypatch: pytest.MonkeyP
         growing.rows([[0.9, 0.1]])
         growing.value(np.zeros((2, 2)))
         assert opened == expected
+
+
+# ------------------------------------------------------------------- costs by context
+
+
+@pytest.mark.parametrize("kind", ["search", "milp", "enumeration", "audited"])
+def test_noise_on_contexts_is_in_one_answer_only(kind: str) -> None:
+    """Costs add up, contexts that are labelled alike share their noise; each question is counted, adding is none."""
+    labelings = [[0, 1, 0, 1], [1, 1, 1, 0], [2, 0, 2, 2]]  # rows 0 and 2 are labelled alike
+    oracle, rng = open_oracle(FiniteClass(labelings, 3), LISTED, kind=kind), np.random.default_rng(0)
+    table, totals = oracle.table(), np.zeros((4, 3))
+    assert (table.n_noisy, table.n_moved) == (3 * 3, 1)
+    for _ in range(8):
+        row, action, amount = int(rng.integers(4)), int(rng.integers(3)), float(rng.integers(-3, 9))
+        table.add(row, action, amount)
+        totals[row, action] += amount
+        noise = rng.integers(-5, 6, 9).astype(float)
+        noisy = totals.copy()
+        noisy[[0, 1, 3]] += noise.reshape(3, 3)
+        before = oracle.calls
+        found = table.profile(row, noise).tolist(), table.minimise(noise).value
+        assert oracle.calls == before + 2
+        assert found == (oracle.profile(noisy, row).tolist(), oracle.value(noisy))
+        assert table.profile(row).tolist() == oracle.profile(totals, row).tolist()
+        if "action_weights" in oracle.capabilities:
+            assert table.action_weights(row, 0.3).tolist() == oracle.action_weights(totals, row, 0.3).tolist()
+
+
+def test_contexts_labelled_apart_have_their_own_noise() -> None:
+    """Equal contexts that some policy labels differently are two; contexts between the same cut points are one."""
+    apart = FiniteClass([[0, 1, 2, 1], [1, 1, 1, 0], [2, 0, 2, 2]], 3)
+    assert open_oracle(apart, LISTED, kind="search").table().n_noisy == 4 * 3
+    contexts = np.array([[0.1], [0.2], [0.9]])
+    table = open_oracle(DecisionTrees(2, 1, thresholds=[[0.5]]), contexts, kind="search").table()
+    assert table.n_noisy == 2 * 2
+    assert table.profile(1, np.array([5.0, 0.0, 0.0, 0.0])).tolist() == [5.0, 0.0]
+
+
+# ------------------------------------------------------------------- which totals are kept
+
+
+BINARY = np.random.default_rng(0).integers(0, 2, (30, 4)).astype(float)
+
+
+@pytest.mark.parametrize(
+    ("policies", "constraints", "costs"),
+    [
+        *((DecisionTrees(3, depth=depth), [], depth == 4) for depth in (1, 2, 3, 4)),
+        (ThresholdRules(3), [], False),
+        (DecisionTrees(3, depth=4), [never(0, rows=[1])], True),
+        (DecisionTrees(3, depth=2), [share_at_most(0, 0.5)], False),
+    ],
+    ids=[*(f"depth {depth}" for depth in (1, 2, 3, 4)), "thresholds", "forbidden actions", "a sum"],
+)
+def test_the_totals_that_are_kept_go_by_counted_steps(policies: PolicyClass, constraints: Any, costs: bool) -> None:
+    """Leaf totals of deep trees are so many that a search from costs is far shorter; ``explain`` prints the choice."""
+    oracle = open_oracle(policies, BINARY, kind="search", constraints=constraints)
+    assert (oracle.table(None).totals.shape == (30, 3)) == costs
+    if isinstance(policies, DecisionTrees) and not constraints:
+        assert oracle.explain().splitlines()[-1] == f"running totals: {'costs' if costs else 'leaf totals'}"
+
+
+def test_both_totals_have_the_same_answers() -> None:
+    """Profiles of whole costs are equal, weights to rounding."""
+    oracle, rng = open_oracle(DecisionTrees(3, depth=4), BINARY, kind="search"), np.random.default_rng(1)
+    chosen, leaves = oracle.table(None), oracle.table("columns")
+    cells = (
+        rng.integers(0, 30, 40).tolist(),
+        rng.integers(0, 3, 40).tolist(),
+        rng.integers(1, 9, 40).astype(float).tolist(),
+    )
+    for table in (chosen, leaves):
+        table.add_all(*cells)
+    assert (chosen.profile(3) == leaves.profile(3)).all()
+    assert chosen.minimise().value == leaves.minimise().value
+    assert np.abs(chosen.action_weights(3, 0.2) - leaves.action_weights(3, 0.2)).max() < 1e-12

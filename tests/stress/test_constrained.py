@@ -25,7 +25,7 @@ from tests.stress.drawn_cases import check_cases
 RATE = 0.3
 
 
-@pytest.mark.cases(48)
+@pytest.mark.cases(24)
 def test_search_list_and_solver_agree(numbers: range) -> None:
     """On cases of every class nothing is wrong, and something was compared."""
     assert check_cases(CLASSES, draw_case, check, numbers)["values"]

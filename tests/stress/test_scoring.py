@@ -59,7 +59,7 @@ class Case:
     whole: bool
 
 
-@pytest.mark.cases(16)
+@pytest.mark.cases(8)
 def test_the_search_answers_as_the_tables(numbers: range) -> None:
     """Least totals, rules, profiles and sums, free and under constraints."""
     assert check_cases(CLASSES, draw_case, check, numbers)["constrained"]
