@@ -65,19 +65,10 @@ class Starts:
             _, policy = self._search.minimise(costs)
         except (InfeasibleError, SearchTooLargeError):
             return None
-        labels, x = policy.predict(self._opened.contexts), self._encoding.encode(policy)
-        kept = all(side.keeps(labels) for side in self._sides) and self._is_point(x, labels, costs)
+        labels = policy.predict(self._opened.contexts)
         total = float(costs[np.arange(len(labels)), labels].sum())
-        return Start(policy, total, x) if kept else None
-
-    def _is_point(self, x: Floats, labels: Ints, costs: Floats) -> bool:
-        """Return whether ``x`` (n_columns,) is a whole point of the class's program that stands for ``labels`` (g,)."""
-        program = self._encoding.program
-        activity = program.matrix @ x
-        inside = (program.row_lower <= activity) & (activity <= program.row_upper)
-        whole = (x == np.rint(x)) & (program.column_lower <= x) & (x <= program.column_upper)
-        meant = self._encoding.decode(x, costs).predict(self._opened.contexts) == labels
-        return bool(inside.all() and whole.all() and meant.all())
+        kept = all(side.keeps(labels) for side in self._sides)
+        return Start(policy, total, self._encoding.encode(policy)) if kept else None
 
 
 # With whole costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
