@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from milpcb.core.checks import context_array, whole
+from milpcb.core.checks import context_array, whole, whole_array
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
 from milpcb.listed import ListedSearch
@@ -256,20 +256,14 @@ def _merged(labels: Ints, contexts: Floats) -> Distinct:
 
 def _label_array(labelings: Any, n_actions: int) -> Ints:
     """Return labelings as a read-only (N, m) array; raises InputError on shape, kind or range."""
-    try:
-        array = np.array(labelings)
-    except ValueError as error:
-        raise InputError("labelings must be a rectangular table: one row per policy, one column per context") from error
+    array = whole_array("labelings", labelings)
     if array.ndim != 2 or 0 in array.shape:
         raise InputError(
             f"labelings must be a table (policies, contexts) with at least one of each, got shape {array.shape}"
         )
-    if not np.issubdtype(array.dtype, np.integer):
-        raise InputError(f"labelings must be integers, the actions 0..{n_actions - 1}, got {array.dtype}")
     bad = np.argwhere((array < 0) | (array >= n_actions))
     if len(bad):
         row, column = bad[0]
         raise InputError(f"labelings[{row}, {column}] is {array[row, column]}; actions are 0..{n_actions - 1}")
-    array = array.astype(np.int64)
     array.setflags(write=False)
     return array
