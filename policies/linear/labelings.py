@@ -92,19 +92,26 @@ class LabelTable:
         return Diagram.of(self.labels)
 
     @cached_property
-    def _numbers(self) -> dict[bytes, int]:
-        return {row.tobytes(): number for number, row in enumerate(self.labels)}
+    def _ranked(self) -> tuple[Any, Ints]:
+        """The rows as bytes, sorted, and the number of each."""
+        rows = _as_bytes(self.labels)
+        order = np.argsort(rows)
+        return rows[order], order
 
     def numbers(self, labels: Ints) -> Ints:
         """Return the numbers (n,) of the rows with these labels (n, P)."""
-        rows = labels.astype(self.labels.dtype)
-        return np.array([self._numbers[row.tobytes()] for row in rows], dtype=np.int64)
+        rows, order = self._ranked
+        return np.asarray(order[np.searchsorted(rows, _as_bytes(labels.astype(self.labels.dtype)))])
 
     @cached_property
     def sizes(self) -> Ints:
         """How many columns have a weight (N,)."""
         used = self.weights != 0
         return np.asarray((used.any(axis=2) if used.ndim > 2 else used).sum(axis=1))
+
+
+def _as_bytes(labels: Labels) -> Any:
+    return np.ascontiguousarray(labels).view(f"V{labels.shape[1] * labels.itemsize}").ravel()
 
 
 @dataclass(frozen=True)
