@@ -1,13 +1,12 @@
 """Scoring rules with a score for each action: tables, answers, program, printed rules, and what is refused."""
 
-from functools import cache
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.types import Floats, Ints
 from policies import LinearRules
 from policies.linear import HighestScore
 from policies.linear.each_rule import EachScore, highest, n_placements, placed
@@ -23,31 +22,11 @@ POOLS = {
     "one of two, four actions": (LinearRules(4, max_weight=1, max_features=1, scores="each"), VALUES[:6]),
     "two actions, larger weights": (LinearRules(2, max_weight=2, max_features=2, scores="each"), VALUES),
 }
-EVERY_POOL = pytest.mark.parametrize("name", POOLS)
-
-
-def costs_of(name: str) -> Floats:
-    """Whole costs of a pool, the same at every call."""
-    rules, contexts = POOLS[name]
-    return np.random.default_rng(1).integers(0, 9, (len(contexts), rules.n_actions)).astype(float)
 
 
 def table_of(shapes: tuple[Shape, ...], n_actions: int) -> LabelTable:
     """The table of columns of these shapes."""
     return support_table(EachScore(n_actions), shapes)
-
-
-@cache
-def every_rule(name: str) -> list[HighestScore]:
-    """All rules of a pool."""
-    rules, contexts = POOLS[name]
-    return list(rules.on(contexts).policies())
-
-
-@cache
-def labels_of(name: str) -> Ints:
-    """What each of them plays on each context (N, m)."""
-    return np.array([rule.predict(POOLS[name][1]) for rule in every_rule(name)])
 
 
 @pytest.mark.parametrize(("columns", "n_actions"), [(1, 2), (1, 4), (2, 2), (2, 3)])
@@ -83,7 +62,7 @@ def test_rows_of_tables_are_made_by_their_weights() -> None:
     assert EachScore(3).labels_to_build(shapes) == len(EachScore(3).weights([1, 1])) * n_placements(6, 3) * 6
 
 
-@EVERY_POOL
+@pytest.mark.parametrize("name", POOLS)
 def test_points_of_the_program_are_rules(name: str) -> None:
     """The point of a rule keeps all rows and bounds, and is read back as a rule that plays alike."""
     rules, contexts = POOLS[name]
@@ -91,7 +70,8 @@ def test_points_of_the_program_are_rules(name: str) -> None:
     assert isinstance(opened, OpenedEach)
     encoding = EachEncoding(opened.scored)
     program = encoding.program
-    for policy in every_rule(name)[::97]:
+    rng = np.random.default_rng(0)
+    for policy in [*islice(opened.policies(), 0, 300, 30), *(opened.draw(rng) for _ in range(20))]:
         x = encoding.encode(policy)
         assert ((program.column_lower <= x) & (x <= program.column_upper)).all()
         activity = program.matrix @ x
@@ -102,7 +82,7 @@ def test_points_of_the_program_are_rules(name: str) -> None:
 def test_exp4s_weights_are_those_of_all_rows() -> None:
     """Each row of each table counts once."""
     rules, contexts = POOLS["two of three"]
-    costs = costs_of("two of three")
+    costs = np.random.default_rng(1).integers(0, 9, (len(contexts), 3)).astype(float)
     opened = rules.on(contexts)
     assert isinstance(opened, OpenedEach)
     oracle = open_oracle(rules, contexts, "search")
