@@ -22,7 +22,7 @@ INSTANCES = {
     "linear rules": (LinearRules(max_weight=2), BINARY),
 }
 LABELINGS = {name: policies.on(contexts).labelings() for name, (policies, contexts) in INSTANCES.items()}
-KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration"])
+KINDS = pytest.mark.parametrize("kind", ["milp", "enumeration", "search"])
 
 WHOLE = st.integers(-4, 4).map(float)
 REAL = st.floats(-4.0, 4.0, allow_subnormal=False)
@@ -49,7 +49,7 @@ def draw_constraint(data, labelings, n_actions, number):
     return LabelConstraint(weights, at + data.draw(st.sampled_from([0.0, 0.0, 0.5, -2e-7])), f"rule {number}")
 
 
-@pytest.mark.parametrize("kind", ["milp", "enumeration", "search"])
+@KINDS
 @pytest.mark.parametrize("rule", ["none", "share", "never"])
 @pytest.mark.parametrize("name", ["trees of depth 2", "threshold rules"])
 def test_totals_that_differ_by_a_rounding_are_no_infinity(kind, rule, name):

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.errors import InputError, OracleInexact, SolverFailedError
@@ -40,29 +38,6 @@ def test_every_question_is_counted_and_timed(oracle: Oracle) -> None:
     oracle.profile(costs_of(0), 2)
     assert oracle.calls == 3
     assert oracle.seconds > 0
-
-
-@given(seed=st.integers(0, 10_000))
-@settings(max_examples=10)
-def test_whole_costs_give_whole_values(seed: int) -> None:
-    """With whole costs the value is an integer, with nothing left of the solver's rounding."""
-    value = open_oracle(TREES, CONTEXTS).value(costs_of(seed))
-    assert value == round(value)
-
-
-def test_repeated_rows_share_an_action() -> None:
-    """Rows that no policy tells apart are merged: their costs add up and their label is one."""
-    oracle = open_oracle(TREES, CONTEXTS)
-    costs = np.zeros((5, 3))
-    costs[1, 0], costs[4, 1] = -5.0, -4.0  # rows 1 and 4 are the same context
-    assert oracle.value(costs) == -5.0
-
-
-def test_large_whole_costs_stay_exact() -> None:
-    """Totals in the millions are still proved to the unit."""
-    costs = costs_of(3) * 1_000_003 + costs_of(4)
-    expected = open_oracle(TREES, CONTEXTS, kind="enumeration").value(costs)
-    assert open_oracle(TREES, CONTEXTS).value(costs) == expected
 
 
 def test_caller_keeps_its_costs(oracle: Oracle) -> None:

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from milpcb.constraints import LabelConstraint, always, bind_to, mean_at_most, never, parity, share_at_most
+from milpcb.constraints import always, bind_to, mean_at_most, never, parity, share_at_most
 from milpcb.constraints.linear import SideConstraint, merged, reduced
-from milpcb.errors import InfeasibleError, OracleDisagreement
+from milpcb.errors import OracleDisagreement
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
 from policies.trees.constrained import ConstrainedTrees
@@ -156,25 +156,6 @@ def test_costs_in_any_unit(scale):
 
 
 # --------------------------------------------------------------------------- what is refused
-
-
-@pytest.mark.parametrize(
-    "constraints",
-    [
-        [LabelConstraint(np.ones((24, 3)), 23.0, "fewer")],
-        [BUDGET, always(2, rows=range(10))],
-        [always(2, rows=[0]), BUDGET, always(1, rows=[1])],  # rows 0 and 1 are alike
-        [PARITY, always(0, rows=np.flatnonzero(CONTEXTS[:, 0])), share_at_most(0, 0.6)],
-    ],
-)
-def test_a_conflict_is_named_as_kind_milp_names_it(constraints):
-    """A smallest set of constraints that no policy keeps together, in the same words."""
-    messages = []
-    for kind in ("milp", "search"):
-        with pytest.raises(InfeasibleError) as error:
-            open_oracle(TREES, CONTEXTS, kind=kind, constraints=constraints)
-        messages.append(str(error.value))
-    assert messages[0] == messages[1]
 
 
 def test_an_audit_finds_a_search_that_breaks_a_constraint(monkeypatch):

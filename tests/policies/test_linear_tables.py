@@ -2,12 +2,9 @@
 
 from itertools import product
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
-from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.types import Floats
 from policies.linear import LinearRules, supports
@@ -111,24 +108,6 @@ def test_tables_are_built_once_for_all_contexts_of_one_grid() -> None:
 
 
 # ------------------------------------------------------------------- search
-
-
-@settings(max_examples=25)
-@given(data=st.data())
-def test_search_equals_enumeration_on_any_small_pool(data, draw_costs) -> None:
-    """The same on drawn columns, repeats of rows and limits."""
-    rows, features = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 3))
-    kinds = [st.integers(0, 1), st.integers(-4, 4), st.sampled_from([0.5, 1.0, 1.5, 2.25]), st.just(7)]
-    kind = [data.draw(st.sampled_from(kinds)) for _ in range(features)]
-    table = np.array([[float(data.draw(k)) for k in kind] for _ in range(rows)])
-    contexts = table[data.draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=6))]
-    rules = LinearRules(
-        data.draw(st.integers(2, 3)), data.draw(st.integers(1, 2)), data.draw(st.sampled_from([None, 1, 2]))
-    )
-    search, listed = (open_oracle(rules, contexts, kind=kind) for kind in ("search", "enumeration"))
-    costs = draw_costs(data, len(contexts), rules.n_actions)
-    assert search.value(costs) == pytest.approx(listed.value(costs), abs=1e-9)
-    assert search.profile(costs, 0) == pytest.approx(listed.profile(costs, 0), abs=1e-9)
 
 
 def test_log_weights_do_not_underflow() -> None:

@@ -12,7 +12,7 @@ from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts
 from milpcb.solvers import describe_all, load_solver
 from milpcb.solvers.highs import Highs, HighsSession
-from milpcb.solvers.lazy import LazySession, ScaledSession, open_session
+from milpcb.solvers.lazy import LazySession, open_session
 from milpcb.types import Floats, Solution, Stop
 
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
@@ -131,29 +131,6 @@ def test_a_solver_that_breaks_its_rows_is_found_out() -> None:
 
     with pytest.raises(SolverFailedError, match="violates rows of its program"):
         LazySession(Deaf(), cube(), StableSets()).solve(-np.array([1.0, 1, 1, 1, 1, 0.5]))
-
-
-def test_without_a_separator_the_solver_itself_is_opened() -> None:
-    """Programs that list all their rows need no session in between, but for the scaling of objectives."""
-    session = open_session(Highs(), cube(), None)
-    assert isinstance(session, ScaledSession)
-    assert type(session._session) is HighsSession
-
-
-@SOLVERS
-@pytest.mark.parametrize("relax", [False, True])
-def test_added_rows_count_from_the_next_question_on(solver: str, relax: bool) -> None:
-    """A session with rows added answers as one opened with them, before and after other questions."""
-    needs(solver)
-    rows = np.array([[1.0, 1, 0, 0, 0, 0], [0, 1.0, 0, 0, 0, -2]])
-    lower, upper = np.array([-np.inf, -1.0]), np.array([1.0, -1.0])
-    session = load_solver(solver).open(cube(), relax=relax)
-    objective = np.array([-2.0, -3, 1, 0, -1, -1])
-    assert session.solve(objective).objective == pytest.approx(-7.0)
-    session.add_rows(rows, lower, upper)
-    whole = load_solver(solver).open(cube().with_rows(rows, lower, upper), relax=relax)
-    for asked in (objective, -objective, objective):
-        assert session.solve(asked).objective == pytest.approx(whole.solve(asked).objective, abs=1e-6)
 
 
 def test_a_start_goes_on_to_the_solver() -> None:

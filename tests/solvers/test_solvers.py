@@ -290,18 +290,6 @@ def test_what_a_vendor_prints_goes_nowhere(solver: str, capfd: pytest.CaptureFix
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("solver", [*HOT, "scipy"])
-def test_unbounded_or_infeasible_is_told_apart(solver: str) -> None:
-    """An integer column without end is unbounded, also for solvers that first say "unbounded or infeasible"."""
-    needs(solver)
-    b = ProgramBuilder()
-    x = b.columns("x", (2,), 0.0, integer=True)
-    free = b.build()
-    b.rows((x[None, :], 0.0), (x[None, :], 2.0), lower=3.0, upper=3.0)
-    assert load_solver(solver).open(free).solve(np.array([-1.0, 0.0])).stop is Stop.UNBOUNDED
-    assert load_solver(solver).open(b.build()).solve(np.array([-1.0, 0.0])).stop is Stop.INFEASIBLE
-
-
 @pytest.mark.parametrize("solver", HOT)
 def test_a_reached_gap_is_a_proof(solver: str) -> None:
     """A solver told that a gap of 500 will do stops there, and its bound is within the gap."""
