@@ -68,6 +68,7 @@ OF_ORACLES: list[tuple[Callable[[Any], object], str]] = [
     (lambda o: o.profile(COSTS, -1), "row"),
     *((lambda o, slack=slack: o.near_best(COSTS, slack), "slack") for slack in (-1, np.nan, np.inf, "a", None)),
     (lambda o: o.near_best(COSTS[:4], 1), "costs"),
+    *((lambda o, rate=rate: o.action_weights(COSTS, 0, rate), "rate") for rate in (-1.0, np.inf, np.nan, "1")),
     (lambda o: o.table("colums"), "'columns'"),
     (lambda o: (o.close(), o.near_best(COSTS, 1)), "closed"),
 ]

@@ -1,5 +1,6 @@
 """What a user is told of solvers, clocks, and solvers that end badly; what every one must solve is in tests/testing."""
 
+import gc
 import os
 import re
 import subprocess
@@ -138,6 +139,8 @@ def test_a_solver_process_that_ends_badly_is_one_line(fate: str, monkeypatch: py
             with pytest.raises(SolverFailedError, match="pulp:PULP_CBC_CMD ended without an answer") as caught:
                 question(costs)
             assert "\n" not in str(caught.value)
+            del caught  # its frames hold PuLP's file
+    gc.collect()
     assert oracle.value(costs) == right
 
 
