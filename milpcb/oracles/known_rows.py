@@ -20,10 +20,7 @@ class KnownRows:
 
     def read(self, contexts: Any) -> Floats:
         """Return contexts as an array (n, d); raises InputError where it has not the columns of those before."""
-        if self._fixed is None or self._is_like_those_before(contexts):
-            array = context_array(contexts)
-        else:
-            array = self._fixed.read(contexts)
+        array = context_array(contexts) if self._fixed is None else self._fixed.read(contexts)
         if self._n_columns not in (None, array.shape[1]):
             raise InputError(f"contexts have {array.shape[1]} columns, those before had {self._n_columns}")
         return array
@@ -48,13 +45,6 @@ class KnownRows:
                 "where contexts arrive later, ask a GrowingOracle (milpcb.oracles.growing)"
             )
         return np.array(rows, dtype=np.int64)
-
-    def _is_like_those_before(self, contexts: Any) -> bool:
-        """Return whether a table has numbers only, in the columns that the class was seen to read: no names to match.
-
-        Contexts that arrive one by one are; this is on the path of every decision.
-        """
-        return type(contexts) is np.ndarray and contexts.shape[1:] == (self._n_columns,)
 
     def _keys(self, contexts: Floats) -> list[bytes]:
         patterns = np.asarray(contexts if self._fixed is None else self._fixed.patterns(contexts))

@@ -80,7 +80,7 @@ class LazySession:
         """Solve and add rows until the best point is proved or no row is broken; return why it stopped."""
         while True:
             found = session.solve(query.objective, gap=query.gap, time_limit=query.left)
-            query.raise_bound(found.bound)
+            query.bound = max(query.bound, found.bound)
             if found.stop is not Stop.OPTIMAL or found.x is None:
                 return found.stop
             cuts = self._separator.cuts(found.x, query.objective)
@@ -135,10 +135,6 @@ class _Query:
     def proved(self) -> bool:
         """Whether no point is better than the best by more than the gap."""
         return self.value - self.bound <= self.gap
-
-    def raise_bound(self, bound: float) -> None:
-        """Take in a lower bound."""
-        self.bound = max(self.bound, bound)
 
     def offer(self, x: Floats) -> None:
         """Take in the point of a policy."""

@@ -80,7 +80,8 @@ class Pulp:
             raise UnknownNameError("PuLP solver", argument, known)
         check_folder(f"pulp:{argument}", READS.get(argument, ()))
         if not _available(argument):
-            raise SolverMissingError(_advice(argument))
+            how = INSTALL.get(argument, "install that solver where PuLP finds it")
+            raise SolverMissingError(f"PuLP finds no {argument} here: {how}, or use highs or pulp:PULP_CBC_CMD")
         self._name = argument
 
     def open(self, program: Program, *, relax: bool = False) -> PulpSession:
@@ -247,8 +248,3 @@ def _missing(name: str) -> str:
 def _available(name: str) -> bool:
     with silenced():
         return bool(_solver(name).available())
-
-
-def _advice(name: str) -> str:
-    how = INSTALL.get(name, "install that solver where PuLP finds it")
-    return f"PuLP finds no {name} here: {how}, or use highs or pulp:PULP_CBC_CMD"
