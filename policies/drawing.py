@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from milpcb.core.contrast import ink
 from milpcb.core.surroundings import plain
+from milpcb.core.text import ink
 from policies.names import Names
 
 if TYPE_CHECKING:

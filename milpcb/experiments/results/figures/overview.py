@@ -9,8 +9,8 @@ from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from milpcb.core.contrast import ink
 from milpcb.core.decimals import THIN, number
+from milpcb.core.text import ink
 from milpcb.experiments.results.curves import ROUNDING
 from milpcb.experiments.results.figures.drawing import SMALL, Drawing, finish, fitted, name_room, width, write_title
 from milpcb.experiments.results.figures.plots import Entry, legend

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from matplotlib.colors import to_hex
 
-from milpcb.core.contrast import ink
+from milpcb.core.text import ink
 from milpcb.experiments.results.figures.drawing import GREY, render
 from milpcb.experiments.results.figures.looks import COLOURS, PLACES, looks
 from milpcb.experiments.results.figures.overview import SHADES
