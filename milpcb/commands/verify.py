@@ -17,9 +17,7 @@ from milpcb.plugins import registry
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from milpcb.theory.one_draw import DrawVerdict
-    from milpcb.theory.runs import RunVerdict
-    from milpcb.theory.verdicts import Verdict
+    from milpcb.theory.games import Verdict
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
@@ -27,8 +25,8 @@ DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
-_Found = TypeVar("_Found", "Verdict", "RunVerdict", "DrawVerdict")
 _Subject = TypeVar("_Subject")
+_Slacks = TypeVar("_Slacks")
 
 
 MEANING = """\b
@@ -110,10 +108,8 @@ def _verify_one_draw(*, quick: bool) -> None:
     judged = [*((scheme, settings[:1] if quick else settings) for scheme, settings in SCHEMES), *DRAW_MUTANTS]
     verdicts = _each("one draw", judged, lambda each, _: judge_draw(*each))
     good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
-    _report(
-        "one draw", DRAW_COLUMNS, lambda each: (str(each.games), *map(_short, (each.difference, each.slack))), good, bad
-    )
-    n_games = sum(verdict.games for verdict in good)
+    _report("one draw", DRAW_COLUMNS, lambda each: (str(each.slacks.games), *map(_short, each.slacks[1:])), good, bad)
+    n_games = sum(verdict.slacks.games for verdict in good)
     out.print(
         f"one draw costs what fresh draws do in every round of {n_games} games; "
         f"all {len(bad)} mutants are rejected, as they should be"
@@ -121,8 +117,11 @@ def _verify_one_draw(*, quick: bool) -> None:
 
 
 def _each(
-    what: str, subjects: Sequence[_Subject], judge: Callable[[_Subject, Callable[[], None]], _Found], ticks: int = 0
-) -> list[_Found]:
+    what: str,
+    subjects: Sequence[_Subject],
+    judge: Callable[[_Subject, Callable[[], None]], Verdict[_Slacks]],
+    ticks: int = 0,
+) -> list[Verdict[_Slacks]]:
     """Return the verdict on each; ``judge`` calls its second argument ``ticks`` times, or not at all."""
     verdicts, done, total = [], count(1), len(subjects) * max(1, ticks)
     with step(err, f"verifying: {what}") as tick:
@@ -136,9 +135,9 @@ def _each(
 def _report(
     what: str,
     columns: Iterable[str],
-    cells: Callable[[_Found], Iterable[str]],
-    good: Sequence[_Found],
-    bad: Sequence[_Found] = (),
+    cells: Callable[[Verdict[_Slacks]], Iterable[str]],
+    good: Sequence[Verdict[_Slacks]],
+    bad: Sequence[Verdict[_Slacks]] = (),
 ) -> None:
     """Print the table of verdicts; raises MilpcbError where one is not the expected one."""
     table = Table(what, *(Column(name, justify="right", no_wrap=True) for name in columns), "verdict", box=SIMPLE)
@@ -153,7 +152,7 @@ def _report(
     if rejected:
         raise MilpcbError(
             f"{len(rejected)} of the variants above should pass and do not; "
-            f"'{rejected[0].name}': {rejected[0].violations()[0]}"
+            f"'{rejected[0].name}': {rejected[0].violations[0]}"
         )
     if accepted:
         raise MilpcbError(f"mutant '{accepted[0].name}' was not rejected: the verification has no teeth")

@@ -20,6 +20,7 @@ import numpy as np
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 from milpcb.relaxations.game import mix
+from milpcb.theory.games import Verdict
 from milpcb.theory.player import Player, Totals, Variant, int_if_whole
 
 Taken = Literal["first", "in turn", "at random", "second half", "last action", "after a cost"]
@@ -233,31 +234,21 @@ class Enumerated:
         return dict(law)
 
 
-@dataclass(frozen=True)
-class DrawVerdict:
-    """The largest difference of the mean cost of a round, and the least of Rel(past, T) less expected regret."""
+class DrawSlacks(NamedTuple):
+    """Costs of whole games, the largest difference of the mean cost of a round, the least of Rel less regret."""
 
-    name: str
     games: int
     difference: Fraction
     slack: Fraction
 
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations()
 
-    def violations(self) -> list[str]:
-        """Return what is violated, one line each."""
-        found = [f"the mean cost of a round differs by {self.difference}"] if self.difference else []
-        return found + ([f"expected regret is {-self.slack} above Rel"] if self.slack < 0 else [])
-
-
-def judge_draw(scheme: Scheme, settings: Sequence[DrawSetting]) -> DrawVerdict:
+def judge_draw(scheme: Scheme, settings: Sequence[DrawSetting]) -> Verdict[DrawSlacks]:
     """Return the verdict on a scheme, over all costs 0 and 1 in each of the settings."""
     runs = [Enumerated(scheme, setting) for setting in settings]
     differences = [run.difference for run in runs] if scheme.kept is False else [Fraction(0)]
-    return DrawVerdict(scheme.name, sum(run.games for run in runs), max(differences), min(run.slack for run in runs))
+    found = DrawSlacks(sum(run.games for run in runs), max(differences), min(run.slack for run in runs))
+    wrong = [f"the mean cost of a round differs by {found.difference}"] if found.difference else []
+    return Verdict(scheme.name, found, wrong + ([f"expected regret is {-found.slack} above Rel"] * (found.slack < 0)))
 
 
 def _sum(one: Law, other: Law) -> Law:

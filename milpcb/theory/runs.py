@@ -30,7 +30,7 @@ from milpcb.plugins import registry
 from milpcb.relaxations.base import Relaxation
 from milpcb.relaxations.game import mix
 from milpcb.theory.exact import ExactRun
-from milpcb.theory.games import SKEWED, Game
+from milpcb.theory.games import SKEWED, Game, Verdict
 from milpcb.theory.player import Player, Variant
 from milpcb.theory.verdicts import variants
 
@@ -65,25 +65,6 @@ class RunSlacks(NamedTuple):
     counts: float
 
 
-@dataclass(frozen=True)
-class RunVerdict:
-    """The slacks of a run, the worst over all games."""
-
-    name: str
-    slacks: RunSlacks
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return not self.violations()
-
-    def violations(self) -> list[str]:
-        """Return what is violated, one line each."""
-        stated, futures, answers, counts = self.slacks
-        bad = (stated < -ROUNDING, futures > MOST_ERRORS, answers > ROUNDING, counts > MOST_ERRORS)
-        return [f"{name}: {slack:.4g}" for name, slack, wrong in zip(NAMES, self.slacks, bad, strict=True) if wrong]
-
-
 def runs(name: str) -> list[Run]:
     """Return the ways to run a registered relaxation: all of its variants, and all ways to ask."""
     first, *others = variants(name)
@@ -94,14 +75,18 @@ def runs(name: str) -> list[Run]:
     return asked + [Run(other, "profile" if other.leftover == "leader" else "all") for other in others]
 
 
-def judge_run(run: Run, games: Iterable[Game]) -> RunVerdict:
+def judge_run(run: Run, games: Iterable[Game]) -> Verdict[RunSlacks]:
     """Return the verdict on a run: what is stated on all ``games``, the rest on two of its own."""
     relaxation, least = run.variant.relaxation, run.variant.relaxation.least_scale
     stated = [
         _stated(run.variant, game) for game in [*games, *_long_games(relaxation)] if game.scale >= least(game.n_actions)
     ]
     found = np.array([_played(run, game) for game in _played_games(relaxation)])
-    return RunVerdict(run.name, RunSlacks(min(stated), *found.max(axis=0).tolist()))
+    slacks = RunSlacks(min(stated), *found.max(axis=0).tolist())
+    most = (ROUNDING, MOST_ERRORS, ROUNDING, MOST_ERRORS)
+    excess = (-slacks.stated, slacks.futures, slacks.answers, slacks.counts)
+    wrong = [f"{NAMES[i]}: {slack:.4g}" for i, slack in enumerate(slacks) if excess[i] > most[i]]
+    return Verdict(run.name, slacks, wrong)
 
 
 def _long_games(relaxation: Relaxation) -> list[Game]:

@@ -6,7 +6,6 @@ In go small games that can be enumerated and a way to play (a Variant); out come
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from itertools import compress, product, starmap
@@ -19,7 +18,7 @@ from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.theory.exact import COSTS, ExactRun
-from milpcb.theory.games import Game
+from milpcb.theory.games import Game, Verdict
 from milpcb.theory.player import Leftover, Player, Totals, Variant
 
 
@@ -167,31 +166,13 @@ class Slacks(NamedTuple):
 NAMES = ("game", "condition (1)", "condition (2)", "minus the bias", "Rel(empty) - E[regret]")
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The least slacks of a variant, and for each of them a game and a horizon that attain it."""
-
-    variant: Variant
-    slacks: Slacks
-    places: tuple[tuple[Game, int], ...]
-
-    @property
-    def name(self) -> str:
-        """The name of the variant."""
-        return self.variant.name
-
-    @property
-    def passes(self) -> bool:
-        """Whether nothing is violated."""
-        return min(self.slacks) >= 0
-
-    def violations(self) -> list[str]:
-        """Return what is violated and where, one line each."""
-        return [
-            f"{name} is {slack} for {game}, T = {horizon}"
-            for name, slack, (game, horizon) in zip(NAMES, self.slacks, self.places, strict=True)
-            if slack < 0
-        ]
+def violations(slacks: Slacks, places: Iterable[tuple[Game, int]]) -> list[str]:
+    """Return which slacks are negative, each with a game and a horizon that attain it, one line each."""
+    return [
+        f"{name} is {slack} for {game}, T = {horizon}"
+        for name, slack, (game, horizon) in zip(NAMES, slacks, places, strict=True)
+        if slack < 0
+    ]
 
 
 def variants(name: str) -> list[Variant]:
@@ -218,7 +199,7 @@ def slacks(run: ExactRun, horizon: int) -> Slacks:
     )
 
 
-def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = lambda: None) -> Verdict:
+def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = lambda: None) -> Verdict[Slacks]:
     """Return the least slacks over ``games``, each at every horizon up to its own; ``tick`` is called after each game.
 
     Games with an L below the relaxation's least are passed over. Raises InputError when none is left, or when the
@@ -233,9 +214,6 @@ def judge(variant: Variant, games: Iterable[Game], tick: Callable[[], None] = la
         tick()
     if not found:
         raise InputError(f"{variant.name}: every game has an L below its least_scale(); there is nothing to verify")
-    least = [min(found, key=lambda entry: entry[0][column]) for column in range(len(NAMES))]
-    return Verdict(
-        variant,
-        Slacks(*(entry[0][column] for column, entry in enumerate(least))),
-        tuple(place for _, place in least),
-    )
+    worst = [min(found, key=lambda entry: entry[0][column]) for column in range(len(NAMES))]
+    least = Slacks(*(entry[0][column] for column, entry in enumerate(worst)))
+    return Verdict(variant.name, least, violations(least, [place for _, place in worst]))

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from milpcb import Empirical, FinitePool, open_oracle, rng
-from milpcb.errors import InputError
+from milpcb.errors import InputError, OracleInexact
 from milpcb.learners import (
     BistroPlus,
     Conservative,
@@ -29,6 +29,7 @@ from milpcb.learners import (
     Learner,
     PolicyElimination,
     RandomizedUCB,
+    Uniform,
 )
 from milpcb.oracles.growing import GrowingOracle
 from milpcb.types import Floats
@@ -221,3 +222,34 @@ def test_whoever_names_no_state_is_asked_for_it() -> None:
     with pytest.raises(InputError, match="does not name its state: set kept"):
         Forgetful().state()
     assert shares(Forgetful(), 3) == shares(Drawing(), 3)  # it plays all the same
+
+
+class Hurried(Drawing):
+    """Its oracle stops early the first time that it is restored."""
+
+    stops: Any = iter([True])
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        super()._restore(state)
+        if next(self.stops, False):
+            raise OracleInexact("stopped")
+
+
+def test_an_error_that_is_not_of_the_state_goes_through() -> None:
+    """And the learner is as it was before."""
+    learner, other = Hurried(), Hurried()
+    shares(learner, 3)
+    shares(other, 5)
+    before = learner.state()
+    with pytest.raises(OracleInexact):
+        learner.restore(other.state())
+    assert learner.state() == before
+
+
+def test_a_learner_goes_on_with_another_action() -> None:
+    """Its rounds, and what was paid in them, are those before."""
+    before, after = Uniform(2), Uniform(3)
+    shares(before, 5)
+    after.go_on(before)
+    assert (after.played, after.ledger.cost) == (5, 2.5)
+    assert after.ledger.totals(2, 3)[:, 2].tolist() == after.ledger.totals(2, 3)[:, 0].tolist()

@@ -18,7 +18,7 @@ GAMES = [
 @pytest.mark.parametrize("run", [runs(name)[-1] for name in registry.names("relaxation")], ids=lambda run: run.name)
 def test_every_relaxation_runs_as_it_was_verified(run: Run) -> None:
     """Futures, answers and counts are those of the exact player, and the guarantee is no less than Rel(empty)."""
-    assert judge_run(run, GAMES).violations() == []
+    assert judge_run(run, GAMES).violations == []
 
 
 @pytest.mark.parametrize("mutant", RUN_MUTANTS, ids=lambda mutant: mutant.name)
@@ -28,7 +28,7 @@ def test_what_only_a_run_shows_is_caught(mutant: Run) -> None:
     assert not found.passes
     wrong = {"stated": "guarantee", "counts": "counts", "no mixing": "answers"}
     expected = next((name for word, name in wrong.items() if word in mutant.name), "futures")
-    assert [line for line in found.violations() if line.startswith(expected)]
+    assert [line for line in found.violations if line.startswith(expected)]
 
 
 def test_every_way_to_ask_is_run() -> None:
