@@ -8,11 +8,9 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from milpcb import open_oracle
 from milpcb.core import extras
 from milpcb.errors import ExtraMissingError, InputError, UnknownNameError
 from milpcb.learners import VW, ContextualBandits
-from policies import DecisionTrees
 
 CONTEXTS = np.indices((2, 2, 2)).reshape(3, -1).T.astype(float)
 RIGHT = (CONTEXTS[:, 0] != CONTEXTS[:, 1]).astype(int)  # no linear rule plays so
@@ -66,19 +64,6 @@ def test_a_play_goes_on_bit_by_bit(make):
     second.restore(json.loads(json.dumps(first.state())))
     np.testing.assert_array_equal(play(second, 35, start=55)[0], whole[55:])
     np.testing.assert_array_equal(play(make(), 90)[0], whole)
-
-
-@pytest.mark.parametrize("make", MADE)
-def test_certificates_are_those_of_the_probabilities(make):
-    """With an oracle handed in, the certificate is cost less the least total of c / q over all trees."""
-    learner, costs = make(), 0.0
-    _, actions, rows = play(learner, 60)
-    oracle = open_oracle(DecisionTrees(2, depth=2), CONTEXTS, kind="enumeration")
-    costs, totals = learner.ledger.cost, learner.ledger.totals(8, 2)
-    assert learner.certificate(oracle) == pytest.approx(
-        costs - min(totals[np.arange(8), plays].sum() for plays in oracle.labelings)
-    )
-    assert set(zip(*np.nonzero(totals), strict=True)) <= set(zip(rows, actions, strict=True))
 
 
 @needs("vowpalwabbit")
