@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from matplotlib.figure import Figure
 
 from milpcb.cli import cli
-from milpcb.commands import console
+from milpcb.core import long_search
 from tests.sketches import sketch
 
 TRIAL = ("--action", "message", "--reward", "bought", "--randomised")
@@ -46,7 +46,7 @@ def people(n: int = 400, effect: float = 0.4, seed: int = 0, *, alike: bool = Fa
 def command(*arguments: str) -> Any:
     """Run a command of milpcb, without lines on how long it takes; raise what it raises."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(console, "FIRST", 1e6)
+        patch.setattr(long_search, "FIRST", 1e6)
         done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     if done.exception is not None:
         raise done.exception

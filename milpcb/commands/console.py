@@ -5,13 +5,13 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 
 import click
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
+from milpcb.core import long_search
 from milpcb.core.text import encodable, escaped
 from milpcb.errors import InputError
 
@@ -62,8 +62,6 @@ def check_ending(path: Path, endings: Sequence[str]) -> str:
 
 
 Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
-FIRST = 2.0  # seconds of a step before its first line
-EVERY = 10.0  # seconds from the first to the second; then twice as long each time
 
 
 @contextmanager
@@ -87,26 +85,17 @@ def _bar(console: Console, what: str) -> Iterator[Tick]:
 @contextmanager
 def _lines(console: Console, what: str) -> Iterator[Tick]:
     lines = _Lines(console, what)
-    writer = Thread(target=lines.write, daemon=True)
-    writer.start()
-    try:
+    with long_search.repeated(lines.write):
         yield lines.tick
-    finally:
-        lines.over.set()
-        writer.join()
     lines.end()
 
 
 class _Lines:
-    """Writes from a thread of its own: a step that calls nobody back is seen to go on too.
-
-    What follows the first comma of ``what`` is written once.
-    """
+    """Lines on a step; what follows the first comma of ``what`` is written once."""
 
     def __init__(self, console: Console, what: str) -> None:
         self._console, self._what, self._began = console, what, monotonic()
         self._first = self._last = (self._began, 0, 0)  # when, how far, of how much
-        self.over = Event()
 
     def tick(self, done: int, total: int) -> None:
         before, self._last = self._last, (monotonic(), done, total)
@@ -114,23 +103,21 @@ class _Lines:
             self._first = self._last
 
     def write(self) -> None:
-        """Write a line after some seconds, and then ever fewer, until it is over."""
+        """Write how far the step is, by its pace since the last time that a count began."""
         from milpcb.experiments.run.progress import span
 
-        wait, later = FIRST, EVERY
-        while not self.over.wait(wait):
-            (began, before, _), (now, done, total) = self._first, self._last
-            so_far = f"{span(monotonic() - self._began)} so far"
-            if before < done < total:
-                left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
-                so_far = f"{100 * done / total:.0f} %, {span(left)} left"
-            self._console.print(f"{self._what}: {so_far}")
-            self._what, wait, later = self._what.partition(",")[0], later, 2 * later
+        (began, before, _), (now, done, total) = self._first, self._last
+        so_far = f"{span(monotonic() - self._began)} so far"
+        if before < done < total:
+            left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
+            so_far = f"{100 * done / total:.0f} %, {span(left)} left"
+        self._console.print(f"{self._what}: {so_far}")
+        self._what = self._what.partition(",")[0]
 
     def end(self) -> None:
         """Write how long it took, if a line came before."""
         from milpcb.experiments.run.progress import span
 
         passed = monotonic() - self._began
-        if passed > FIRST:
+        if passed > long_search.FIRST:
             self._console.print(f"{self._what}: done in {span(passed)}")

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 FIRST = 2.0  # seconds before the first line
-EVERY = 10.0  # seconds between two lines
+EVERY = 10.0  # seconds between two lines; of one that does not look up, to the second, and then twice as long each time
 
 _best_so_far: ContextVar[bool] = ContextVar("best_so_far", default=True)
 
@@ -89,15 +89,23 @@ def waiting(what: str | Callable[[], str]) -> Iterator[None]:
 
     ``what`` is done, or returns what is done at the time of a line.
     """
-    over, began = Event(), monotonic()
+    began = monotonic()
+    with repeated(lambda: _write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")):
+        yield
 
-    def write() -> None:
-        pause = FIRST
-        while not over.wait(max(0.0, pause)):
-            _write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")
-            pause = EVERY
 
-    thread = Thread(target=write, daemon=True)
+@contextmanager
+def repeated(write: Callable[[], object], over: Event | None = None) -> Iterator[None]:
+    """Call a function after some seconds, and then ever less often, from a thread, until the body is ``over``."""
+    over = over or Event()
+
+    def work() -> None:
+        pause, later = FIRST, EVERY
+        while not over.wait(pause):
+            write()
+            pause, later = later, 2 * later
+
+    thread = Thread(target=work, daemon=True)
     thread.start()
     try:
         yield
