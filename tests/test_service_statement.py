@@ -49,7 +49,7 @@ def test_rewards_are_stated_as_rewards() -> None:
 
 
 def test_limits_are_rounded_to_the_side_where_they_hold() -> None:
-    """Upper ones up, lower ones down, and a confidence is not rounded to all."""
+    """Upper ones up, lower ones down, and a confidence is not rounded to all; loss and confidence have defaults."""
     bandit = served(400)
     assert 76 < bandit.certificate(confidence=0.9) < 76.5
     assert "at most 77 more" in bandit.statement(confidence=0.9)
@@ -58,6 +58,8 @@ def test_limits_are_rounded_to_the_side_where_they_hold() -> None:
     learner: Any = learner_of(bandit)
     assert 192.5 < learner.floor < 193
     assert "cost at least 192, and" in bandit.statement()
+    promise = served(20, baseline="write").statement().splitlines()[2]
+    assert promise.startswith("With 95 % confidence all decisions so far, at every moment, cost at most 2 % more than")
 
 
 def test_a_limit_that_says_nothing_is_not_stated() -> None:
@@ -83,11 +85,16 @@ def test_a_limit_that_says_nothing_is_not_stated() -> None:
     ("given", "shown"),
     [({"cost": 0.0}, "would have cost anything"), ({"reward": 1}, "would have earned less than the most there is")],
 )
-def test_where_the_best_has_cost_nothing_that_is_the_reason(given: dict[str, float], shown: str) -> None:
-    """No number of decisions makes a limit of it."""
+def test_before_anything_is_known_of_the_best_the_reason_is_stated(given: dict[str, float], shown: str) -> None:
+    """A decision alone has cost nothing yet; where the best has cost nothing no number of decisions makes a limit."""
     bandit = Bandit(TREES)
-    bandit.learn(bandit.act([20]), **given)
-    assert bandit.statement().splitlines()[1].endswith(f"nothing that was learnt shows that it {shown}.")
+    decision = bandit.act([20])
+    assert bandit.statement().splitlines() == [
+        "No decision is learnt yet, so there is nothing to state.",
+        "The cost of 1 more decision is not known yet, and not counted here.",
+    ]
+    bandit.learn(decision, **given)
+    assert bandit.statement().splitlines()[2].endswith(f"nothing that was learnt shows that it {shown}.")
 
 
 def test_what_came_since_the_last_statement_is_stated(tmp_path: Path) -> None:
@@ -172,19 +179,3 @@ def test_the_baseline_has_sentences_of_its_own(options: dict[str, Any]) -> None:
     assert promise.endswith("would have (of costs from 0 to 1)." if options else "would have.")
     alone = f"the baseline alone made {learner.rounds_of_baseline} of all 200 decisions."
     assert known == f"It would have cost at least {floor(learner.floor)}, and 150 was paid; {alone}"
-
-
-def test_the_promise_by_default_is_two_percent_with_confidence_95() -> None:
-    """What is promised of a baseline to whoever asks for no other loss and confidence."""
-    promise = served(20, baseline="write").statement().splitlines()[2]
-    assert promise.startswith("With 95 % confidence all decisions so far, at every moment, cost at most 2 % more than")
-
-
-def test_before_anything_is_learnt_nothing_is_stated() -> None:
-    """A decision alone has cost nothing yet."""
-    bandit = served(0)
-    bandit.act([20])
-    assert bandit.statement().splitlines() == [
-        "No decision is learnt yet, so there is nothing to state.",
-        "The cost of 1 more decision is not known yet, and not counted here.",
-    ]
