@@ -151,8 +151,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         rows = Rows(contexts, np.arange(len(contexts)), each, each)
         rules = bind_all(self._named_constraints(), NamedRows(values, self.actions_.tolist(), rows))
         policies = named_class(self.policies_, [*map(action_name, self.actions_.tolist())])
-        kind = self._kind(open_class(policies, contexts), constrained=bool(rules))
-        return Question(policies, contexts, tuple(rules), kind)
+        return Question(policies, contexts, tuple(rules), self._question_kind)
 
     def to_json(self) -> str:
         """Return the fitted estimator as JSON; ``milpcb.estimators.from_json`` and ``policies.from_json`` read it."""
@@ -267,6 +266,11 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _options(self) -> dict[str, Any]:
         limits = {"time_limit": check_time_limit(self.time_limit), "gap": check_gap(self.gap) or None}
         return {name: value for name, value in {"solver": self.solver, **limits}.items() if value is not None}
+
+    @property
+    def _question_kind(self) -> str:
+        """The kind of a Question, which leaves to a solver what the search cannot hold."""
+        return self.kind if self._kind_named else "milp" if self._options().keys() - {"time_limit"} else "search"
 
     def _kind(self, opened: Opened, *, constrained: bool) -> str:
         if self._kind_named:

@@ -18,7 +18,7 @@ from milpcb.offline import Evaluation, Log, LowerEnds, NoWorseThan, Scores, best
 from milpcb.offline.diagnostics import warn_of
 from milpcb.offline.overlap import FALL, counted, rows_of_actions, seen_everywhere
 from milpcb.offline.question import Question
-from milpcb.protocols import PolicyClass, open_class
+from milpcb.protocols import PolicyClass
 from milpcb.types import Answer, Floats
 
 OBJECTIVES = ("value", "guaranteed")
@@ -178,10 +178,7 @@ class FromLog(FromBatches):
         rules = [guard.on_rows(found.contexts, actions) for guard in guards_of(self.constraints) if guarded]
         if self.scores_ is not None and len(self.scores_.table) == len(found.contexts) and guarded:
             rules += self.scores_.support
-        if not rules:
-            return found
-        kind = self._kind(open_class(found.policies, found.contexts), constrained=True)
-        return replace(found, constraints=(*found.constraints, *rules), kind=kind)
+        return replace(found, constraints=(*found.constraints, *rules)) if rules else found
 
     def _named_constraints(self) -> Any:
         guards = guards_of(self.constraints)
@@ -253,9 +250,8 @@ class FromLog(FromBatches):
             *(guard.on_rows(contexts, found.actions) for guard in guards),
         ]
         alike = best_reference(found, limits)
-        kind = self._kind(open_class(policies, contexts), constrained=False)
-        ends = LowerEnds(policies, contexts, found, alike, kind=kind, seed=self.random_state)
-        self.lower_ends_ = ends
+        how: dict[str, Any] = {"kind": self._question_kind, "seed": self.random_state}
+        self.lower_ends_ = ends = LowerEnds(policies, contexts, found, alike, **how)
         return summed(ends.costs, rows)
 
     def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
