@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from milpcb import open_oracle, share_at_most
-from milpcb.offline import Claim, State, inference, read_log, scores
+from milpcb import never, open_oracle, share_at_most
+from milpcb.offline import Claim, State, band, inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
 from milpcb.offline.inference import state_of
+from milpcb.offline.restrictions import Question
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
 
@@ -25,28 +26,32 @@ def drawn(K=2, seed=0, effect=0.0, n=N, features=3, **options):
     return scores(read_log(X, action, reward=y, propensity=np.full(K, 1 / K)), **options)
 
 
-def by_hand(table, policies, draws, seed, level=0.95, only=None):
+def by_hand(table, policies, draws, seed, level=0.95, only=None, most_rows=10_000):
     """Return the band's claim from a list of all labelings.
 
-    It is over each constant; or over one ``only``, whose noise over the constant with the worst is added then.
+    It is over each constant; or over one ``only``, whose noise over the constant with the worst is added then. Of more
+    than ``most_rows`` so many are drawn, and so is the noise on them.
     """
     n, K = table.table.shape
     labels = open_oracle(policies, table.log.features, kind="enumeration").labelings
     chosen = labels[table.gains[np.arange(n), labels].sum(axis=1).argmax()]
     rng, u = child(seed, "offline", "band"), table.weight / table.weight.sum()
-    counts = np.array([np.bincount(rng.integers(n, size=n), minlength=n) for _ in range(draws)])
-    centred = counts - (counts @ u)[:, None]
+    rows = np.arange(n) if n <= most_rows else np.sort(rng.choice(n, most_rows, replace=False))
+    m, shares = len(rows), u[rows] / u[rows].sum()
+    counts = np.array([np.bincount(rng.integers(m, size=m), minlength=m) for _ in range(draws)])
+    centred, scaled = counts - (counts @ shares)[:, None], np.sqrt(m / n) * shares
     gains, tables, mosts = [], [], []
-    constants = centred @ (u[:, None] * table.gains)
+    constants = centred @ (scaled[:, None] * table.gains[rows])
     above, below = np.zeros((2, draws))
     if only is not None:
         above, below = constants[:, only] - constants.min(axis=1), constants.max(axis=1) - constants[:, only]
     for k in range(K) if only is None else [only]:
         d = table.gains - table.gains[:, [k]]
         own = u * d[np.arange(n), labels]
-        s = SHAPE * np.sqrt((u[:, None] ** 2 * d**2).max(axis=1).sum())
-        penalty, penalties = REACH / (2 * s) * (own**2).sum(axis=1), REACH / (2 * s) * (counts @ own.T**2)
-        value, noise = own.sum(axis=1), centred @ own.T
+        there = scaled * d[rows, labels[:, rows]]
+        s = SHAPE * np.sqrt((scaled[:, None] ** 2 * d[rows] ** 2).max(axis=1).sum())
+        penalty, penalties = REACH / (2 * s) * (own**2).sum(axis=1), REACH / (2 * s) * (counts @ there.T**2)
+        value, noise = own.sum(axis=1), centred @ there.T
         up, down = (noise - penalties).max(axis=1), (-noise - penalties).max(axis=1) + below
         recentred = np.minimum(up, (noise + value / np.sqrt(np.log(n)) - penalties).max(axis=1)) + above
         plain = up + above
@@ -66,15 +71,33 @@ def by_hand(table, policies, draws, seed, level=0.95, only=None):
     return min(gains), lower, upper, max(tail for *_, tail in tables), most
 
 
-@pytest.mark.parametrize("K", [2, 3])
-def test_the_band_is_what_a_list_of_all_policies_gives(K):
+@pytest.mark.parametrize(("K", "most_rows"), [(2, N), (3, N), (2, 50)])
+def test_the_band_is_what_a_list_of_all_policies_gives(K, most_rows, monkeypatch):
     """One query a draw finds the same maxima, quantile and p-value as every policy of the class one by one."""
+    monkeypatch.setattr(band, "MOST_ROWS", most_rows)
     table = drawn(K, effect=1.0, sample_weight=np.arange(N) % 4 + 1.0)
     trees = DecisionTrees(K, depth=2)
     found = inference(trees, table.log.features, table, draws=60, seed=5)
-    expected = by_hand(table, trees, 60, 5)
+    expected = by_hand(table, trees, 60, 5, most_rows=most_rows)
     claim = found.band
     assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("group", [None, np.arange(400) // 4], ids=["rows", "groups"])
+def test_samples_hold_whole_groups_and_lose_no_policy(group, monkeypatch):
+    """Every labeling that keeps the constraints on all rows is one on the sample; what is forbidden stays so."""
+    monkeypatch.setattr(band, "MOST_ROWS", 100)
+    X = np.random.default_rng(0).integers(0, 2, (400, 3)).astype(float)
+    question = Question(DecisionTrees(2, depth=2), X, (share_at_most(1, 0.3), never(1, rows=X[:, 0] == 1)))
+    found = band.sampled_rows(question, group, np.random.default_rng(1))
+    assert len(found.rows) == 100
+    if group is not None:
+        assert np.unique(group[found.rows], return_counts=True)[1].tolist() == [4] * 25
+        assert np.bincount(found.members).tolist() == [4] * 25
+    kept = open_oracle(question.policies, X, kind="enumeration", constraints=list(question.constraints)).labelings
+    for labels in [*kept, np.ones(400, dtype=int)]:
+        missed = found.oracle.value((np.arange(2) != labels[found.rows, None]).astype(float))
+        assert (missed > 0) == labels.all()
 
 
 def test_over_many_constants_the_noise_of_the_worst_is_added():
