@@ -25,8 +25,8 @@ from milpcb.estimators import sample as samples
 from milpcb.estimators.inputs import Features
 from milpcb.estimators.layout import fit_row_models
 from milpcb.estimators.sample import LoggedColumns, Sample
-from milpcb.offline import evaluate, read_log
-from milpcb.offline.compressed import compressed_contexts
+from milpcb.offline import Evaluation, evaluate, read_log
+from milpcb.offline.compressed import compressed_contexts, evaluate_sums
 from milpcb.offline.evaluation import EntryRanges
 from milpcb.offline.hashing import folds_of
 from milpcb.offline.sufficient_statistics import Grid
@@ -98,6 +98,12 @@ def held(learner: Any, frame: pl.DataFrame, propensity: Any = "p", outcome: str 
     return copy.fit(features(frame), frame["action"], **{outcome: frame["y"]}, propensity=known)
 
 
+def every_estimate(found: Evaluation) -> list[Any]:
+    """Return the estimates of an evaluation that both ways know, without those of parts."""
+    by_action = [*found.constants.values(), *found.gain_over.values()]
+    return [found.value, found.gain, found.logged, found.reference_value, *by_action]
+
+
 @pytest.mark.parametrize(
     ("learner", "propensity", "outcome"),
     [
@@ -119,10 +125,11 @@ def test_batches_give_what_the_rows_give(learner: Any, propensity: Any, outcome:
     assert found.constants == pytest.approx(in_memory.constant_values_, abs=1e-12)
     assert by_batches.optimal_
     seen = evaluate(scores, in_memory.policy_, contexts=rows)
-    assert found.value(by_batches.played_) == pytest.approx((seen.value.value, seen.value.standard_error), rel=1e-9)
-    for k, name in enumerate(found.diagnostics.actions):
-        gain = seen.gain_over[name]
-        assert found.gain(by_batches.played_, k) == pytest.approx((gain.value, gain.standard_error), rel=1e-9)
+    summed = evaluate_sums(found, by_batches.played_, np.zeros(len(found.codes), dtype=np.int64), 0.95)
+    for one, other in zip(every_estimate(summed), every_estimate(seen), strict=True):
+        assert vars(one) == pytest.approx(vars(other), rel=1e-9, abs=1e-12)
+    assert (summed.best_constant, summed.reference.name) == (seen.best_constant, seen.reference.name)
+    assert [(leaf.share, leaf.value) for leaf in summed.leaves] == [(1.0, summed.value)]
     assert found.outcome == pytest.approx((seen.logged.value, np.sqrt(len(frame)) * seen.logged.standard_error))
     assert vars(found.ranges) == pytest.approx(vars(EntryRanges.of(scores)), rel=1e-9)
     names = ["least_propensity", "effective_size", "calibration", "calibration_error", "constants", "calibrated"]
