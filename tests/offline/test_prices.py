@@ -155,6 +155,8 @@ def test_another_first_question_has_the_price_of_a_list(options, constrained):
         if price.best:
             labels = price.best.policy.predict(X)
             assert costs[np.arange(16), labels].sum() == pytest.approx(price.best.value)
+            if isinstance(price.best.policy, restriction.FirstQuestion):
+                assert str(price.best.policy).startswith(f"if x{column} <= ")
 
 
 def test_quantiles_of_a_first_question_become_the_cut_points_of_all_rows():

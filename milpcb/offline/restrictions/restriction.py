@@ -185,7 +185,7 @@ class _Rooted:
                 continue
             yes, no = (self._side(here, costs) for here in (holds, ~holds))
             if yes is not None and no is not None:
-                title = f"{cuts.feature_names[column] if cuts.feature_names else f'x[{column}]'} <= {cut:g}"
+                title = f"{cuts.feature_names[column] if cuts.feature_names else f'x{column}'} <= {cut:g}"
                 found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
         if not found:
             raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
