@@ -131,6 +131,35 @@ def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
     assert found.p_value == 1 / 21  # none of 20 draws with random signs is as good: no less can be known
 
 
+@pytest.mark.parametrize("seed", [5, 9, 11])
+def test_the_p_value_is_how_often_learning_with_random_signs_gains_as_much(seed):
+    """Over each constant, up to the tenth draw with as many standard errors; never below that of the normal law."""
+    table = drawn(effect=0.3, seed=seed)
+    X, stumps, rows = table.log.features, DecisionTrees(2, depth=1), np.arange(N)
+    oracle, rng = open_oracle(stumps, X, kind="search"), child(0, "offline", "signs")
+
+    def learnt(gains):
+        played = np.empty(N, dtype=int)
+        for fold in range(5):
+            here = table.fold == fold
+            played[here] = oracle.minimise(-np.where(here[:, None], 0.0, gains)).policy.predict(X)[here]
+        return gains[rows, played]
+
+    own = [table.gains - table.gains[:, [k]] for k in (0, 1)]
+    normal = max(norm.sf(gain.mean() / gain.std(ddof=1) * np.sqrt(N)) for gain in map(learnt, own))
+
+    def share(gains):
+        reached = 0
+        for draw in range(1, 26):
+            found = learnt((rng.integers(0, 2, size=N) * 2.0 - 1.0)[:, None] * gains / N)
+            reached += found.sum() >= norm.isf(normal) * np.sqrt((found**2).sum())
+            if reached == 10:
+                return 10 / draw
+        return (1 + reached) / 26
+
+    assert inference(stumps, X, table, draws=25).cross_fitted.p_value == max(normal, *map(share, own))
+
+
 def test_a_claim_over_any_of_too_many_lotteries_has_the_largest_error():
     """Where they cannot be listed, its error is that over the constant from which what was learnt differs most."""
     table, rules = drawn(20, n=300), [share_at_most(action, 0.5) for action in range(4)]
