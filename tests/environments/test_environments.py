@@ -215,6 +215,20 @@ def test_phases_permute_the_labels(name, every):
         before = names
 
 
+def test_one_round_a_phase():
+    """With permute_every = 1 two labels swap their names each round."""
+    stream = opened(Supervised(permute_every=1), 300)
+    rows, right = right_actions(stream, range(300))
+    label = Supervised().open(DecisionTrees(2), 300, 7).chances.labelling.labels[rows]
+    assert (right == (label + np.arange(300)) % 2).all()
+
+
+def test_permutations_change_with_the_seed():
+    """Two seeds permute differently."""
+    one, other = (opened(Supervised("digits", permute_every=10), 1000, seed).chances.labelling.ranks for seed in (0, 1))
+    assert (one != other).any()
+
+
 def test_permutations_in_lexicographic_order():
     """The 24 ranks of four values give the 24 permutations in order, the identity first."""
     made = permutations(np.arange(factorial(4)), 4).tolist()
