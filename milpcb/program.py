@@ -43,6 +43,13 @@ class Program:
         """Number of columns."""
         return len(self.column_lower)
 
+    def keeps(self, x: Floats, share: float) -> bool:
+        """Return whether a point keeps rows and bounds, each up to a share of 1 and the sizes that it adds up."""
+        activity, size = self.matrix @ x, abs(self.matrix) @ np.abs(x)
+        rows = np.minimum(activity - self.row_lower, self.row_upper - activity) >= -share * (1.0 + size)
+        columns = np.minimum(x - self.column_lower, self.column_upper - x) >= -share * (1.0 + np.abs(x))
+        return bool(rows.all() and columns.all())
+
     def with_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> Program:
         """Return the program with dense extra rows (r, columns); its integrality certificate is gone."""
         import scipy.sparse as sp  # only for who has a program, as it takes a tenth of a second to import

@@ -84,18 +84,13 @@ class LazySession:
             if found.stop is not Stop.OPTIMAL or found.x is None:
                 return found.stop
             cuts = self._separator.cuts(found.x, query.objective)
-            for x in (cuts.point, found.x) if not len(cuts.lower) and _whole(found.x) else (cuts.point,):
-                if self._keeps(x):
-                    query.offer(np.rint(x))
+            ends = not len(cuts.lower) and _whole(found.x)
+            for x in map(np.rint, (cuts.point, found.x) if ends else (cuts.point,)):
+                if self._program.keeps(x, _ROUNDING):
+                    query.offer(x)
             if query.proved or not len(cuts.lower):
                 return Stop.OPTIMAL
             self._add(cuts, found.x)
-
-    def _keeps(self, x: Floats) -> bool:
-        """Return whether ``x``, the point of a policy, keeps the rows of the program itself, up to rounding."""
-        activity, size = self._program.matrix @ x, abs(self._program.matrix) @ np.abs(x)
-        room = np.minimum(activity - self._program.row_lower, self._program.row_upper - activity)
-        return bool((room >= -_ROUNDING * (1.0 + size)).all())
 
     def _add(self, cuts: Cuts, x: Floats) -> None:
         """Add rows that ``x`` breaks, each once; if it broke none, the next round would be this one once more."""

@@ -188,18 +188,9 @@ class PulpSession(NativeSession):
             self._problem += row <= upper, f"r{r}_upper"
 
     def _holds(self, x: Floats) -> bool:
-        """Return whether the values read back keep all rows and bounds, up to the digits solvers write to files."""
-        program = self._program
-        activity, size = program.matrix @ x, abs(program.matrix) @ np.abs(x)
-        parts = [
-            (program.row_lower - activity, size),
-            (activity - program.row_upper, size),
-            (program.column_lower - x, np.abs(x)),
-            (x - program.column_upper, np.abs(x)),
-        ]
-        if self._mip:
-            parts.append((np.abs(x - np.rint(x))[program.integer], np.zeros(1)))
-        return all(bool((excess <= DIGITS * (1.0 + scale)).all()) for excess, scale in parts)
+        """Return whether the values read back are a point, up to the digits solvers write to files."""
+        off = np.abs(x - np.rint(x))[self._program.integer] if self._mip else np.zeros(0)
+        return self._program.keeps(x, DIGITS) and bool((off <= DIGITS).all())
 
 
 def _variable(program: Program, j: int, *, relax: bool) -> Any:
