@@ -30,10 +30,7 @@ _COMMON = {"output_flag": False, "threads": 1, "random_seed": 0}
 # only throw it away. Simplex also ends at a vertex, which is what an integral encoding decodes.
 _LP = {"solver": "simplex", "simplex_strategy": 4, "presolve": "off"}
 _DUAL_SIMPLEX = 1
-# The feasibility jump looks for a first point, and the last query's is one, or the start is (measured: a third of a
-# query with a start, a tenth of others).
-# A restart presolves once more what few fixed columns change (measured: two fifths of a query on big-M rows).
-_MIP = {"mip_rel_gap": 0.0, "mip_heuristic_run_feasibility_jump": False, "mip_allow_restart": False}
+_MIP = {"mip_rel_gap": 0.0}
 # Side rows on an integral polytope: presolve finds little, and costs most of a query (measured up to 100 times).
 _NEARLY_INTEGRAL = _MIP | {"presolve": "off"}
 
@@ -48,7 +45,8 @@ class HighsSession(NativeSession):
         self._columns = np.arange(program.n_columns, dtype=np.int32)
         self._gap, self._seconds = 0.0, INFINITE
         self._highs = highspy.Highs()
-        for key, value in (_COMMON | _options(program, mip=mip)).items():
+        mixed = _NEARLY_INTEGRAL if program.nearly_integral else _MIP
+        for key, value in (_COMMON | (mixed if mip else _LP)).items():
             self._highs.setOptionValue(key, value)
         if self._highs.passModel(_model(program, mip=mip)) == highspy.HighsStatus.kError:
             raise SolverFailedError("HiGHS refused the model; please report it with the config that made it")
@@ -117,12 +115,6 @@ class Highs(NativeSolver):
 
     name, package, module = "highs", "highspy", "highspy"
     session = HighsSession
-
-
-def _options(program: Program, *, mip: bool) -> dict[str, Any]:
-    if mip:
-        return _NEARLY_INTEGRAL if program.nearly_integral else _MIP
-    return _LP
 
 
 def _model(program: Program, *, mip: bool) -> Any:
