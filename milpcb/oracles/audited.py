@@ -6,7 +6,8 @@ from typing import cast
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.errors import InputError, OracleDisagreement
+from milpcb.core.checks import real
+from milpcb.errors import OracleDisagreement
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.query import Query
 from milpcb.oracles.search import SearchOracle
@@ -45,8 +46,8 @@ class AuditedOracle(SearchOracle):
         time_limit: float | None = None,
         audit: float = 0.01,
     ) -> None:
-        if isinstance(audit, bool) or not isinstance(audit, (int, float)) or not 1e-12 < audit <= 1.0:
-            raise InputError(f"audit must be a share of the queries, above 0 and at most 1, got {audit!r}")
+        share = "a share of the queries, above 0 and at most 1"
+        audit = real("audit", audit, share, lambda number: 1e-12 < number <= 1.0)
         super().__init__(opened, contexts, constraints=constraints)
         self._milp: Oracle = registry.load("oracle", "milp")(
             opened, contexts, solver=solver, constraints=constraints, time_limit=time_limit
