@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from tests.slow import SLOW
 Ended = subprocess.CompletedProcess[str]
 FORKS = Path(__file__).with_name("forks.py")
 GOLDEN = Path(__file__).parent / "golden"
+SCRIPTS = Path(__file__).parents[1] / "scripts"
 WHOLE = st.integers(-9, 9).map(float)
 REAL = st.floats(-10.0, 10.0, allow_subnormal=False)
 
@@ -69,6 +71,12 @@ def pytest_collection_finish() -> None:
 def slow() -> dict[str, str]:
     """Return the table of what is slow, with the reasons."""
     return SLOW
+
+
+@pytest.fixture(scope="session")
+def script() -> Callable[[str], Any]:
+    """Return ``script(path)``: a file of the folder scripts as a module."""
+    return _script
 
 
 @pytest.fixture
@@ -174,6 +182,13 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
     made = Forks(tmp_path_factory.mktemp("streams"))
     yield made
     made.close()
+
+
+def _script(path: str) -> Any:
+    spec: Any = spec_from_file_location(f"script_{Path(path).stem}", SCRIPTS / path)
+    module = sys.modules[spec.name] = module_from_spec(spec)  # where dataclasses look for it
+    spec.loader.exec_module(module)
+    return module
 
 
 def _draw_costs(data: st.DataObject, n_contexts: int, n_actions: int) -> Floats:

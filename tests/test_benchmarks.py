@@ -2,18 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
-from types import ModuleType
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
+from tests.conftest import SCRIPTS
 
-BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
 SIGNS = {
     "both signs": lambda real: real,
     "none negative": np.abs,
@@ -23,18 +21,14 @@ SIGNS = {
 
 
 @pytest.fixture(scope="module")
-def oracles() -> Iterator[ModuleType]:
-    """Load scripts/benchmarks/oracles.py by its path; what it sets for a process of its own is taken back."""
+def oracles(script: Callable[[str], Any]) -> Iterator[Any]:
+    """Load scripts/benchmarks/oracles.py; what it sets for a process of its own is taken back."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "environ", dict(os.environ))
-        patch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-        spec = spec_from_file_location("benchmark_oracles", BENCHMARKS / "oracles.py")
-        module = module_from_spec(spec)
-        patch.setitem(sys.modules, spec.name, module)
-        spec.loader.exec_module(module)
-        yield module
-        sys.modules.pop("flow_oct")
-        sys.modules.pop("bench")
+        patch.setattr(sys, "path", [str(SCRIPTS / "benchmarks"), *sys.path])
+        yield script("benchmarks/oracles.py")
+        for name in ("flow_oct", "bench"):
+            sys.modules.pop(name)
 
 
 @pytest.mark.parametrize("signs", SIGNS)

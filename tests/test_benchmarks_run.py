@@ -3,16 +3,15 @@
 import json
 import os
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from milpcb.environments.planted import Planted
 from policies import DecisionTrees, LinearRules
+from tests.conftest import SCRIPTS
 
-BENCHMARKS = Path(__file__).parents[1] / "scripts" / "benchmarks"
+BENCHMARKS = SCRIPTS / "benchmarks"
 LEARN = ["--action", "done", "--reward", "y", "--propensity", "p", "--thresholds", "3", "--one-pass", "--draws", "20"]
 # Options beside those that are named, and what stands in place of the sizes of a script.
 SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
@@ -60,30 +59,21 @@ def test_no_benchmark_is_forgotten():
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_a_benchmark_runs_to_its_end(name, capsys, tmp_path, monkeypatch):
+def test_a_benchmark_runs_to_its_end(name, script, capsys, tmp_path, monkeypatch):
     """It prints its tables and, where it writes them down, figures that can be read."""
-    (script, *way), (options, sizes) = name.split(), SMALL[name]
+    (stem, *way), (options, sizes) = name.split(), SMALL[name]
     monkeypatch.setattr(os, "environ", dict(os.environ))
     monkeypatch.setattr(sys, "path", [str(BENCHMARKS), *sys.path])
-    module = loaded(script, monkeypatch)
+    module = script(f"benchmarks/{stem}.py")
     if hasattr(module, "bench"):
         monkeypatch.setattr(module.bench, "TURN", 1e-6)
     for size, value in sizes.items():
-        assert hasattr(module, size), f"{script}.py has no {size} any more"
+        assert hasattr(module, size), f"{stem}.py has no {size} any more"
         monkeypatch.setattr(module, size, value)
     file = tmp_path / "figures.json"
-    written = ["--json", str(file)] if "bench.options" in (BENCHMARKS / f"{script}.py").read_text() else []
-    monkeypatch.setattr(sys, "argv", [script, *way, *options, *written])
+    written = ["--json", str(file)] if "bench.options" in (BENCHMARKS / f"{stem}.py").read_text() else []
+    monkeypatch.setattr(sys, "argv", [stem, *way, *options, *written])
     module.main()
     assert capsys.readouterr().out.strip()
     if written and "--one" not in options:
         assert json.loads(file.read_text())
-
-
-def loaded(script: str, monkeypatch: Any) -> Any:
-    """Return a script as a module."""
-    spec: Any = spec_from_file_location(f"benchmark_{script}", BENCHMARKS / f"{script}.py")
-    module = module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module

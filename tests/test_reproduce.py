@@ -1,8 +1,6 @@
 """What scripts/reproduce/everything.py compares: every number that pages.toml names is on its page and in its study."""
 
-import sys
 import tomllib
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -14,12 +12,9 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
-def everything():
+def everything(script):
     """Return scripts/reproduce/everything.py."""
-    spec = spec_from_file_location("everything", ROOT / "scripts" / "reproduce" / "everything.py")
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("reproduce/everything.py")
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,7 @@
 
 import inspect
 import re
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +18,9 @@ PACKAGES = (milpcb, policies, learners, estimators, offline)
 
 
 @pytest.fixture(scope="module")
-def site() -> Any:
+def site(script: Callable[[str], Any]) -> Any:
     """Return scripts/site/assemble.py."""
-    spec: Any = spec_from_file_location("site_assemble", ROOT / "scripts" / "site" / "assemble.py")
-    module = sys.modules[spec.name] = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script("site/assemble.py")
 
 
 def test_every_public_name_is_in_the_reference(site):
