@@ -115,22 +115,17 @@ def learner(name: str, **options: Any) -> Any:
 
 def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
     """Return what a parameter of an annotated kind cannot be; nothing where the annotation says too little."""
-    text = str(parameter.annotation)
-    optional = "None" in text or parameter.default is None
+    written = parameter.annotation
+    text = written if isinstance(written, str) else inspect.formatannotation(written)
+    optional = "None" in text or text.startswith("Optional") or parameter.default is None
     if parameter.name == "seed":
         return but(WHOLE, "huge")  # a seed may have any number of digits
     if parameter.name.endswith("_names"):
         return NAMES
     if parameter.name == "thresholds":
         return CUTS
-    kinds = {
-        "bool": FLAG,
-        "int": WHOLE,
-        "float": REAL,
-        "str": CHOICE,
-        "Literal": CHOICE,
-        **dict.fromkeys(ALIASES, CHOICE),
-    }
+    kinds = {"bool": FLAG, "int": WHOLE, "float": REAL, **dict.fromkeys(("str", "Literal", *ALIASES), CHOICE)}
+    text = text.removeprefix("Optional[").removeprefix("Union[")
     values = next((kinds[kind] for kind in kinds if text.startswith(kind)), [])
     if values is CHOICE and "float" in text:
         values = but(values, "number")
