@@ -10,7 +10,7 @@ from milpcb import play
 from milpcb.commands.learn import learn
 from milpcb.core.files import digest, own_contents, sealed
 from milpcb.errors import RunError
-from milpcb.experiments.results.figures.single import draw_policy
+from milpcb.experiments.results.figures.drawing import draw_policy
 from milpcb.logs.folder import INDEX, NAMES, check_folder
 from policies import DecisionTrees
 from policies.trees.rule import DecisionTree, Leaf, Split

@@ -92,7 +92,7 @@ def _needed(found: Plan, power: float, eps: float, confidence: float) -> str:
 def _draw(found: Plan, power: float, target: Path) -> Path:
     from milpcb.core.files import write_file
     from milpcb.experiments.results.figures.drawing import render
-    from milpcb.experiments.results.figures.single import power_figure
+    from milpcb.experiments.results.figures.plots import power_figure
 
     if np.isinf(found.rows).all():
         raise InputError(f"there is nothing to draw: no trial ended within {spaced(found.most)} rows; give --most")

@@ -123,7 +123,7 @@ def _needed(found: NearBest) -> str:
 def save_answer(answer: Answer, path: Path) -> Path:
     """Write an oracle's answer as .json, or its policy as a .png or .svg drawing, by the ending of the path."""
     from milpcb.core.files import write_file
-    from milpcb.experiments.results.figures.single import draw_policy
+    from milpcb.experiments.results.figures.drawing import draw_policy
 
     kind = check_ending(path, ENDINGS)
     if kind == "json":

@@ -266,7 +266,7 @@ def _pictures(task: Task, policy: Policy | None, contexts: Floats, *known: Any) 
     """
     if not task.draw:
         return {}
-    from milpcb.experiments.results.figures.single import draw_policy  # matplotlib takes its time and memory
+    from milpcb.experiments.results.figures.drawing import draw_policy  # matplotlib takes its time and memory
 
     ours: Any = policy if hasattr(policy, "leaves") and hasattr(policy, "figure") else None  # others need have neither
     return draw_policy(policy, None if ours is None else ours.leaves(contexts, *known))

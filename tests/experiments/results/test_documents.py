@@ -9,7 +9,7 @@ import policies
 from milpcb import open_oracle
 from milpcb.commands.solve import answer_json, save_answer
 from milpcb.core import gate
-from milpcb.experiments.results.figures.single import draw_policy
+from milpcb.experiments.results.figures.drawing import draw_policy
 from milpcb.types import Answer, Stop
 from policies import BoxRules, DecisionTrees, RuleLists, ThresholdRules
 

@@ -36,6 +36,7 @@ LINE = 0.17  # inches that a line of small text takes
 NAME, SHORT_NAME = 2.2, 1.35  # inches that a name in front of a row may take of a wide figure, and of a narrow one
 GREY = "0.45"
 CORNERS = 60  # of an edge of a band, about
+CARD = (7.0, 4.0)  # inches, at least, of a policy that is drawn by itself or as the text of its rules
 LEAST = 0.1  # costs; less regret is hardly any, or rounding, and would stretch a logarithmic axis over nothing
 
 
@@ -214,3 +215,22 @@ def _short(x: float, _position: int) -> str:  # as an axis has it: 20 000, 250, 
 
 def _leading_digit(x: float) -> int:
     return round(float(x / 10.0 ** np.floor(np.log10(x) + 1e-9)))
+
+
+@plain()
+def draw_policy(policy: Any, leaves: Sequence[Any] | None = None) -> dict[str, bytes]:
+    """Return the pictures of a policy: its own figure, with facts of ``policy.leaves(...)``, or a card of its rules."""
+    if hasattr(policy, "figure"):
+        return render(finish(policy.figure(leaves)))
+    if hasattr(policy, "draw"):
+        figure = Figure(figsize=CARD, layout="constrained")
+        policy.draw(figure.add_subplot())
+    else:
+        lines = str(policy).split("\n")
+        size = max(CARD[0], 0.085 * max(map(len, lines)) + 1.2), max(CARD[1], 0.2 * len(lines) + 1.2)
+        figure = Figure(figsize=size, layout="constrained")
+        axes = figure.add_subplot()
+        axes.set_axis_off()
+        box = {"facecolor": "0.97", "edgecolor": "0.3", "boxstyle": "round,pad=0.8"}
+        axes.text(0.5, 0.5, str(policy), bbox=box, ha="center", va="center", family="monospace", fontsize=10)
+    return render(finish(figure))

@@ -6,11 +6,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from milpcb.core.decimals import number
+from milpcb.core.decimals import number, percent, spaced
+from milpcb.core.surroundings import plain
 from milpcb.experiments.results.figures.drawing import (
+    GREY,
     LINE,
     MEDIUM,
     NAME,
@@ -20,10 +23,13 @@ from milpcb.experiments.results.figures.drawing import (
     fitted,
     grid,
     name_room,
+    scale_axis,
+    shade,
     width,
 )
-from milpcb.experiments.results.figures.looks import Look
+from milpcb.experiments.results.figures.looks import COLOURS, Look
 from milpcb.experiments.results.figures.results import WIDE, Panel, Results, longest
+from milpcb.types import Floats
 
 COLUMNS = {1: 1, 2: 2, 3: 3, 4: 2}  # columns for so many panels of curves; 3 columns from 5 panels on
 HEIGHTS = {1: 5.0, 2: 3.6, 3: 2.7}  # inches of such a panel, by the number of columns
@@ -191,3 +197,32 @@ def apart(places: Sequence[float], gap: float) -> list[float]:
     for below, above in pairwise(order):
         found[above] = max(found[above], found[below] + gap)
     return found
+
+
+@plain()
+def power_figure(rows: Floats, power: float) -> Figure:
+    """Return the share of simulated trials that could end by a row, with its pointwise 95 % band.
+
+    ``rows`` (trials,) are those after which each could end, in order, inf where a trial never ended.
+    """
+    ended = rows[np.isfinite(rows)]
+    share = np.arange(1, len(ended) + 1) / len(rows)
+    reach = 1.96 * np.sqrt(share * (1 - share) / len(rows))
+
+    def draw(axes: Any, _: Panel) -> None:
+        shade(axes, ended, np.maximum(share - reach, 0.0), np.minimum(share + reach, 1.0), COLOURS[0])
+        axes.step(ended, share, where="post", color=COLOURS[0])
+        axes.axhline(power, color=GREY, linewidth=1, linestyle="--")
+        if share[-1] >= power:
+            needed = float(ended[int(np.searchsorted(share, power - 1e-9))])
+            axes.axvline(needed, color=COLOURS[1], linewidth=1.2)
+            beside = {"xytext": (4, 0), "textcoords": "offset points", "color": COLOURS[1], "fontsize": SMALL}
+            axes.annotate(f"{spaced(needed, '.0f')} rows", (needed, 0.02), **beside)
+        axes.set_ylim(0, 1)
+        axes.yaxis.set_major_formatter(lambda value, _: percent(value, 0))
+        scale_axis(axes.xaxis, ended, log=False)
+
+    without_curves = Results(pl.DataFrame(), "Rows of a trial, and how likely it is to have ended")
+    return drawn(
+        Plot(without_curves, [Panel("", pl.DataFrame())], draw, "rows", "share of trials that could end")
+    ).figure

@@ -17,12 +17,11 @@ from matplotlib.transforms import Bbox
 
 from milpcb.core.decimals import number
 from milpcb.experiments.results.figures import draw
-from milpcb.experiments.results.figures.drawing import render
+from milpcb.experiments.results.figures.drawing import draw_policy, render
 from milpcb.experiments.results.figures.overview import share_text, squares
 from milpcb.experiments.results.figures.plots import apart
 from milpcb.experiments.results.figures.results import NARROW, WIDE, Results
 from milpcb.experiments.results.figures.rounds import best_mean_costs, mean_costs
-from milpcb.experiments.results.figures.single import draw_policy
 from milpcb.experiments.results.figures.words import legible
 
 README = 900  # pixels that a README shows of a picture's width
