@@ -2,7 +2,7 @@
 
 import tomllib
 from dataclasses import replace
-from time import monotonic
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -238,13 +238,14 @@ def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
     lines = []
     monkeypatch.setattr(long_search, "FIRST", 0.0)
-    monkeypatch.setattr(long_search, "EVERY", 0.0)
+    monkeypatch.setattr(long_search, "EVERY", 0.01)
     monkeypatch.setattr(long_search, "_write", lines.append)
 
     def wait_for(start):
         deadline = monotonic() + 600
         while not any(line.startswith(f"milpcb: {start}") for line in lines):
             assert monotonic() < deadline
+            sleep(0.001)
 
     class Slow(Fixed):
         def costs(self, t):
@@ -253,10 +254,10 @@ def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
 
     class Waits(Uniform):
         def _act(self, row):
-            wait_for("slow, seed 0: 0 of 2\u202f000 rounds, ")
+            wait_for("slow, seed 0: 0 of 200 rounds, ")
             return super()._act(row)
 
-    milpcb.play(Slow(), {"slow": Waits}, 2000, policies=TREES)
+    milpcb.play(Slow(), {"slow": Waits}, 200, policies=TREES)
 
 
 # --------------------------------------------------------------------------- mistakes
