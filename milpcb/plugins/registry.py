@@ -154,8 +154,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "command": {
         "run": "milpcb.commands.run:run",
         "resume": "milpcb.commands.run:resume",
-        "plot": "milpcb.commands.plot:plot",
-        "report": "milpcb.commands.plot:report",
+        "plot": "milpcb.commands.run:plot",
+        "report": "milpcb.commands.run:report",
         "solve": "milpcb.commands.solve:solve",
         "log": "milpcb.commands.log:log",
         "learn": "milpcb.commands.learn:learn",
