@@ -250,7 +250,7 @@ def _print(found: Findings) -> None:
     tables = [*(prices.tables if found.questions.restrictions else ()), *front.tables]
     sentences += near.words[:3] if found.questions.near is not None else []
     if found.asked:
-        tables.append(page.asked_table(found))
+        tables.append(page.asked_table(found.asked))
     for sentence in sentences:
         out.print(sentence)
     for table in tables:

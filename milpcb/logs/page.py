@@ -13,7 +13,7 @@ from milpcb.experiments.results.report import fill
 from milpcb.logs import words
 from milpcb.logs.curves import BudgetCurve, budget_limit, front_section
 from milpcb.logs.findings import Findings
-from milpcb.logs.limits import guaranteed_section
+from milpcb.logs.limits import Kept, guaranteed_section
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text, there
 from milpcb.logs.what_if import near_section, price_section
@@ -102,18 +102,17 @@ def asked_section(found: Findings) -> PageSection:
     if not found.asked:
         none = "No limits were set (--at-most, --parity, --never, --always, --monotone or --no-worse)."
         return PageSection(heading, charges, notes=[none])
-    tables = [asked_table(found)]
+    tables = [asked_table(found.asked)]
     if found.asked_aside:
-        aside = [[kept.asked, kept.does, kept.verdict] for kept in found.asked_aside]
-        headings = ("in the rows kept aside, where nothing makes it so", "the rule", "")
-        tables.append(PageTable("Table of what was asked for, rows kept aside", headings, aside, (0, 1, 2), most=ALL))
+        aside = "in the rows kept aside, where nothing makes it so"
+        tables.append(asked_table(found.asked_aside, aside, ASIDE))
     return PageSection(heading, charges, tables=tables, notes=[EXACTLY + (SURE if found.questions.limits else "")])
 
 
-def asked_table(found: Findings) -> PageTable:
+def asked_table(limits: Sequence[Kept], heading: str = "asked for", where: str = "") -> PageTable:
     """Return the table of limits."""
-    rows = [[kept.asked, kept.does, kept.verdict] for kept in found.asked]
-    return PageTable("Table of what was asked for", ("asked for", "the rule", ""), rows, (0, 1, 2), most=ALL)
+    rows = [[kept.asked, kept.does, kept.verdict] for kept in limits]
+    return PageTable(f"Table of what was asked for{where}", (heading, "the rule", ""), rows, (0, 1, 2), most=ALL)
 
 
 def use_section(found: Findings, command: str, *, shown: bool) -> PageSection:
