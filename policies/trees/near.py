@@ -10,12 +10,14 @@ root, contexts are listed once, whatever tests lead to them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.core.marks import first_of_each, key_tables, marks
+from milpcb.errors import SearchTooLargeError
 from milpcb.protocols import Listing, SideConstraint, Within
 from milpcb.types import Bools, Floats, Ints
 from policies.literals import Test
@@ -28,10 +30,6 @@ from policies.trees.totals import ContextCosts, Products
 MOST_PAIRS = 2_000_000  # of two sides, at the root, and below it in all: a second
 TRIES = 8  # bounds that are asked for, each half as far from the least cost as the one before
 HALVINGS = 30  # of a bound that leaves too many pairs at the root
-
-
-class TooManyTreesError(Exception):
-    """The trees below the root are too many to be listed."""
 
 
 class Trees(NamedTuple):
@@ -48,17 +46,6 @@ class Trees(NamedTuple):
     parts: Ints
     sides: dict[int, tuple[Trees, Trees]]
 
-    def take(self, places: Ints) -> Trees:
-        """Return those of some places."""
-        costs, marks, sizes, weights, parts, sides = self
-        return Trees(costs[places], marks[places], sizes[places], weights[:, places], parts[:, places], sides)
-
-    def with_those_of(self, *others: Trees) -> Trees:
-        """Return these and others."""
-        parts = list(zip(self, *others, strict=True))[:5]
-        costs, marks, sizes, weights, places = (np.concatenate(each, axis=-1) for each in parts)
-        return Trees(costs, marks, sizes, weights, places, self.sides)
-
     def n_pairs(self, bound: float) -> int:
         """Return how many pairs of trees of both sides are within a bound."""
         return sum(int(_stops(*sides, bound).sum()) for sides in self.sides.values())
@@ -72,13 +59,15 @@ class Trees(NamedTuple):
         for g, sides in self.sides.items():
             parts.append(_pairs(g, *sides, bound, left))
             left -= len(parts[-1].costs)
-        every = self.with_those_of(*parts) if parts else self
-        places = np.flatnonzero(every.costs <= bound)
-        for row, weights in zip(rows, every.weights, strict=False):
-            places = places[row.holds(weights[places])]
-        small = places[np.argsort(every.sizes[places], kind="stable")]
-        first = small[first_of_each(every.marks[small])]
-        return every.take(first[np.argsort(every.costs[first], kind="stable")])
+        every = [np.concatenate(each, axis=-1) for each in zip(*(trees[:5] for trees in (self, *parts)), strict=True)]
+        costs, marks, sizes, weights, _ = every
+        places = np.flatnonzero(costs <= bound)
+        for row, own in zip(rows, weights, strict=False):
+            places = places[row.holds(own[places])]
+        small = places[np.argsort(sizes[places], kind="stable")]
+        first = small[first_of_each(marks[small])]
+        ordered = first[np.argsort(costs[first], kind="stable")]
+        return Trees(*(each[..., ordered] for each in every), self.sides)
 
     def node(self, number: int, tests: list[Test]) -> Node:
         """Return the root of a tree."""
@@ -128,26 +117,28 @@ class NearTrees:
 
     def listing(self, tests: list[Test], names: Names) -> Listing | None:
         """Return the trees asked for, those within a lower bound where they are too many; None where that has none."""
-        least, bound = self._asked.least - self._everywhere, self._asked.bound - self._everywhere
-        for tried in range(TRIES + 1):
+        least, most = self._asked.least - self._everywhere, self._asked.bound - self._everywhere
+        every = np.ones(len(self._truth), bool)
+        for bound in [most, *(least + (most - least) / 2**tried for tried in range(1, TRIES)), least]:
             self._left = MOST_PAIRS
-            try:
-                found, complete = self._whole(least, least + (bound - least) / 2**tried if tried < TRIES else least)
-            except TooManyTreesError:
-                continue
-            made = partial(_tree, found, tests, names)
-            return Listing(found.costs + self._everywhere, made, complete and not tried) if len(found.costs) else None
+            with suppress(SearchTooLargeError):  # of the trees below the root
+                found = self._parts(every, self._depth, bound)
+                kept = self._largest(found, least, bound)
+                trees, complete = found.joined(kept, self._asked.rows), found.n_pairs(most) <= MOST_PAIRS
+                made = partial(_tree, trees, tests, names)
+                if len(trees.costs):
+                    return Listing(trees.costs + self._everywhere, made, complete and bound == most)
+                return None
         return None
 
-    def _whole(self, least: float, bound: float) -> tuple[Trees, bool]:
-        """Return the trees of all contexts within a bound, or a lower one where they are too many, and which."""
-        found = self._parts(np.ones(len(self._truth), bool), self._depth, bound)
+    def _largest(self, found: Trees, least: float, bound: float) -> float:
+        """Return a bound that leaves few enough pairs of both sides of a root."""
         if found.n_pairs(bound) <= MOST_PAIRS:
-            return found.joined(bound, self._asked.rows), True
+            return bound
         for _ in range(HALVINGS):
             middle = (least + bound) / 2
             least, bound = (middle, bound) if found.n_pairs(middle) <= MOST_PAIRS else (least, middle)
-        return found.joined(least, self._asked.rows), False
+        return least
 
     def _below(self, here: Bools, height: int, bound: float) -> Trees:
         """Return the trees of a height on the contexts ``here`` (n,) within a bound."""
@@ -156,7 +147,7 @@ class NearTrees:
             found = self._parts(here, height, bound)
             self._left -= found.n_pairs(bound)
             if self._left < 0:
-                raise TooManyTreesError
+                raise SearchTooLargeError
             self._known[key] = bound, found.joined(bound)
         return self._known[key][1]
 
