@@ -21,7 +21,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.types import Bools, Floats
 from policies.semirings import NO_NAN, Array, Soft
-from policies.trees.sets import StateLayout, layout
+from policies.trees.sets import layout
 from policies.trees.states import (
     BIG,
     SetRow,
@@ -39,51 +39,14 @@ from policies.trees.totals import Codes, ContextCosts, Products
 
 
 @compiled(NO_NAN)
-def ask(
-    soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, layout: StateLayout, T: Array, M: Array
-) -> Array:
-    """Return the answers (n, leaves, 1), or by the action at x (n, leaves, K), of trees with a test.
-
-    The recursion is run for each of ``closed`` (n, p), the literals that no tree may test.
-    """
-    depth, p, n_actions = len(asked.empty), len(asked.sides), asked.n_actions
-    start, where, _ = layout
-    longest = max(1 << depth, n_actions) * (p + 1)
-    terms, work = np.empty((2, longest)), np.empty((len(totals), (p + 1) << max(depth - 1, 0)))
-    ranks, chosen = np.zeros(1 << max(depth - 1, 0), np.int64), np.zeros(depth + 1, np.int64)
-    own = (p + 1) << depth
-    room = StateRoom(
-        start, where[0], where[1], where[2 : 3 + depth], where[3 + depth :],
-        own, own + n_actions * (p + 1), T, M, terms, work, ranks, chosen,
-    )  # fmt: skip
-    answers = np.empty((len(closed), room.leaves[depth], n_actions if asked.near else 1))
-    for n in range(len(closed)):
-        recurse(soft, totals, asked, closed[n], room)
-        take_answers(soft, asked, room, answers[n])
-    return answers
-
-
-@compiled(NO_NAN)
-def take_answers(soft: Soft, asked: TreeQuestion, room: StateRoom, answers: Array) -> None:
-    """Fill ``answers`` (leaves, 1 or K) with those that the recursion has left."""
-    depth, T, M = len(asked.empty), room.T, room.M
-    for i in range(len(answers)):
-        for a in range(answers.shape[1]):
-            at = room.owns[depth, 0] + i * asked.n_actions + a if asked.near else room.cells[depth, 0] + i
-            answers[i, a] = T[at]
-            if soft is not None:
-                answers[i, a] = T[at] - np.log(M[at]) if M[at] > 0.0 and T[at] < BIG else BIG
-
-
-@compiled(NO_NAN)
 def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room: StateRoom) -> None:
-    """Fill all T_h; whole trees have their answers at cells[D, 0], and their answers by action at x at owns[D, 0]."""
+    """Fill all T_h of trees with a test, of which none is ``closed`` (p,).
+
+    Whole trees have their answers at cells[D, 0], and their answers by action at x at owns[D, 0].
+    """
     depth, p = len(asked.empty), len(asked.sides)
     start, first, chosen, ranks = room.start, room.first, room.chosen, room.ranks
     room.T[:], room.M[:] = BIG, 0.0
-    highest = p - 1  # of the open literals
-    while highest >= 0 and closed[highest]:
-        highest -= 1
     for k in range(min(depth, p), 0, -1):
         m = k - 1
         for i in range(m):
@@ -97,7 +60,7 @@ def recurse(soft: Soft, totals: Array, asked: TreeQuestion, closed: Array, room:
                 skip = skip or closed[chosen[i]]
                 for o in range(1 << i):
                     ranks[o | 1 << i] = start[ranks[o]] + chosen[i]
-            if last < highest and not skip:
+            if last < p - 1 and not skip:
                 row = SetRow(k, p - 1 - last, last, outcome, start[u] + last + 1 - first[k])
                 take_row(soft, totals, asked, closed, row, room)
 
@@ -234,9 +197,6 @@ def push_own(soft: Soft, h: int, row: SetRow, asked: TreeQuestion, room: StateRo
                         add_rows(soft, T, M, terms, to + a * width, source, other, n)
 
 
-_NO_MASSES = np.zeros(0)
-
-
 class TreeStates:
     """Asks the recursion about trees of a depth, from the totals that ``source`` fills.
 
@@ -248,8 +208,14 @@ class TreeStates:
     ) -> None:
         self.source, self.n_actions, self.depth, self.least = source, n_actions, depth, least
         self._p, self.limited = len(source.flipped), most_leaves is not None
-        self.layout = layout(self._p, depth, n_actions, most_leaves)
-        self.empty, self._T = self._on_nothing(), np.empty(self.layout.room)
+        self.layout = start, where, size = layout(self._p, depth, n_actions, most_leaves)
+        self.empty, n, half = self._on_nothing(), self._p + 1, 1 << max(depth - 1, 0)
+        own, longest = n << depth, max(1 << depth, n_actions) * n
+        self._room = StateRoom(
+            start, where[0], where[1], where[2 : 3 + depth], where[3 + depth :], own, own + n_actions * n,
+            np.empty(size), np.zeros(0), np.empty((2, longest)), np.empty((len(source.totals), n * half)),
+            np.zeros(half, np.int64), np.zeros(depth + 1, np.int64),
+        )  # fmt: skip
 
     def answers(self, soft: Soft, given: ContextCosts, pattern: Bools | None, closed: Bools) -> Floats:
         """Return the answers (n, leaves, K) at a context where the literals ``pattern`` hold; K is 1 without one.
@@ -270,15 +236,22 @@ class TreeStates:
         self._ask(None, None, closed[None], every=self._p < self.depth)
         begin = self.layout.where[1 + self.depth, 1] if self.depth > 1 else 0  # of the states of one literal
         shape = int(self.layout.where[1, self.depth - 1]), 2, self._p
-        found = self._T[begin : begin + 2 * shape[0] * self._p].reshape(shape)
+        found = self._room.T[begin : begin + 2 * shape[0] * self._p].reshape(shape)
         literals = np.arange(self._p)
         return np.stack([found[:, side ^ self.source.flipped, literals] for side in (0, 1)]), everywhere
 
     def _ask(self, soft: Soft, pattern: Bools | None, closed: Bools, *, every: bool) -> Floats:
-        near, masses = pattern is not None, _NO_MASSES if soft is None else self._masses
+        near, room = pattern is not None, self._room if soft is None else self._room._replace(M=self._masses)
         sides = np.zeros(self._p, bool) if pattern is None else pattern ^ self.source.flipped
         asked = TreeQuestion(near, every, int(self.limited), self.n_actions, sides, self.least, self.empty)
-        return np.asarray(ask(soft, self.source.totals, asked, closed, self.layout, self._T, masses))
+        begin, leaves = (room.owns if near else room.cells)[self.depth, 0], self.empty.shape[1]
+        here, found = slice(begin, begin + leaves * (self.n_actions if near else 1)), list[Floats]()
+        for each in closed:
+            recurse(soft, self.source.totals, asked, each, room)
+            T, M = room.T[here], room.M[here]
+            fits = soft is not None and (M > 0.0) & (T < BIG)
+            found.append(T.copy() if soft is None else np.where(fits, T - np.log(np.where(fits, M, 1.0)), BIG))
+        return np.reshape(found, (len(closed), leaves, -1))
 
     @cached_property
     def _masses(self) -> Array:
@@ -291,11 +264,8 @@ class TreeStates:
             return empty
         empty[0, 0] = self.n_actions
         for h in range(1, self.depth):
-            products = np.convolve(empty[h - 1], empty[h - 1])
-            if self.limited:
-                empty[h, 0] = self.n_actions
-                n = min(len(products), empty.shape[1] - 1)
-                empty[h, 1 : n + 1] += self._p * products[:n]
-            else:
-                empty[h] = self._p * products[:1]
+            products = self._p * np.convolve(empty[h - 1], empty[h - 1])
+            empty[h, 0] = self.n_actions
+            split = empty[h, int(self.limited) :]  # only where leaves count there is one leaf, too
+            split[: len(products)] = products[: len(split)]
         return empty

@@ -16,7 +16,6 @@ ELSEWHERE = {
     "paths.kernels.through": "a total less the least of its action, which is known",
     "paths.kernels.walk": "totals less one that is known",
     "linear.template.walk_each": "the sum of an instance, whose least total is known",
-    "trees.recursion.take_answers": "the mass of an answer, which is kept beside its total",
     "trees.states.add_row": "a total less the least one, which is known",
     "trees.constrained.answer": "pairs of least and mass become their sums, under side constraints",
     "trees.constrained.sum_of": "two pairs of least and mass, neither of which is nothing to rounding",

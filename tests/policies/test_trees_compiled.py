@@ -50,7 +50,7 @@ def test_kernels_are_compiled_once_for_all_layouts() -> None:
     done = subprocess.run([sys.executable, "-c", ASKED], capture_output=True, text=True, check=True)
     signatures = json.loads(done.stdout)
     called = {name.removeprefix("policies.trees.") for name, types in signatures.items() if types}
-    assert called >= {"recursion.ask", "totals.fill_products", "totals.add_codes"}
+    assert called >= {"recursion.recurse", "totals.fill_products", "totals.add_codes"}
     assert {name: types for name, types in signatures.items() if len(types) > MOST} == {}
 
 
