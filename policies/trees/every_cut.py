@@ -20,8 +20,7 @@ those of stumps with leaves of any size; at more depth they are 0, as these woul
 is taken to the contexts below v, leaves gain rows, so that the second bound holds.
 
 So the value is proved, and of several best trees one is found, always the same, not that of the lowest number. A
-profile is one search for each action, with the others made too dear at its context. Action weights are sums over all
-trees, which TreeSearch has up to a size that policies/trees/routes.py counts.
+profile is one search for each action, with the others made too dear at its context.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ from policies.trees.rule import DecisionTree, Leaf, Node, split
 from policies.trees.search import TreeSearch
 
 SLICE = 3e7  # contexts times features that are gone through between two looks at the clock
-FIRST_ENDS = 64
+MOST_CUTS = 1000  # that are evaluated in between
 
 Look = Callable[[], None]
 
@@ -124,68 +123,46 @@ class RootCuts:
 
     def __init__(self, table: RootTable, query: RootQuery) -> None:
         self._table, self.query, self._lines = table, query, query.lines
-        room = len(self._lines.features) + 2 * FIRST_ENDS
-        self._frontier = Frontier(
-            np.array([0, 2, -1, 0, 0, 0, 0]),
-            np.array([leaf_cost(table, query.least), np.inf]),
-            np.zeros(room),
-            np.zeros((room, 3), np.int64),
-            np.zeros(FIRST_ENDS, np.int64),
-            np.zeros((4 if len(query.least) else 2, FIRST_ENDS)),
-        )
-        lines = np.flatnonzero(table.last[self._lines.features] > 0)
-        self._frontier.state[cuts.INTERVALS] = len(lines)
-        self._frontier.items[: len(lines)] = np.stack([lines, 0 * lines, 0 * lines + 1], axis=1)
+        last = table.last[self._lines.features]
+        lines = np.flatnonzero(last > 0)
+        items = np.zeros((len(lines), cuts.COSTS + (8 if len(query.least) else 4)))
+        items[:, cuts.LINE], items[:, cuts.LOW], items[:, cuts.HIGH] = lines, -1, last[lines]
+        state, in_hand = np.array([leaf_cost(table, query.least), np.inf, -1, 0]), np.zeros(items.shape[1])
+        self.frontier = Frontier(np.array([len(lines), 0]), state, np.zeros(len(lines)), items, in_hand)
 
     @property
     def answer(self) -> RootAnswer:
         """The bounds and the root of the best tree so far."""
-        (n, _, line, cut, *_), costs = self._frontier.state.tolist(), self._frontier.costs
-        lower = min(costs[cuts.LEAST], costs[cuts.IN_HAND], self._frontier.keys[:n].min(initial=np.inf))
-        return RootAnswer(float(lower), float(costs[cuts.LEAST]), None if line < 0 else (line, cut))
-
-    @property
-    def n_evaluated(self) -> int:
-        """How many root cuts are evaluated so far."""
-        return int(self._frontier.state[cuts.ENDS]) - 2
+        least, in_hand, line, cut = self.frontier.state.tolist()
+        lower = min(least, in_hand, self.frontier.bounds[: self.frontier.size[0]].min(initial=np.inf))
+        return RootAnswer(float(lower), least, None if line < 0 else (int(line), int(cut)))
 
     def run(self, look: Look | None = None) -> RootAnswer:
         """Search to the end; an exception that ``look`` raises leaves the bounds as they hold then."""
-        while (end := self._pairs() if self.query.depth == 2 else self._deeper(look)) != cuts.DONE:
-            if end == cuts.FULL:
-                self._grow()
+        pairs = self.query.depth == 2
+        most = 1 + min(MOST_CUTS, int(SLICE / self._table.codes.size)) if pairs else 1
+        while True:
+            own, room = self.frontier, self.frontier.size[0] + most
+            if room > len(own.bounds):  # an interval becomes at most two
+                bounds, items = np.pad(own.bounds, (0, room)), np.pad(own.items, ((0, room), (0, 0)))
+                self.frontier = own._replace(bounds=bounds, items=items)
+            if cuts.search_pairs(self._table, self._lines, self.frontier, most) if pairs else self._deeper(look):
+                return self.answer
             if look is not None:
                 look()
-        return self.answer
 
-    def _pairs(self) -> int:
-        """Evaluate some cuts; return DONE, FULL or 0."""
-        most = 1 + int(SLICE / self._table.codes.size)
-        return int(cuts.search_pairs(self._table, self._lines, self._frontier, most))
-
-    def _deeper(self, look: Look | None) -> int:
-        """Evaluate one cut; return DONE, FULL or its end."""
-        frontier = self._frontier
-        end = int(cuts.take(self._table, self._lines, frontier))
-        if end < 0:
-            return end
-        line = int(frontier.state[cuts.LINE])
-        here = self._table.codes[self._lines.features[line]] <= frontier.cuts[end]
+    def _deeper(self, look: Look | None) -> bool:
+        """Evaluate one cut; return whether all are ruled out."""
+        cut = int(cuts.take(self.frontier))
+        if cut < 0:
+            return True
+        line, costs = int(self.frontier.in_hand[cuts.LINE]), np.zeros(4 if len(self.query.least) else 2)
+        here = self._table.codes[self._lines.features[line]] <= cut
         for side in (1, 0):
             rows = self._table.kept(here == (side == 1))
-            frontier.best[side, end] = find(rows, self.query.of_side(line, side), look).upper
-        cuts.give_back(self._table, self._lines, frontier, end)
-        return end
-
-    def _grow(self) -> None:
-        """Make room for twice as many ends."""
-        own, n = self._frontier, len(self._frontier.cuts)
-        self._frontier = own._replace(
-            keys=np.pad(own.keys, (0, 2 * n)),
-            items=np.pad(own.items, ((0, 2 * n), (0, 0))),
-            cuts=np.pad(own.cuts, (0, n)),
-            best=np.pad(own.best, ((0, 0), (0, n))),
-        )
+            costs[side] = find(rows, self.query.of_side(line, side), look).upper
+        cuts.give_back(self._table, self._lines, self.frontier, cut, costs)
+        return False
 
 
 ROUNDING = 1e-12  # what sums of floats are off by at most, as a share of the summed absolute costs

@@ -20,11 +20,10 @@ from milpcb.types import Floats
 from policies.literals import Literals
 from policies.semirings import NO_NAN, Array
 
-# Entries of Frontier.state: how many intervals and ends there are, line and cut of the best root, and of the interval
-# in hand the line and both ends.
-INTERVALS, ENDS, BEST_LINE, BEST_CUT, LINE, LOW, HIGH = range(7)
-LEAST, IN_HAND = range(2)  # entries of Frontier.costs: the least so far, the bound in hand
-DONE, FULL = -1, -2
+# Entries of Frontier.state: the least cost so far, the bound of the interval in hand, line and cut of the best root.
+# Entries of an interval: its line, the cuts at both ends, and from COSTS on the costs there.
+LEAST, IN_HAND, BEST_LINE, BEST_CUT = range(4)
+LINE, LOW, HIGH, COSTS = range(4)
 
 
 class RootTable(NamedTuple):
@@ -106,80 +105,67 @@ class Lines(NamedTuple):
 
 
 class Frontier(NamedTuple):
-    """Intervals that are not ruled out, and their ends: 0 is before the first cut, and 1 after the last.
+    """Intervals between cuts that are not ruled out; the cut -1 is before the first, the largest code after the last.
 
-    keys (N,), items (N, 3) : bound, line, low and high end; cuts (E,) of the ends
-    best (2 or 4, E) : costs of subtrees on both sides of an end, and where sizes are limited those of subtrees with
-        leaves of any size
+    size (2,) : how many there are, and how many cuts have been evaluated
+    bounds (N,), items (N, 3 + 2 E), in_hand (3 + 2 E,) : what each is
+    costs : of subtrees on both sides of an end, E = 2, and where sizes are limited those of subtrees with leaves of any
+        size, E = 4
     """
 
+    size: Array
     state: Array
-    costs: Array
-    keys: Array
+    bounds: Array
     items: Array
-    cuts: Array
-    best: Array
+    in_hand: Array
 
 
 @compiled(NO_NAN)
-def cut_of(table: RootTable, frontier: Frontier, f: int, end: int) -> int:
-    """Return the cut of an end: -1 before the first, the largest code after the last."""
-    if end < 2:
-        return -1 if end == 0 else int(table.last[f])
-    return int(frontier.cuts[end])
+def take(frontier: Frontier) -> int:
+    """Take the interval of least bound in hand; return the cut in its middle, or -1 where all are ruled out."""
+    size, state, bounds, items, in_hand = frontier
+    n = size[0]
+    chosen = np.argmin(bounds[:n]) if n else 0
+    if n == 0 or bounds[chosen] >= state[LEAST]:
+        return -1
+    state[IN_HAND], bounds[chosen], size[0], size[1] = bounds[chosen], bounds[n - 1], n - 1, size[1] + 1
+    in_hand[:] = items[chosen]
+    items[chosen] = items[n - 1]
+    return (int(in_hand[LOW]) + int(in_hand[HIGH])) // 2
 
 
 @compiled(NO_NAN)
-def take(table: RootTable, lines: Lines, frontier: Frontier) -> int:
-    """Take the interval of least bound in hand; return the end in its middle, DONE, or FULL."""
-    state, costs, keys, items, cuts, _ = frontier
-    n = state[INTERVALS]
-    chosen = np.argmin(keys[:n]) if n else 0
-    if n == 0 or keys[chosen] >= costs[LEAST]:
-        return DONE
-    if state[ENDS] == len(cuts):
-        return FULL
-    line, low, high, middle = items[chosen, 0], items[chosen, 1], items[chosen, 2], state[ENDS]
-    costs[IN_HAND], keys[chosen] = keys[chosen], keys[n - 1]
-    for i in range(3):
-        items[chosen, i] = items[n - 1, i]
-    state[INTERVALS], state[ENDS], state[LINE], state[LOW], state[HIGH] = n - 1, middle + 1, line, low, high
-    f = lines.features[line]
-    cuts[middle] = (cut_of(table, frontier, f, low) + cut_of(table, frontier, f, high)) // 2
-    return int(middle)
-
-
-@compiled(NO_NAN)
-def give_back(table: RootTable, lines: Lines, frontier: Frontier, end: int) -> None:
-    """Put back both halves of the interval in hand, as the end in its middle is evaluated now."""
-    state, costs, keys, items, cuts, best = frontier
-    f, free = lines.features[state[LINE]], len(best) - 2
-    cost = best[0, end] + best[1, end]
-    if cost < costs[LEAST]:
-        costs[LEAST], state[BEST_LINE], state[BEST_CUT] = cost, state[LINE], cuts[end]
+def give_back(table: RootTable, lines: Lines, frontier: Frontier, cut: int, costs: Array) -> None:
+    """Put back both halves of the interval in hand, as the cut in its middle is evaluated now: its ``costs`` (E,)."""
+    size, state, bounds, items, in_hand = frontier
+    line, ends, free = int(in_hand[LINE]), in_hand[COSTS:].reshape(2, -1), len(costs) - 2
+    if costs[0] + costs[1] < state[LEAST]:
+        state[LEAST], state[BEST_LINE], state[BEST_CUT] = costs[0] + costs[1], line, cut
+    spreads = table.spreads[lines.features[line]]
     for half in range(2):
-        low, high = (state[LOW], end) if half == 0 else (end, state[HIGH])
-        start, stop = cut_of(table, frontier, f, low), cut_of(table, frontier, f, high)
-        spread = table.spreads[f, stop + 1] - table.spreads[f, start + 1]  # what the contexts between cost at most
-        apart, together = best[free + 1, low] + best[free, high], best[1, high] + best[0, low] - spread
-        bound = max(costs[IN_HAND], apart, together)
-        if stop > start + 1 and bound < costs[LEAST]:
-            n = state[INTERVALS]
-            keys[n], items[n, 0], items[n, 1], items[n, 2] = bound, state[LINE], low, high
-            state[INTERVALS] = n + 1
-    costs[IN_HAND] = np.inf
+        start, stop = (int(in_hand[LOW]), cut) if half == 0 else (cut, int(in_hand[HIGH]))
+        low, high = (ends[0], costs) if half == 0 else (costs, ends[1])
+        spread = spreads[stop + 1] - spreads[start + 1]  # what the contexts between cost at most
+        bound = max(state[IN_HAND], low[free + 1] + high[free], high[1] + low[0] - spread)
+        if stop > start + 1 and bound < state[LEAST]:
+            n = size[0]
+            bounds[n], items[n, LINE], items[n, LOW], items[n, HIGH] = bound, line, start, stop
+            items[n, COSTS : COSTS + len(costs)], items[n, COSTS + len(costs) :] = low, high
+            size[0] = n + 1
+    state[IN_HAND] = np.inf
 
 
 @compiled(NO_NAN)
-def search_pairs(table: RootTable, lines: Lines, frontier: Frontier, most: int) -> int:
-    """Evaluate up to ``most`` root cuts of trees of depth 2; return DONE, FULL, or 0."""
+def search_pairs(table: RootTable, lines: Lines, frontier: Frontier, most: int) -> bool:
+    """Evaluate up to ``most`` root cuts of trees of depth 2; return whether all are ruled out."""
+    costs = np.empty((frontier.items.shape[1] - COSTS) // 2)
     for _ in range(most):
-        end = take(table, lines, frontier)
-        if end < 0:
-            return end
-        evaluate(table, lines, frontier.state[LINE], frontier.cuts[end], frontier.best[:, end])
-        give_back(table, lines, frontier, end)
-    return 0
+        cut = take(frontier)
+        if cut < 0:
+            return True
+        evaluate(table, lines, int(frontier.in_hand[LINE]), cut, costs)
+        give_back(table, lines, frontier, cut, costs)
+    return False
 
 
 @compiled(NO_NAN)

@@ -94,7 +94,13 @@ def against(n: int, d: int, cuts: int, depth: int) -> bench.Row:
     literals = Literals.of(rng.normal(size=(n, d)), cuts)
     costs = rng.normal(size=(len(literals.contexts), N_ACTIONS))
     searches = [TreeSearch(TreesOn(literals, N_ACTIONS, depth, Names()), by_codes=codes) for codes in (False, True)]
-    row: bench.Row = {"contexts": n, "features": d, "cuts": cuts, "depth": depth, "chosen": str(route(literals, depth))}
+    row: bench.Row = {
+        "contexts": n,
+        "features": d,
+        "cuts": cuts,
+        "depth": depth,
+        "chosen": str(route(TreesOn(literals, N_ACTIONS, depth, Names()))),
+    }
     for kind, table in (("real", costs), ("whole", np.rint(3 * costs))):
         by_literals, by_features = (search.value for search in searches)
         bench.check_same("codes", [by_features(table)], [by_literals(table)])
@@ -136,7 +142,7 @@ def evaluations(ask: Callable[[Floats], float], costs: Floats) -> tuple[float, i
 
     def counted(search: every_cut.RootCuts, look: Callable[[], None] | None = None) -> every_cut.RootAnswer:
         found = run(search, look)
-        counts[0] = search.n_evaluated  # the last to end is that of the whole tree
+        counts[0] = int(search.frontier.size[1])  # the last to end is that of the whole tree
         return found
 
     every_cut.RootCuts.run = counted  # type: ignore[method-assign,assignment]

@@ -14,7 +14,7 @@ from milpcb.oracles import open_oracle
 from milpcb.types import Floats
 from policies.literals import Literals
 from policies.names import Names
-from policies.trees import DecisionTrees, every_cut, sets
+from policies.trees import DecisionTrees, sets
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch
 from policies.trees.limits import Limits, TreesOn, context_counts
@@ -34,7 +34,7 @@ def columns(data: st.DataObject, m: int, d: int) -> Floats:
 
 
 @pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, "all"), (2, 4), (3, "all"), (4, 2)])
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_pairs_of_features_answer_as_pairs_of_literals(
     depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
@@ -56,23 +56,21 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
     assert fast.minimise(whole) == slow.minimise(whole)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(data=st.data())
 def test_root_cuts_answer_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
-    """Bounds prune no better root, with ties, with room for few."""
+    """Bounds prune no better root, with ties."""
     n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(every_cut, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES)) for route in (by_codes, EveryCutSearch))
-        g = len(literals.contexts)
-        costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
-        assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
-        assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
-        assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-        assert fast.value(np.rint(costs)) == slow.value(np.rint(costs)) == fast.minimise(np.rint(costs))[0]
+    slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES)) for route in (by_codes, EveryCutSearch))
+    g = len(literals.contexts)
+    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+    assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
+    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+    assert fast.value(np.rint(costs)) == slow.value(np.rint(costs)) == fast.minimise(np.rint(costs))[0]
 
 
 @st.composite
@@ -86,7 +84,7 @@ def limits(draw: st.DrawFn, m: int) -> Limits:
     )
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
     """Bounds prune no better root within the limits, whose leaves rows and what was logged make small or large."""
@@ -99,23 +97,19 @@ def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Fl
     counts = context_counts(literals.group, n_actions, logged if kept.min_action_rows else None)
     if kept.too_small(counts.sum(axis=0)) or not kept:
         return
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(every_cut, "FIRST_ENDS", data.draw(st.integers(3, 64)))
-        slow, fast = (
-            route(TreesOn(literals, n_actions, 2, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch)
-        )
-        g = len(literals.contexts)
-        costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
-        assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
-        assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-        for search in (fast, slow):
-            value, tree = search.minimise(costs)
-            assert value == pytest.approx(slow.value(costs), abs=1e-10)
-            assert kept.allow(tree.root, literals.contexts, counts)
+    slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch))
+    g = len(literals.contexts)
+    costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
+    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
+    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
+    for search in (fast, slow):
+        value, tree = search.minimise(costs)
+        assert value == pytest.approx(slow.value(costs), abs=1e-10)
+        assert kept.allow(tree.root, literals.contexts, counts)
 
 
 @pytest.mark.parametrize(("depth", "thresholds"), [(1, "all"), (2, 7), (3, 3)])
-@settings(max_examples=20)
+@settings(max_examples=8)
 @given(data=st.data())
 def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     depth: int, thresholds: int | str, draw_costs: Callable[..., Floats], data: st.DataObject
@@ -154,7 +148,7 @@ def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | 
 @pytest.mark.parametrize("at", Route)
 @pytest.mark.parametrize("depth", [1, 2])
 @given(data=st.data())
-@settings(max_examples=10)
+@settings(max_examples=3)
 def test_every_kind_answers_for_all_cut_points(
     at: Route, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
 ) -> None:
@@ -220,7 +214,7 @@ def test_more_states_than_fit_memory_are_left_to_root_cuts(monkeypatch: pytest.M
 
 
 @given(data=st.data())
-@settings(max_examples=100)
+@settings(max_examples=40)
 def test_literals_are_the_different_splits(data: st.DataObject) -> None:
     """Codes, columns and patterns are the outcomes; each split of the contexts in two comes once, first come."""
     contexts = columns(data, data.draw(st.integers(1, 12)), data.draw(st.integers(1, 4)))
