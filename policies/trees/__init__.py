@@ -1,6 +1,6 @@
 """Decision trees of small depth.
 
-Read rule, limits, program; sets, totals, states, recursion, search; routes; root_cuts, every_cut; near, terms;
+Read rule, limits, program; sets, totals, states, recursion, search; routes; root_cuts, every_cut; near, terms,
 usage, constrained; policy_class.
 """
 

@@ -6,7 +6,6 @@ asked about are filled again for each action there.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 from milpcb.core.kernels import compiled
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Search, SideConstraint
-from milpcb.types import Floats, Ints
+from milpcb.types import Bools, Floats, Ints
 from policies.literals import Literals, Test
 from policies.names import Names
 from policies.semirings import NO_NAN, Array, Soft, add_up
@@ -27,7 +26,6 @@ from policies.trees.states import BIG
 from policies.trees.usage import Meeting, UsageGraph
 
 PLAIN = 500.0  # totals up to which weights, and their products, are numbers in range
-MOST_HELD = 10**8  # numbers of the states that hold a context
 _NOWHERE = np.zeros(0, np.int64)
 
 
@@ -38,7 +36,6 @@ class SetLeaves:
     """
 
     def __init__(self, states: TreeStates, literals: Literals, counts: Floats) -> None:
-        self._given = states, literals, counts
         self._states, self._literals, self._counts = states, literals, counts
         self.depth, self.empty, n_actions = states.depth, states.empty, states.n_actions
         sizes = groupby(sets_of(len(literals), self.depth), key=lambda part: part.shape[1])
@@ -52,11 +49,6 @@ class SetLeaves:
         states.source.fill(np.zeros((counts.shape[1], n_actions)), counts, self.depth)
         rows = self._states_totals(slice(n_actions - 1, None))
         self.allowed = np.asarray((rows.transpose() >= states.least).all(axis=1))
-        n_states = self.space.n_leaves + sum(n for n, _ in self.space.levels)
-        self.near = lru_cache(1 + MOST_HELD // n_states)(self._near)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._given
 
     def totals(self, costs: Floats) -> tuple[Floats, float]:
         """Return the totals (K, leaves), less those of action 0, and what that costs everywhere."""
@@ -75,13 +67,15 @@ class SetLeaves:
             parts.append(sums.reshape(len(totals), numbers.size))
         return np.concatenate(parts, axis=1)
 
-    def _near(self, row: int) -> Ints:
+    def near(self, row: int) -> Ints:
         """Return the states that a context is in."""
-        sides, own = self._literals.pattern(row) ^ self._states.source.flipped, [np.zeros(1 + self.depth, bool)]
+        sides, own = self._literals.pattern(row) ^ self._states.source.flipped, list[Bools]()
         for k, members in enumerate(self._sets):
             outcome = (sides[members] << np.arange(k)).sum(axis=1)
             own.append((outcome[:, None] == np.arange(1 << k)).ravel())
-        return np.flatnonzero(self.space.here(np.concatenate(own)))
+        heights = range(1, self.depth)
+        levels = [own[k] for h in heights for k in range(min(self.depth - h, len(own) - 1), 0, -1)]
+        return 1 + self.depth + np.flatnonzero(np.concatenate([*own, *levels]))
 
 
 class PathLeaves:
@@ -169,10 +163,11 @@ class ConstrainedTrees(Search):
 
     def _fill_leaves(self, soft: Soft, leaf: Floats, *, plain: bool) -> None:
         """Fill the nodes of all leaves that there may be, which cost ``leaf`` (K, leaves), or weigh so much."""
-        graph, allowed = self._graph, slice(None) if self._leaves.allowed.all() else self._leaves.allowed
+        graph, allowed = self._graph, self._leaves.allowed
         begin, end, step = graph.start[graph.first], graph.start[graph.last], graph.classes.max() + 1
         for c in range(step):
-            own, nodes = leaf[graph.classes == c][:, allowed], slice(begin + c, end, step)
+            own, nodes = leaf[graph.classes == c], slice(begin + c, end, step)
+            own = own if allowed.all() else own[:, allowed]
             graph.T[nodes] = 0.0 if plain else add_up(soft, own)
             graph.M[nodes] = own.sum(axis=0) if plain else 1.0
 
@@ -203,14 +198,9 @@ def answer(
     T and M of the leaves are filled; by action they cost ``leaf`` (K, leaves), or weigh so much where ``plain``.
     """
     best = -1
-    fold(soft, plain, np.arange(graph.last, len(graph.start) - 1), graph)
+    fold(soft, plain, leaf, np.arange(graph.last, len(graph.start) - 1), 0, graph)
     for a in range(len(answers)):
-        for s in near:
-            if s < graph.last and graph.start[s] < graph.start[s + 1]:
-                empty(plain, s, graph)
-                k, own = graph.start[s] + graph.classes[a], leaf[a, s - graph.first]
-                graph.T[k], graph.M[k] = (0.0, own) if plain else (own, 1.0)
-        fold(soft, plain, near, graph)
+        fold(soft, plain, leaf, near, a, graph)
         least, sums = BIG, 0.0
         for s in range(len(meeting.head_start) - 1):
             least, sums, best = meet(soft, s, least, sums, best, graph, meeting)
@@ -220,20 +210,17 @@ def answer(
     return best
 
 
-@compiled()
-def empty(plain: bool, s: int, graph: UsageGraph) -> None:
-    """Set T and M of the nodes of a state to those of no tree."""
-    for k in range(graph.start[s], graph.start[s + 1]):
-        graph.T[k], graph.M[k] = 0.0 if plain else BIG, 0.0
-
-
 @compiled(NO_NAN)
-def fold(soft: Soft, plain: bool, states: Array, graph: UsageGraph) -> None:
-    """Fill T and M of those of some states, in order, that have tests."""
+def fold(soft: Soft, plain: bool, leaf: Array, states: Array, action: int, graph: UsageGraph) -> None:
+    """Fill T and M of the nodes of some states, in order; leaves among them play ``action``."""
+    start, T, M = graph.start, graph.T, graph.M
     for s in states:
-        if s >= graph.last:
-            empty(plain, s, graph)
-            add_pairs(soft, plain, graph.first_block[s], graph.first_block[s + 1], graph)
+        for k in range(start[s], start[s + 1]):
+            T[k], M[k] = 0.0 if plain else BIG, 0.0
+        if s < graph.last and start[s] < start[s + 1]:
+            k, own = start[s] + graph.classes[action], leaf[action, s - graph.first]
+            T[k], M[k] = (0.0, own) if plain else (own, 1.0)
+        add_pairs(soft, plain, graph.first_block[s], graph.first_block[s + 1], graph)
 
 
 @compiled(NO_NAN)

@@ -26,8 +26,8 @@ from policies.semirings import Array
 from policies.trees.routes import too_many_pairs
 from policies.trees.sets import number
 
-# Weights are brought to between -2 and 2, and equal ones may differ by rounding: they count as equal on this grid. Side
-# constraints allow 1e-9.
+# The largest weight is brought to between 1/2 and 1, by powers of 2. Equal ones may differ by rounding: they count as
+# equal on this grid. Side constraints allow 1e-9.
 GRID = 2.0**-44
 MOST_LEFT = 10**9  # pairs that the first of several rows leaves: a few seconds a query at worst
 _AT_ONCE = 2**20  # weights of pairs that are put in order at a time
@@ -51,15 +51,6 @@ class Space(NamedTuple):
 
     n_leaves: int
     levels: list[tuple[int, UsageBlocks]]
-
-    def here(self, leaves: Bools) -> Bools:
-        """Return which states but the root a context is in, given which of those before the levels."""
-        here = leaves
-        for n, level in self.levels[:-1]:
-            of_level = np.zeros(n, bool)
-            of_level[level.state] = here[level.fails] | here[level.holds]  # every test has it on one of its sides
-            here = np.concatenate([here, of_level])
-        return here
 
 
 def paths(p: int, depth: int) -> Space:
@@ -168,7 +159,9 @@ def usage_of(
     ``allowed`` (n_leaves,) are the states that may be a leaf; ``empty`` (D, leaves) is how many trees of each height,
     by leaves, there are on no contexts. Raises SearchTooLargeError where there is too much to keep.
     """
-    weights, bounds = _scaled(rows)
+    weights, bounds = np.array([row.weights for row in rows]), np.array([(row.lower, row.upper) for row in rows])
+    exponent = -np.frexp(np.abs(weights).max(axis=(1, 2), initial=0.0))[1]
+    weights, bounds = np.ldexp(weights, exponent[:, None, None]), np.ldexp(bounds.T, exponent)
     first, classes = _action_classes(weights)
     empty = empty if most else empty.sum(axis=1, keepdims=True)
     masses = [np.ones(1), *(each[each > 0] for each in empty)]
@@ -205,21 +198,6 @@ def usage_of(
         np.empty((2, len(meeting.tails))),
     )
     return graph, meeting, roots
-
-
-def _scaled(rows: Sequence[SideConstraint]) -> tuple[Floats, Floats]:
-    """Return the weights (R, leaves, K) of rows, the largest between 1/2 and 1, and their bounds (2, R).
-
-    Factors are powers of 2. A row that is bounded below alone is turned round.
-    """
-    weights, bounds = [], []
-    for row in rows:
-        exponent = -int(np.frexp(np.abs(row.weights).max(initial=0.0))[1])
-        scaled, lower, upper = (np.ldexp(each, exponent) for each in (row.weights, row.lower, row.upper))
-        turned = upper == np.inf
-        weights.append(-scaled if turned else scaled)
-        bounds.append((-upper, -lower) if turned else (lower, upper))
-    return np.array(weights), np.array(bounds).T
 
 
 def _action_classes(weights: Floats) -> tuple[Ints, Ints]:
