@@ -22,7 +22,6 @@ from policies.trees.routes import (
     Route,
     fewest_pairs,
     no_states,
-    root_seconds,
     route,
     too_many_pairs,
     too_slow,
@@ -30,10 +29,8 @@ from policies.trees.routes import (
 from policies.trees.rule import DecisionTree, Leaf, Node, all_nodes, random_node
 
 MOST_DEPTH = 12
-MOST_LIMITED = 6  # the depth up to which numbers of leaves are distinguished
 COSTS_FROM = 4  # the depth from which states take less time than paths, of which there are D! times as many
 MOST_SUBTREES = 10**8  # of depth 2, over all sets of features: hours
-_LIMITS = "max_leaves, max_features, min_leaf_size or min_action_rows"
 
 
 @dataclass(frozen=True)
@@ -45,9 +42,7 @@ class DecisionTrees(CuttingClass):
     n_actions : K >= 2
     depth : number of tests on the longest path; 0 is one action for all
     thresholds : number of quantile cuts per feature, "all" for a cut between any two values of a feature, or one list
-        of cut points per feature; a feature that only takes 0 and 1 gives one literal. Kind "search" goes through
-        products of literals, codes of features, or root cuts with bounds between them, whichever is the least counted
-        work; it is ``OpenedTrees.route``. All of them keep the limits below
+        of cut points per feature; a feature that only takes 0 and 1 gives one literal
     max_leaves, max_features : limits on the number of leaves and of distinct features of a tree
     min_leaf_size : every leaf holds at least this many rows of the contexts
     min_action_rows, logged_actions : every leaf holds at least ``min_action_rows`` rows of every action, by the action
@@ -120,8 +115,7 @@ class DecisionTrees(CuttingClass):
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> Terms:
         tests = every_test(cuts)
-        reason = self.no_terms(len(tests))
-        if reason:
+        if reason := self.no_terms(len(tests)):
             raise InputError(reason)
         from policies.trees.terms import TreeTerms  # the compiler takes its time: only for those who keep totals
 
@@ -131,8 +125,8 @@ class DecisionTrees(CuttingClass):
         """Return why trees over p literals have no recursion over totals that can be kept, or nothing if they have."""
         if self.limits and p:
             return (
-                f"trees with {_LIMITS} have no totals that can be kept from round to round; "
-                "give all contexts beforehand, or put noise on contexts"
+                "trees with max_leaves, max_features, min_leaf_size or min_action_rows have no totals that can be kept "
+                "from round to round; give all contexts beforehand, or put noise on contexts"
             )
         if (2 * p) ** self.depth * self.n_actions > LARGEST:
             return (
@@ -209,16 +203,9 @@ class OpenedTrees(Opened):
                 "the search holds no side constraints together with max_features, as a subtree then depends on more "
                 "than the contexts it is for; use oracle kind 'milp'"
             )
-        no_search = ""
-        if depth > MOST_LIMITED:
-            no_search = f"the search over trees deeper than {MOST_LIMITED} knows no {_LIMITS}; use oracle kind 'milp'"
-        elif self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
-            no_search = (
-                f"max_features = {limits.max_features} leaves {spaced(n_sets)} sets to search; use oracle kind 'milp'"
-            )
-        if no_search:
-            kept = {"search"} if self.route is Route.ROOTS else set()
-            cannot |= dict.fromkeys({"search", "action_weights", "constraints"} - kept, no_search)
+            if self.route is not Route.ROOTS and n_sets * len(self._literals) ** max(1, depth - 2) > MOST_SUBTREES:
+                what = f"max_features = {limits.max_features} leaves {spaced(n_sets)} sets to search"
+                cannot["search"] = f"{what}; use oracle kind 'milp'"
         return cannot
 
     def program(self, *, constrained: bool = False) -> TreeEncoding:
@@ -247,8 +234,6 @@ class OpenedTrees(Opened):
         """Name the route with the sizes that it was chosen for."""
         p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
         limits = " within the limits of size," if self._limits else ""
-        if self.route is Route.ROOTS and self._depth > 2:
-            limits += f" at most about {spaced(max(1, root_seconds(self._every)), '.0f')} s a value,"
         return (
             f"all trees of depth {self._depth}{limits} by {self.route}: the fewest steps "
             f"for {p} tests of {d} features on {g} contexts"

@@ -2,8 +2,8 @@
 
 | question | depth | limits of size | search | where |
 | --- | --- | --- | --- | --- |
-| few cuts a feature | any | to depth 6 | states, totals by products: p^2 / 2 sums over contexts | search.py |
-| many cuts | any | to depth 6 | the same, totals by codes: d^2 / 2 passes, then p^2 / 2 pairs of cuts | search.py |
+| few cuts a feature | any | any | states, totals by products: p^2 / 2 sums over contexts | search.py |
+| many cuts | any | any | the same, totals by codes: d^2 / 2 passes, then p^2 / 2 pairs of cuts | search.py |
 | more than fits memory, a time limit | from 2 | any | root cuts: some tens a feature, each d passes | every_cut.py |
 | side constraints on these | any | but max_features | states with labels, totals as above | constrained.py |
 | leaf totals, with noise or not | any | none | paths; under side constraints with labels | terms.py, constrained.py |
