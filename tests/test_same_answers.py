@@ -52,12 +52,12 @@ def changed(answer, part, place, by):
 
 def test_a_version_answers_as_itself():
     """Two processes answer the questions, the table counts all of them, and none is different."""
-    command = [sys.executable, SCRIPTS / "same_answers.py", ROOT, "--questions", "39", "--first", "130"]
+    command = [sys.executable, SCRIPTS / "same_answers.py", ROOT, "--questions", "13", "--first", "130"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     all_of_them = [int(cell) for cell in done.stdout.splitlines()[-2].replace("│", " ").split()[1:]]
-    assert all_of_them[0] == sum(all_of_them[1:]) == 39
-    assert all_of_them[1] > 25
+    assert all_of_them[0] == sum(all_of_them[1:]) == 13
+    assert all_of_them[1] > 7
     assert all_of_them[3:] == [0, 0, 0]
 
 

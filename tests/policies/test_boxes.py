@@ -55,27 +55,6 @@ def test_labelings_are_all_those_of_the_definition(name):
     assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
 
 
-@pytest.mark.parametrize("max_features", [1, 2])
-def test_program_and_search_agree_on_many_cuts(max_features):
-    """Whole costs on 80 contexts of 4 features give the same integers by both routes."""
-    rng = np.random.default_rng(max_features)
-    contexts, costs = rng.normal(size=(80, 4)), rng.integers(-9, 10, (80, 3)).astype(float)
-    rules = BoxRules(3, max_features, thresholds=6)
-    program, search = (open_oracle(rules, contexts, kind=kind) for kind in ("milp", "search"))
-    assert search.value(costs) == program.value(costs)
-    assert (search.profile(costs, 5) == program.profile(costs, 5)).all()
-
-
-def test_a_high_rate_picks_the_profile():
-    """At a high rate the Exp4 distribution is on the action with the least profile, without overflow."""
-    rules, contexts = INSTANCES["box, binary"]
-    costs = np.random.default_rng(4).integers(-9, 9, (6, 3)).astype(float)
-    oracle = open_oracle(rules, contexts, kind="search")
-    weights = oracle.action_weights(costs, 2, 1e6)
-    assert weights.argmax() == oracle.profile(costs, 2).argmin()
-    assert np.isfinite(weights).all()
-
-
 @pytest.mark.parametrize(("max_features", "columns"), [(1, 61), (2, 3706)])
 def test_the_program_has_the_size_it_states(max_features, columns):
     """10 features of 3 cuts make 60 intervals and 3 705 boxes, and all contexts."""
@@ -89,13 +68,6 @@ def test_boxes_that_divide_alike_are_one():
     boxes = BoxRules(2, max_features=2).on(np.array([[0.0, 1.0], [1.0, 0.0]]))._boxes
     assert len(boxes) == 2
     assert boxes.intervals(1) == (Interval(0, None, 0.5, True),)
-
-
-def test_contexts_between_the_same_cuts_are_one():
-    """Contexts that no box tells apart are merged."""
-    opened = BoxRules(2, thresholds=((1.0,), (0.0,))).on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
-    assert opened.group.tolist() == [0, 1, 0, 2]
-    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
 
 
 @pytest.fixture
@@ -148,12 +120,6 @@ def test_an_interval_without_bounds_says_nothing():
     constant = BoxRule((Interval(0, None, None),), 1, 0)
     assert (constant.to_sql(), str(constant), constant.predict([[3.0]]).tolist()) == ("1", "play action 1", [1])
     assert "inf" not in constant.to_python()
-
-
-def test_a_feature_is_binary_only_if_all_its_values_are():
-    """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
-    answer = open_oracle(BoxRules(2, thresholds=((0.5,),)), [[0.0], [1.0], [0.25]]).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy).startswith("if x0 <= 0.5:")
 
 
 @pytest.mark.parametrize("pairs", [False, True])

@@ -61,37 +61,6 @@ def test_every_labeling_has_a_derivation(name):
     assert written == set(map(tuple, lists.on(contexts).labelings().tolist()))
 
 
-def test_a_high_rate_picks_the_profile():
-    """At a high rate the Exp4 distribution is on the action with the least profile, without overflow."""
-    lists, contexts = INSTANCES["two rules, binary"]
-    costs = np.random.default_rng(3).integers(-9, 9, (6, 3)).astype(float)
-    oracle = open_oracle(lists, contexts, kind="search")
-    weights = oracle.action_weights(costs, 2, 1e6)
-    assert weights.argmax() == oracle.profile(costs, 2).argmin()
-    assert np.isfinite(weights).all()
-
-
-@pytest.mark.parametrize("max_rules", [1, 2, 3])
-def test_program_and_search_agree_on_many_literals(max_rules):
-    """Whole costs on 60 contexts and 9 literals give the same integers by both routes."""
-    rng = np.random.default_rng(max_rules)
-    contexts, costs = rng.normal(size=(60, 3)), rng.integers(-9, 10, (60, 3)).astype(float)
-    lists = RuleLists(3, max_rules)
-    program, search = (open_oracle(lists, contexts, kind=kind) for kind in ("milp", "search"))
-    assert search.value(costs) == program.value(costs)
-    assert (search.profile(costs, 5) == program.profile(costs, 5)).all()
-
-
-@pytest.mark.parametrize("name", ["one rule", "two rules, binary", "more rules than literals", "no literal"])
-def test_draw_reaches_every_list(name):
-    """Every listed rule list can be drawn, and nothing else."""
-    lists, contexts = INSTANCES[name]
-    rng = np.random.default_rng(1)
-    opened = lists.on(contexts)
-    drawn = {opened.draw(rng) for _ in range(8_000)}
-    assert drawn == set(opened.policies())
-
-
 def cells_of(terms, contexts):
     """The leaf totals that each context is added to: the cells of levels 1 to 3 that hold it, in this order."""
     return [place[:, 0] // terms.n_actions for place in terms.places(contexts)]
@@ -113,13 +82,6 @@ def test_the_program_has_the_size_it_states():
     contexts = np.random.default_rng(0).normal(size=(200, 10))
     program = RuleLists(3, max_rules=2).on(contexts).program().program
     assert (program.n_columns, program.n_rows) == (1800, 61)
-
-
-def test_contexts_with_the_same_literals_are_one():
-    """Contexts that no rule list tells apart are merged."""
-    opened = RuleLists(2, thresholds=((1.0,), (0.0,))).on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
-    assert opened.group.tolist() == [0, 1, 0, 2]
-    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
 
 
 def test_without_anything_to_test_the_lists_are_the_defaults():

@@ -2,8 +2,10 @@
 
 from itertools import combinations, product
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
@@ -32,27 +34,6 @@ def test_labelings_are_all_those_of_the_definition(name):
     """Dropping cuts that divide alike loses no labeling and invents none."""
     rules, contexts = INSTANCES[name]
     assert set(map(tuple, rules.on(contexts).labelings().tolist())) == labelings_by_hand(rules, contexts)
-
-
-@EVERY_INSTANCE
-def test_draw_reaches_every_rule(name):
-    """Every rule of the class can be drawn."""
-    rules, contexts = INSTANCES[name]
-    rng = np.random.default_rng(1)
-    missing = set(rules.on(contexts).policies())
-    for _ in range(20_000):
-        missing.discard(rules.on(contexts).draw(rng))
-        if not missing:
-            break
-    assert not missing
-
-
-def test_contexts_between_the_same_cuts_are_one():
-    """Contexts that no rule tells apart are merged."""
-    rules = ThresholdRules(2, thresholds=((1.0,), (0.0,)))
-    opened = rules.on(np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]]))
-    assert opened.group.tolist() == [0, 1, 0, 2]
-    assert opened.contexts.tolist() == [[0.1, 5.0], [2.0, 3.0], [2.0, -1.0]]
 
 
 def test_cuts_that_divide_alike_are_kept_once():
@@ -99,10 +80,19 @@ def test_the_optimum_is_decoded_without_idle_cuts():
     assert policy.predict(contexts).tolist() == wanted.tolist()
 
 
-def test_a_feature_is_binary_only_if_all_its_values_are():
-    """A column whose merged representatives happen to be 0 and 1 is still said with its threshold."""
-    contexts = np.array([[0.0], [1.0], [0.25]])
-    rules = ThresholdRules(2, thresholds=((0.5,),))
-    answer = open_oracle(rules, contexts).minimise([[0, 1], [1, 0], [0, 1]])
-    assert str(answer.policy).startswith("if x0 <= 0.5:")
-    assert answer.policy in set(rules.on(contexts).policies())
+@settings(max_examples=20)
+@given(data=st.data())
+def test_action_weights_sum_over_derivations(draw_costs, data):
+    """The Exp4 distribution counts every feature, set of cuts and actions once, to 1e-10."""
+    contexts, rules = np.random.default_rng(0).normal(size=(9, 2)), ThresholdRules(2, max_cuts=2)
+    costs, row = draw_costs(data, 9, 2), data.draw(st.integers(0, 8))
+    mass = np.zeros(2)
+    for f, cuts in Bins.of(contexts, rules.thresholds).cuts.items():
+        for c in range(3):
+            for chosen, actions in product(combinations(cuts.tolist(), c), product(range(2), repeat=c + 1)):
+                labels = ThresholdRule(f, chosen, actions).predict(contexts)
+                mass[labels[row]] += np.exp(-0.3 * costs[np.arange(9), labels].sum())
+    oracle = open_oracle(rules, contexts, kind="search")
+    weights = oracle.action_weights(costs, row, 0.3)
+    assert weights == pytest.approx(mass / mass.sum(), abs=1e-10)
+    assert np.exp(oracle.log_derivations) == pytest.approx(2 * (2 + 3 * 4 + 3 * 8))

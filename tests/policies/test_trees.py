@@ -127,14 +127,6 @@ def test_binary_columns_give_one_literal_each():
     assert literals.tests == [(0, 0.5, True), (3, 0.5, True)]
 
 
-def test_contexts_with_the_same_literals_are_one():
-    """Contexts that no tree tells apart are merged."""
-    opened = DecisionTrees(2, thresholds=((1.0,), (0.0,))).on(
-        np.array([[0.1, 5.0], [2.0, 3.0], [0.9, 7.0], [2.0, -1.0]])
-    )
-    assert opened.group.tolist() == [0, 1, 0, 2]
-
-
 @pytest.mark.parametrize("kind", ["milp", "search", "enumeration", "audited"])
 def test_leaves_larger_than_the_contexts_are_refused(kind):
     """When not even one leaf holds ``min_leaf_size`` rows, that is said at opening the class, whatever the oracle."""

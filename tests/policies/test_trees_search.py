@@ -24,7 +24,6 @@ POOLS = {p: np.column_stack([np.ones(9), CONTEXTS[:, :p]]) for p in range(5)}  #
 POOLS[3] = np.column_stack([RNG.normal(size=9).round(1), CONTEXTS[:, 0]])  # 3 from two columns of one is real
 THRESHOLDS = {3: ((-0.5, 0.3), (0.5,))}
 LISTED = [(p, K, depth) for p, K, depth in product(range(5), (2, 3), (1, 2, 3)) if depth < 3 or (K == 2 and p < 3)]
-LARGER = [(200, 12, 3), (700, 13, 2)]
 
 
 @cache
@@ -44,20 +43,8 @@ def derivations(truth: Floats, n_actions: int, depth: int) -> Ints:
     return np.concatenate(pairs)
 
 
-def recursion(truth: Floats, costs: Floats, row: int, depth: int, add: np.ufunc) -> Floats:
-    """Return the answers by action at ``row``, as the definition says, for trees too many to list."""
-    if depth == 0:
-        return np.asarray(costs.sum(axis=0))
-    alternatives = []
-    for column in truth.T:
-        near = (column == column[row])[:, None]
-        far = recursion(truth, costs * ~near, row, depth - 1, add)
-        alternatives.append(recursion(truth, costs * near, row, depth - 1, add) + add.reduce(far))
-    return np.asarray(add.reduce(alternatives))
-
-
 @pytest.mark.parametrize(("p", "n_actions", "depth"), LISTED)
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_search_equals_enumeration(
     p: int, n_actions: int, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
@@ -74,7 +61,7 @@ def test_search_equals_enumeration(
 
 
 @pytest.mark.parametrize(("p", "n_actions", "depth"), LISTED)
-@settings(max_examples=10)
+@settings(max_examples=5)
 @given(data=st.data())
 def test_action_weights_sum_over_derivations(
     p: int, n_actions: int, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
@@ -90,56 +77,7 @@ def test_action_weights_sum_over_derivations(
     assert search.action_weights(costs, row, rate) == pytest.approx(mass / mass.sum(), abs=1e-10)
 
 
-@pytest.mark.parametrize(("n_actions", "depth"), [(2, 3), (3, 3), (2, 4), (3, 4)])
-@settings(max_examples=5)
-@given(data=st.data())
-def test_deep_trees_follow_the_recursion(
-    n_actions: int, depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
-) -> None:
-    """With three literals and depths that cannot be listed, every answer is the one of the definition."""
-    trees, contexts = DecisionTrees(n_actions, depth=depth, thresholds=THRESHOLDS[3]), POOLS[3]
-    search, truth = trees.on(contexts).search(), Literals.of(contexts, trees.thresholds).truth
-    costs, row = draw_costs(data, len(truth), n_actions), data.draw(st.integers(0, len(truth) - 1))
-    profile = recursion(truth, costs, row, depth, np.minimum)
-    assert search.profile(costs, row) == pytest.approx(profile, abs=1e-10)
-    assert search.value(costs) == pytest.approx(profile.min(), abs=1e-10)
-    assert search.minimise(costs)[0] == pytest.approx(profile.min(), abs=1e-10)
-    expected = recursion(truth, -0.4 * costs, row, depth, np.logaddexp)
-    assert search.log_weights(costs, row, 0.4) == pytest.approx(expected, abs=1e-10)
-
-
-@pytest.mark.parametrize("depth", [1, 2, 3, 4])
-@pytest.mark.parametrize("p", [0, 1, 3, 4])
-def test_log_count_is_log_size(p: int, depth: int) -> None:
-    """The number of derivations is p^(2^D - 1) K^(2^D)."""
-    trees = DecisionTrees(3, depth=depth, thresholds=THRESHOLDS.get(p, 3))
-    oracle = open_oracle(trees, POOLS[p], kind="search")
-    assert oracle.log_derivations == pytest.approx(trees.log_size(POOLS[p]), abs=1e-10)
-
-
-@given(data=st.data())
-def test_a_large_rate_leaves_the_leaders(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
-    """At a large rate the weights fall on the actions that attain the minimum of the profile."""
-    search = trees_on(4, 3, 2, "search")
-    costs, row = np.rint(draw_costs(data, 9, 3)), data.draw(st.integers(0, 8))
-    profile = search.profile(costs, row)
-    weights = search.action_weights(costs, row, 60.0)
-    assert weights[profile == profile.min()].sum() == pytest.approx(1.0, abs=1e-10)
-
-
-@pytest.mark.parametrize(("m", "p", "n_actions"), LARGER)
-def test_search_equals_the_program_on_larger_pools(m: int, p: int, n_actions: int) -> None:
-    """Both routes agree on whole costs, in one block of contexts and in two."""
-    rng = np.random.default_rng(1)
-    contexts = rng.integers(0, 2, (m, p)).astype(float)
-    search, program = (open_oracle(DecisionTrees(n_actions), contexts, kind=kind) for kind in ("search", "milp"))
-    for row in range(3):
-        costs = rng.integers(-20, 21, (m, n_actions)).astype(float)
-        assert search.value(costs) == search.minimise(costs).value == program.value(costs)
-        assert (search.profile(costs, row) == program.profile(costs, row)).all()
-
-
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(data=st.data())
 def test_whole_costs_beyond_single_precision_stay_exact(data: st.DataObject) -> None:
     """Costs around 2^24, where single precision begins to skip odd numbers, give the exact whole answers."""
