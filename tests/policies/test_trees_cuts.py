@@ -56,40 +56,48 @@ def test_pairs_of_features_answer_as_pairs_of_literals(
     assert fast.minimise(whole) == slow.minimise(whole)
 
 
+@pytest.mark.parametrize("depth", [2, 3])
 @settings(max_examples=20)
 @given(data=st.data())
-def test_root_cuts_answer_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
-    """Bounds prune no better root, with ties."""
-    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40))
+def test_root_cuts_answer_as_pairs_of_features(
+    depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
+    """Bounds prune no better root, with ties; whole costs are exact to the last bit, in any unit."""
+    n_actions, m = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 40 if depth < 3 else 25))
     literals = Literals.of(columns(data, m, data.draw(st.integers(1, 3))), "all")
     if not len(literals):
         return
-    slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES)) for route in (by_codes, EveryCutSearch))
+    slow, fast = (route(TreesOn(literals, n_actions, depth, NAMES)) for route in (by_codes, EveryCutSearch))
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
     assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-    assert fast.value(np.rint(costs)) == slow.value(np.rint(costs)) == fast.minimise(np.rint(costs))[0]
+    whole, unit = np.rint(costs), 2.0 ** data.draw(st.integers(-900, 900))
+    assert fast.value(whole * unit) == slow.value(whole) * unit == fast.minimise(whole * unit)[0]
+    assert fast.profile(whole * unit, row).tolist() == (slow.profile(whole, row) * unit).tolist()
 
 
 @st.composite
 def limits(draw: st.DrawFn, m: int) -> Limits:
     """Return any limits that one leaf with ``m`` rows keeps."""
     return Limits(
-        max_leaves=draw(st.sampled_from((None, 3, 4))),
-        max_features=draw(st.sampled_from((None, None, 1, 2))),
+        max_leaves=draw(st.sampled_from((None, 3, 4, 5, 7))),
+        max_features=draw(st.sampled_from((None, None, 1, 2, 3))),
         min_leaf_size=draw(st.one_of(st.none(), st.integers(1, m))),
         min_action_rows=draw(st.sampled_from((None, None, 1, 2))),
     )
 
 
-@settings(max_examples=40)
+@pytest.mark.parametrize("depth", [2, 3])
+@settings(max_examples=30)
 @given(data=st.data())
-def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
+def test_root_cuts_keep_limits_as_pairs_of_features(
+    depth: int, draw_costs: Callable[..., Floats], data: st.DataObject
+) -> None:
     """Bounds prune no better root within the limits, whose leaves rows and what was logged make small or large."""
-    n_actions, m = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 40))
-    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 4))), "all")
+    n_actions, m = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 40 if depth < 3 else 25))
+    literals = Literals.of(columns(data, m, data.draw(st.integers(1, 4))), "all", by_feature=True)
     if not len(literals):
         return
     kept = data.draw(limits(m))
@@ -97,7 +105,9 @@ def test_root_cuts_keep_limits_as_pairs_of_features(draw_costs: Callable[..., Fl
     counts = context_counts(literals.group, n_actions, logged if kept.min_action_rows else None)
     if kept.too_small(counts.sum(axis=0)) or not kept:
         return
-    slow, fast = (route(TreesOn(literals, n_actions, 2, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch))
+    slow, fast = (
+        route(TreesOn(literals, n_actions, depth, NAMES, kept, counts)) for route in (by_codes, EveryCutSearch)
+    )
     g = len(literals.contexts)
     costs, row = draw_costs(data, g, n_actions), data.draw(st.integers(0, g - 1))
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
@@ -131,15 +141,16 @@ def test_pairs_of_features_keep_limits_as_pairs_of_literals(
     assert fast.log_weights(costs, row, 0.3) == pytest.approx(slow.log_weights(costs, row, 0.3), abs=1e-9)
 
 
-@pytest.mark.parametrize("kept", [None, Limits(min_leaf_size=25), Limits(max_leaves=3, max_features=2)])
+@pytest.mark.parametrize("kept", [None, Limits(min_leaf_size=9), Limits(max_leaves=3, max_features=2)])
+@pytest.mark.parametrize(("depth", "m"), [(2, 400), (3, 45)])
 @pytest.mark.parametrize("kind", ["noise", "planted"])
-def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, kept: Limits | None) -> None:
-    """On real features without ties and whole features with them, the value is that of all pairs of cuts."""
+def test_root_cuts_are_proved_on_hundreds_of_contexts(kind: str, depth: int, m: int, kept: Limits | None) -> None:
+    """On real features without ties and whole features with them, the value is that of all sets of cuts."""
     rng = np.random.default_rng(5)
-    contexts = np.column_stack([rng.normal(size=(400, 3)), rng.integers(0, 30, (400, 2))])
-    costs = rng.normal(size=(400, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
-    trees = Literals.of(contexts, "all"), 3, 2, NAMES
-    on = TreesOn(*trees) if kept is None else TreesOn(*trees, kept, np.ones((400, 1)))
+    contexts = np.column_stack([rng.normal(size=(m, 5 - depth)), rng.integers(0, 30, (m, 4 - depth))])
+    costs = rng.normal(size=(m, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
+    trees = Literals.of(contexts, "all"), 3, depth, NAMES
+    on = TreesOn(*trees) if kept is None else TreesOn(*trees, kept, np.ones((m, 1)))
     slow, fast = by_codes(on), EveryCutSearch(on)
     assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-9)
     assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-9)

@@ -6,10 +6,8 @@ from functools import partial
 from math import inf
 from typing import Any
 
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from hypothesis import given, settings
 
 from milpcb.core import long_search
 from milpcb.errors import InputError, OracleInexact
@@ -21,7 +19,7 @@ from policies.names import Names
 from policies.trees import DecisionTrees, every_cut
 from policies.trees import policy_class as trees_class
 from policies.trees.every_cut import EveryCutSearch, RootCuts
-from policies.trees.limits import Limits, TreesOn, context_counts
+from policies.trees.limits import TreesOn
 from policies.trees.policy_class import OpenedTrees
 from policies.trees.root_cuts import all_rows
 from policies.trees.routes import MOST_SECONDS, Route, root_seconds
@@ -36,53 +34,6 @@ def table(rng: np.random.Generator, m: int, d: int) -> Floats:
     return np.column_stack([rng.integers(0, kind, m) for kind in rng.choice([2, 4, 1000], d)]).astype(float)
 
 
-@settings(max_examples=15)
-@given(data=st.data())
-def test_depth_3_answers_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
-    """Neither bounds nor cut-offs prune a better tree; whole costs are exact to the last bit, in any unit."""
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    m, n_actions = data.draw(st.integers(2, 25)), data.draw(st.integers(2, 4))
-    literals = Literals.of(table(rng, m, data.draw(st.integers(1, 3))), "all")
-    if not len(literals):
-        return
-    slow, fast = (search(TreesOn(literals, n_actions, 3, NAMES)) for search in (by_codes, EveryCutSearch))
-    g = len(literals.contexts)
-    costs, row, unit = draw_costs(data, g, n_actions), int(rng.integers(g)), 2.0 ** int(rng.integers(-900, 900))
-    assert fast.value(costs) == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.minimise(costs)[0] == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-    whole = np.rint(costs)
-    assert fast.value(whole * unit) == slow.value(whole) * unit == fast.minimise(whole * unit)[0]
-    assert fast.profile(whole * unit, row).tolist() == (slow.profile(whole, row) * unit).tolist()
-
-
-@settings(max_examples=25)
-@given(data=st.data())
-def test_depth_3_keeps_limits_as_pairs_of_features(draw_costs: Callable[..., Floats], data: st.DataObject) -> None:
-    """Value, profile and tree are the best within any limits on leaves, features, rows, and rows of each action."""
-    rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
-    m = data.draw(st.integers(2, 25))
-    literals = Literals.of(table(rng, m, data.draw(st.integers(1, 4))), "all", by_feature=True)
-    kept = Limits(
-        max_leaves=data.draw(st.sampled_from((None, 4, 5, 6, 7))),
-        max_features=data.draw(st.sampled_from((None, None, 1, 2, 3))),
-        min_leaf_size=data.draw(st.sampled_from((None, 2, 3, 6))),
-        min_action_rows=data.draw(st.sampled_from((None, None, 1, 2))),
-    )
-    counts = context_counts(literals.group, 2, rng.integers(0, 2, m).tolist() if kept.min_action_rows else None)
-    if not len(literals) or kept.too_small(counts.sum(axis=0)) or not kept:
-        return
-    trees = literals, 2, 3, NAMES, kept, counts
-    slow, fast = by_codes(TreesOn(*trees)), EveryCutSearch(TreesOn(*trees))
-    costs = draw_costs(data, len(literals.contexts), 2)
-    row = int(rng.integers(len(costs)))
-    least, tree = fast.minimise(costs)
-    assert least == pytest.approx(slow.value(costs), abs=1e-10)
-    assert fast.value(costs) == pytest.approx(least, abs=1e-10)
-    assert fast.profile(costs, row) == pytest.approx(slow.profile(costs, row), abs=1e-10)
-    assert kept.allow(tree.root, literals.contexts, counts)
-
-
 def test_depth_4_answers_as_literals() -> None:
     """The search asks itself as often as the depth wants."""
     rng = np.random.default_rng(0)
@@ -91,17 +42,6 @@ def test_depth_4_answers_as_literals() -> None:
     expected = TreeSearch(TreesOn(literals, 3, 4, NAMES)).value(costs)
     search = EveryCutSearch(TreesOn(literals, 3, 4, NAMES))
     assert search.value(costs) == expected == search.minimise(costs)[0]
-
-
-@pytest.mark.parametrize("kind", ["noise", "planted"])
-def test_depth_3_on_hundreds_of_contexts(kind: str) -> None:
-    """With cuts far more than are evaluated, the value is that of all triples of cuts."""
-    rng = np.random.default_rng(5)
-    contexts = np.column_stack([rng.normal(size=(90, 2)), rng.integers(0, 20, (90, 1))])
-    costs = rng.normal(size=(90, 3)) - 2.0 * (kind == "planted") * (contexts[:, :1] > [0.3, 9.0, -0.4])
-    literals = Literals.of(contexts, "all")
-    expected = by_codes(TreesOn(literals, 3, 3, NAMES)).value(costs)
-    assert EveryCutSearch(TreesOn(literals, 3, 3, NAMES)).value(costs) == pytest.approx(expected, abs=1e-9)
 
 
 def test_rows_of_a_side_are_those_of_a_table_of_their_own() -> None:

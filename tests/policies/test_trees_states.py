@@ -1,5 +1,7 @@
 """The search over trees by states, sets of tests with their outcomes, against the recursion by definition."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -9,10 +11,12 @@ import pytest
 from milpcb.types import Bools, Floats
 from policies.literals import Literals
 from policies.names import Names
+from policies.trees import DecisionTree, DecisionTrees, Leaf, Split
 from policies.trees.limits import TreesOn
-from policies.trees.rule import Leaf, Node, cheapest_leaf, grow
+from policies.trees.rule import Node, cheapest_leaf, grow
 from policies.trees.search import TreeSearch
 
+SIXTEEN = np.array([[row >> bit & 1 for bit in range(4)] for row in range(16)], dtype=float)
 # rows, features, actions, depth: also with more levels than literals, and more contexts than a block holds
 SHAPES = [(20, 4, 2, 1), (20, 4, 3, 2), (30, 4, 4, 3), (20, 4, 3, 4), (8, 3, 2, 5), (9, 2, 3, 4), (20, 1, 3, 3)]
 
@@ -113,3 +117,49 @@ def test_many_contexts_are_gathered_block_by_block() -> None:
     below = TreeSearch(TreesOn(literals, 2, 3, Names()))
     sides = [[below.value(costs * (column == side)[:, None]) for side in (0, 1)] for column in literals.truth.T]
     assert search.value(costs) == min(map(sum, sides))
+
+
+def test_answers_do_not_depend_on_what_was_asked_before() -> None:
+    """The arrays that are used again hold nothing from one question to the next."""
+    rng = np.random.default_rng(3)
+    search = DecisionTrees(3, depth=3).on(SIXTEEN).search()
+    whole, real = rng.integers(-9, 10, (16, 3)).astype(float), rng.normal(size=(16, 3))
+
+    def ask() -> list[object]:
+        return [
+            search.value(whole),
+            search.log_weights(real, 2, 0.5).tolist(),
+            search.profile(real, 3).tolist(),
+            search.minimise(whole),
+        ]
+
+    assert ask() == ask()
+
+
+def test_the_lowest_numbered_choice_wins_a_tie() -> None:
+    """The first literal at each node and the first action; tests with equal sides are then left out."""
+    contexts = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 1, 1]], dtype=float)
+    search = DecisionTrees(3, depth=2).on(contexts).search()
+    assert search.minimise(np.zeros((5, 3))) == (0.0, DecisionTree(Leaf(0)))
+    costs = np.array([[1, 0, 0], [1, 0, 0], [0, 1, 1], [0, 1, 1], [0, 1, 1]], dtype=float)
+    below = Split(1, 0.5, Leaf(1), Leaf(0), binary=True)
+    assert search.minimise(costs) == (0.0, DecisionTree(Split(0, 0.5, below, Leaf(0), binary=True)))
+
+
+def test_costs_may_come_in_any_layout() -> None:
+    """Read-only, integer and transposed tables are read alike."""
+    search = DecisionTrees(3).on(SIXTEEN).search()
+    costs = np.random.default_rng(4).integers(-9, 10, (16, 3)).astype(float)
+    frozen = costs.copy()
+    frozen.setflags(write=False)
+    values = [search.value(table) for table in (costs, frozen, costs.astype(int), np.asfortranarray(costs))]
+    assert len(set(values)) == 1
+
+
+def test_nothing_is_compiled_for_those_who_do_not_search() -> None:
+    """Importing the class and opening its program does not import numba."""
+    program = (
+        "import sys; from policies import DecisionTrees; from milpcb import open_oracle;"
+        "open_oracle(DecisionTrees(2), [[0.0], [1.0]]).value([[0, 1], [1, 0]]); sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
