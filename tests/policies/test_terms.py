@@ -92,6 +92,7 @@ def test_places_are_those_of_the_interface(policies: PolicyClass, pool: str) -> 
     opened = policies.on(POOLS[pool])
     terms = opened.terms()
     shape = (terms.n_touched, opened.n_actions)
+    assert 1 <= terms.n_features <= opened.contexts.shape[1]
     places = terms.places(POOLS[pool])
     for place, group in zip(places, opened.group, strict=True):
         assert place.shape == shape
