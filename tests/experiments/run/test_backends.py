@@ -8,7 +8,15 @@ from functools import partial
 
 import pytest
 
-from milpcb.experiments.run.backends import ONE_THREAD, TRIES, Processes, Serial, WorkerDiedError, listening
+from milpcb.experiments.run.backends import (
+    ONE_THREAD,
+    TRIES,
+    Processes,
+    Serial,
+    WorkerDiedError,
+    environment,
+    listening,
+)
 from tests.processes import alive, until
 
 # Workers import it by its name, so it stands in a file of its own.
@@ -183,3 +191,12 @@ def test_workers_import_nothing_from_the_current_folder_and_use_one_thread(tmp_p
     done = subprocess.run(command, cwd=tmp_path, env=setting, capture_output=True, text=True, check=True)
     assert done.stdout == f"{['1'] * len(ONE_THREAD)} {{'1'}} 7\n"
     assert not (tmp_path / "ran").exists()
+
+
+def test_variables_for_children_are_as_before_after_the_block(monkeypatch):
+    """One that was there has its old value again, another is gone."""
+    monkeypatch.setenv("MILPCB_THERE", "old")
+    with environment({"MILPCB_THERE": "new", "MILPCB_NEW": "new"}):
+        assert os.environ["MILPCB_THERE"] == os.environ["MILPCB_NEW"] == "new"
+    assert os.environ["MILPCB_THERE"] == "old"
+    assert "MILPCB_NEW" not in os.environ
