@@ -189,6 +189,14 @@ def test_a_condition_says_which_values_reach_the_floor(axis, floor, text):
     assert ("" if test is None else test.in_words(ORDERED)) == text
 
 
+def test_a_feature_of_0_and_1_is_said_so():
+    """Whether it is ordered by its values or by one cut between them."""
+    contexts = np.array([[0.0, 3.0], [1.0, 3.0]])
+    for thresholds in (None, [[0.5], []]):
+        rule = open_oracle(MonotoneRules(2, thresholds=thresholds), contexts, "search").minimise(1 - np.eye(2)).policy
+        assert "x0 = 1" in str(rule)
+
+
 def test_floors_are_the_lowest_contexts_of_an_action():
     """Only contexts with nothing of the same or a larger action below them are written down."""
     contexts = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [2.0, 2.0]])
