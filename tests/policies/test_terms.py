@@ -11,6 +11,7 @@ from milpcb.errors import InputError
 from milpcb.protocols import Opened, PolicyClass, Terms
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
+from policies.trees import terms as trees_terms
 
 CLASSES = [
     DecisionTrees(2, depth=1),
@@ -173,3 +174,16 @@ def test_a_search_goes_through_pickle(policies: PolicyClass) -> None:
     assert (copy.action_weights(costs, 2, 0.1) == oracle.action_weights(costs, 2, 0.1)).all()
     terms, totals = policies.on(contexts).terms(), np.arange(policies.on(contexts).terms().n_terms) % 7.0
     assert pickle.loads(pickle.dumps(terms)).value(totals) == terms.value(totals)  # noqa: S301 - our own bytes
+
+
+@pytest.mark.parametrize("most", [1, 40, 2**20])
+def test_costs_are_added_in_parts_that_fit_memory(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few terms are touched at a time, totals of trees are those of one cost after the other."""
+    monkeypatch.setattr(trees_terms, "AT_ONCE", most)
+    terms, contexts = DecisionTrees(2, depth=2).on(POOLS["real"]).terms(), POOLS["real"]
+    actions, amounts = np.arange(9) % 2, np.arange(9.0)
+    found, expected = np.zeros(terms.n_terms), np.zeros(terms.n_terms)
+    terms.add(found, contexts, actions, amounts)
+    for place, action, amount in zip(terms.places(contexts), actions, amounts, strict=True):
+        expected[place[:, action]] += amount
+    assert (found == expected).all()
