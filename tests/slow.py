@@ -35,7 +35,6 @@ SLOW = {
     "tests/oracles/test_units.py": "every kind and solver in every unit",
     "tests/estimators": "every check of scikit-learn, rows through two databases, lists of policies",
     "tests/offline": "models fitted to hundreds of logs",
-    "tests/test_kernels.py::test_the_first_question_says_that_it_compiles": "compiles with no code on disk",
     "tests/test_imports.py::test_a_vendor_is_loaded_by_its_own_users_only": "a process for every solver",
     "tests/test_lean_core.py": "a process for everything that the core does",
     "tests/testing/test_batteries.py::test_policy_class": "every law on every instance of every class",

@@ -25,26 +25,12 @@ from tests.processes import Ended, one_by_one
 
 Notice = kernels._Notice
 
-FIRST_QUESTION = (
-    "from milpcb import open_oracle; from policies import MonotoneRules;"
-    "oracle = open_oracle(MonotoneRules(2), [[0.0], [1.0]], kind='search');"
-    "print(oracle.value([[0, 1], [1, 0]]), oracle.value([[0, 1], [2, 0]]))"
-)
-
 
 def programs(folder: Path, *codes: str) -> list[Ended]:
     """Return how programs end that keep machine code in a folder; each has imported what compiles, and no code yet."""
     ended = one_by_one("import milpcb.core.kernels, policies", *codes, NUMBA_CACHE_DIR=str(folder))
     assert [done.returncode for done in ended] == [0] * len(codes), ended
     return ended
-
-
-def test_the_first_question_says_that_it_compiles(tmp_path: Path) -> None:
-    """With no machine code on disk one line says that it is made; the next process finds it, and says nothing."""
-    first, second = programs(tmp_path, FIRST_QUESTION, FIRST_QUESTION)
-    assert first.stderr == f"{kernels.KEPT}\n"
-    assert second.stderr == ""
-    assert first.stdout == second.stdout == "0.0 0.0\n"
 
 
 @pytest.fixture
@@ -272,7 +258,7 @@ def more(x):
 
 
 def test_python_may_call_what_other_kernels_call(tmp_path: Path) -> None:
-    """Whichever calls first, in the process that compiles and in the next one, which loads; each has its own code."""
+    """Whichever calls first, in the process that compiles, and says so, and in the next one, which loads."""
     (tmp_path / "both.py").write_text(TWICE)
     start = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); from both import *"
     first, second = (f"{start}; print({calls})" for calls in ("more(3.0), twice(4.0)", "twice(4.0), more(3.0)"))
