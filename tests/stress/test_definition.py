@@ -81,7 +81,7 @@ def _routes(policies: Any, contexts: Any) -> dict[str, Opened]:
         return {"its own": opened} if "search" in opened.capabilities else {}
     found: dict[str, Opened] = {}
     for route in Route:
-        with patch.object(policy_class, "route", lambda _, depth, route=route: route if depth == 2 else Route.LITERALS):
+        with patch.object(policy_class, "route", lambda on, route=route: route if on.depth == 2 else Route.LITERALS):
             opened = cast("OpenedTrees", policies.on(contexts))
         if "search" in opened.capabilities:
             found[str(opened.route)] = opened
