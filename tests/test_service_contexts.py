@@ -63,6 +63,15 @@ def test_one_row_may_come_in_many_ways(row: Any) -> None:
     assert bandit.act(row).context == (None, "north")
 
 
+def test_truth_stands_for_a_number_where_a_cut_point_divides_1_from_0() -> None:
+    """Beside a column of strings; among cut points that are ages it is a mistake."""
+    cuts = [[0.5, 3.0], []]
+    few = DecisionTrees(2, 1, thresholds=cuts, feature_names=["visits", "region"], action_names=["call", "wait"])
+    assert Bandit(few, values={"region": ["north"]}).act({"visits": True, "region": "north"}).context == (1, "north")
+    with pytest.raises(InputError, match="feature 'age' is True, and its values are numbers such as 60"):
+        Bandit(TEXTS, values={"region": ["north"]}).act({"age": True, "region": "north"})
+
+
 def test_contexts_with_texts_may_be_known() -> None:
     """A frame of them, and decisions on its rows; others are refused."""
     people = pd.DataFrame({"age": [20, None], "region": ["north", "south"]})
