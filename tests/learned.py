@@ -2,6 +2,7 @@
 
 import html
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def command(*arguments: str) -> Any:
     """Run a command of milpcb, without lines on how long it takes; raise what it raises."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(long_search, "FIRST", 1e6)
+        patch.setattr(sys, "argv", ["milpcb", *arguments])
         done = CliRunner().invoke(cli, arguments, standalone_mode=False)
     if done.exception is not None:
         raise done.exception

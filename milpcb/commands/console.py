@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -39,8 +40,8 @@ class PlainConsole(Console):
 
 
 # Names and paths may hold brackets, so there is no markup.
-out = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err = PlainConsole(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+console = partial(PlainConsole, highlight=False, soft_wrap=True, markup=False, emoji=False)
+out, err = console(), console(stderr=True)
 
 
 def print_remarks(directory: Path) -> None:

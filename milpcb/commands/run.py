@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.measure import Measurement
 
-from milpcb.commands.console import PATH, err, out, print_remarks, step
+from milpcb.commands.console import PATH, console, err, out, print_remarks, step
 from milpcb.core.files import contents, write_file
 from milpcb.errors import InputError, MilpcbError, RunError
 
@@ -107,11 +107,10 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
         ]
     if quiet:
         return
-    table, narrow = summary_table(results, out.width if out.is_terminal else None), out.width
+    table = summary_table(results, out.width if out.is_terminal else None)
     # As wide as it is: numbers are not cut off where the terminal is narrow.
-    out.width = max(narrow, Measurement.get(out, out.options.update(max_width=1000), table).maximum)
-    out.print(table)
-    out.width = narrow
+    width = max(out.width, Measurement.get(out, out.options.update(max_width=1000), table).maximum)
+    console(width=width).print(table)
     first = min(read_index(path)["comparators"], key=lambda comparator: comparator["seed"])
     policy = path / f"{first['file']}.txt"
     if policy.exists():

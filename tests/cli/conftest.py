@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from milpcb import cli
+from milpcb.commands import console
 from milpcb.core import kernels
 from tests.learned import Learning
 from tests.sketches import sketch
@@ -93,6 +94,9 @@ def inside(folder: Path, arguments: tuple[str, ...]) -> Ended:
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.chdir(folder)
         patch.setenv("COLUMNS", "200")
+        for each in (console.out, console.err):  # of the width when they were made
+            patch.setattr(each, "width", 200)
+        patch.setenv("PYTHONSAFEPATH", "1")  # so that it is as before afterwards: the command line sets it
         patch.setattr(sys, "argv", ["milpcb", *arguments])
         patch.setattr("matplotlib.figure.Figure.savefig", sketch)
         patch.setattr("milpcb.experiments.run.runner.cores", lambda: 1)
@@ -127,6 +131,7 @@ def process(start: Callable[..., Any], forks: Any) -> Callable[..., Ended]:
 
     def run(folder: Path, *arguments: str, limits: dict[str, int] | None = None, **options: Any) -> Ended:
         if options or not forks.fits():
+            assert not limits, "only forks are given limits"
             ended: Ended = start(folder, *arguments, how=subprocess.run, check=False, timeout=600, **options)
         else:
             ended = forks.run(folder, arguments, limits or {}, sketches=True)

@@ -69,8 +69,8 @@ def best(policies, contexts):
 @EVERY_CLASS
 def test_rules_print_the_names_of_the_columns(name, frame):
     """Opened on a data frame, a class prints what its columns are called; on an array x0, x1, ..."""
-    assert str(best(CLASSES[name](2), frame(TABLE))).startswith("if age <= ")
-    assert str(best(CLASSES[name](2), CONTEXTS)).startswith("if x0 <= ")
+    assert str(best(CLASSES[name](2), frame(TABLE))).startswith("if age ")
+    assert str(best(CLASSES[name](2), CONTEXTS)).startswith("if x0 ")
 
 
 @FRAMES
@@ -119,7 +119,7 @@ def test_given_names_choose_the_columns(name, kind):
     oracle = open_oracle(policies, frame, kind=kind)
     assert oracle.contexts.tolist() == CONTEXTS[:, :1].tolist()
     policy = oracle.minimise(OLD).policy
-    assert str(policy).startswith("if age <= ")
+    assert str(policy).startswith("if age ")
     assert policy.predict(frame).tolist() == policy.predict(oracle.contexts).tolist() == [0, 1, 0, 1]
 
 
@@ -132,7 +132,7 @@ def test_a_growing_oracle_keeps_names(name):
     costs = np.zeros((oracle.n_contexts, 2))
     np.add.at(costs, oracle.rows(frame), OLD)
     policy = oracle.minimise(costs).policy
-    assert str(policy).startswith("if age <= ")
+    assert str(policy).startswith("if age ")
     assert policy.predict(frame).tolist() == [0, 1, 0, 1]
     with pytest.raises(InputError, match="no column named 'insured'"):
         oracle.extend(frame.select("age"))
@@ -152,7 +152,7 @@ def test_control_characters_of_names_are_written_out(name):
     """Terminal escapes, line breaks and lone surrogates of a table's header do nothing when a rule is printed."""
     features, actions = ["age\x1b[2J\n", "insured"], ["wait\r", "treat\ud800"]
     policy = best(CLASSES[name](2, feature_names=features, action_names=actions), CONTEXTS)
-    assert str(policy).startswith('if "age\\x1b[2J\\n" <= ')
+    assert str(policy).startswith('if "age\\x1b[2J\\n" ')
     assert all(line.isprintable() for line in str(policy).split("\n"))
     assert policy.predict_names(CONTEXTS[:2]) == actions
     assert from_json(policy.to_json()).names.features == tuple(features)

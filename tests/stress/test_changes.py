@@ -129,7 +129,7 @@ def test_statements_on_policies_in_turn_are_true(name: str, kind: str, runs: int
     assert max(above, wrong) <= rare(1 - CONFIDENCE, runs)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("kind", ["no change", "one change", "four changes"])
 def test_a_change_of_the_world_is_proved(kind: str, runs: int, record_property: Any) -> None:
     """By optimistic fixed share, in at least 60 of 100 runs of 10 000 rounds; where nothing changed in at most 5."""
