@@ -215,13 +215,13 @@ def test_a_kind_is_listed_alone_and_a_wrong_name_is_refused(listed, tmp_path, mi
     assert_one_line(milpcb_(tmp_path, "list", "plantd"), "'plantd'", "did you mean 'planted'?")
 
 
-def test_help_and_versions_are_printed(tmp_path, milpcb_):
+def test_help_and_versions_are_printed(tmp_path, milpcb_, process):
     """Help names every command; --version the program, Python, what computes and the solvers, each with its version."""
     for option in ("--help", "-h"):
         done = milpcb_(tmp_path, option)
         assert (done.returncode, done.stderr) == (0, "")
         assert all(f"  {name} " in done.stdout for name in registry.names("command"))
-    done = milpcb_(tmp_path, "--version")
+    done = process(tmp_path, "--version")  # a solver prints as it is loaded, where standard output is not a file
     assert done.returncode == 0
     assert done.stdout.startswith("milpcb, version ")
     for what in (f"Python {platform.python_version()}", f"numpy {np.__version__}", "highs 1.", "pulp:PULP_CBC_CMD"):
