@@ -64,6 +64,10 @@ class GrowingOracle:
     kind, solver, options : see milpcb.open_oracle
     constrained : whether policies will have to keep side constraints, which ``hold`` names; of a class with terms
 
+    Attributes
+    ----------
+    n_contexts : contexts so far, those where every policy plays alike counted once: the rows that costs need
+
     """
 
     def __init__(
@@ -83,7 +87,8 @@ class GrowingOracle:
         self._policies = policies if contexts is None else _fixed(policies, contexts)
         self.n_actions = policies.n_actions
         self._known = KnownRows(self._policies)
-        self._contexts: list[Floats] = []
+        self._contexts = np.empty((0, 0))  # with room for more, of which the first ``n_contexts`` are there
+        self.n_contexts = 0
         self._calls, self._seconds = 0, 0.0
         self._opened: Oracle | None = None
         by_terms = kind == "search" and solver is None and not options
@@ -123,14 +128,9 @@ class GrowingOracle:
         """One representative of each, (n_contexts, d)."""
         if self._terms is not None and not self.n_contexts:
             return np.empty((0, self._terms.n_features))
-        known = np.array(self._contexts)
+        known = self._contexts[: self.n_contexts]
         known.setflags(write=False)
         return known
-
-    @property
-    def n_contexts(self) -> int:
-        """Contexts so far, those where every policy plays alike counted once: the rows that costs need."""
-        return len(self._contexts)
 
     @property
     def log_size(self) -> float:
@@ -179,7 +179,7 @@ class GrowingOracle:
             return rows
         for context, row in zip(array, rows.tolist(), strict=True):
             if row == self.n_contexts:
-                self._contexts.append(context.copy())
+                self._append(context)
                 self._retire()
         return rows
 
@@ -201,6 +201,16 @@ class GrowingOracle:
         rules = several("constraints", constraints, LabelConstraint, "LabelConstraint")
         opened = OpenedTerms(self._terms, self.contexts, self._log_derivations)
         return SearchOracle(opened, self.contexts, constraints=tuple(rules))
+
+    def _append(self, context: Floats) -> None:
+        """Take in a new context (d,); room for twice as many is made where there is none."""
+        if self.n_contexts == len(self._contexts):
+            more = np.empty((max(16, 2 * self.n_contexts), len(context)))
+            if self.n_contexts:
+                more[: self.n_contexts] = self._contexts
+            self._contexts = more
+        self._contexts[self.n_contexts] = context
+        self.n_contexts += 1
 
     def minimise(self, costs: Any) -> Answer:
         """See Oracle.minimise; costs are (n_contexts, K)."""
@@ -243,7 +253,7 @@ class GrowingOracle:
 
     def context(self, row: int) -> Floats:
         """Return the context (d,) of a row."""
-        return self._contexts[index("row", row, self.n_contexts)]
+        return np.asarray(self._contexts[index("row", row, self.n_contexts)])
 
     def count(self, start: float) -> float:
         """See Oracle.count."""
