@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,11 +55,11 @@ class Trees(NamedTuple):
 
         Of those that label alike it is the smallest.
         """
-        parts, left = list[Trees](), MOST_PAIRS
+        parts, left = [self], MOST_PAIRS
         for g, sides in self.sides.items():
             parts.append(_pairs(g, *sides, bound, left))
             left -= len(parts[-1].costs)
-        every = [np.concatenate(each, axis=-1) for each in zip(*(trees[:5] for trees in (self, *parts)), strict=True)]
+        every: list[Any] = [np.concatenate(each, axis=-1) for each in list(zip(*parts, strict=True))[:5]]
         costs, marks, sizes, weights, _ = every
         places = np.flatnonzero(costs <= bound)
         for row, own in zip(rows, weights, strict=False):
@@ -67,7 +67,7 @@ class Trees(NamedTuple):
         small = places[np.argsort(sizes[places], kind="stable")]
         first = small[first_of_each(marks[small])]
         ordered = first[np.argsort(costs[first], kind="stable")]
-        return Trees(*(each[..., ordered] for each in every), self.sides)
+        return Trees._make([*(each[..., ordered] for each in every), self.sides])
 
     def node(self, number: int, tests: list[Test]) -> Node:
         """Return the root of a tree."""
