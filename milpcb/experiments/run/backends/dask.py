@@ -50,7 +50,8 @@ SECONDS = 8  # to wait for a scheduler of others, and for workers to stop
 PATIENCE = 600  # seconds to wait for processes of one's own, which a busy machine may keep from answering
 START = "start one with 'dask scheduler', and workers with 'dask worker {0} --nworkers 2 --nthreads 1'"
 
-ENVIRONMENT = backends.WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical"}  # of the workers that are started here
+# Of the workers that are started here; the seed is Dask's own, which it would leave behind in this process.
+ENVIRONMENT = backends.WORKERS | {"DASK_LOGGING__DISTRIBUTED": "critical", "PYTHONHASHSEED": "6640"}
 HEALTH = ["distributed.http.health"]  # of what Dask shows over HTTP to whoever asks, the least there is
 SETTINGS = {  # of a cluster that is started here
     "distributed.scheduler.allowed-failures": backends.TRIES - 1,
