@@ -1,4 +1,4 @@
-"""What the tests share: drawn costs, the battery of a policy class, golden files, processes with all imports done."""
+"""Fixtures of all tests: drawn costs, the battery of a policy class, golden files, processes with all imports done."""
 
 import gc
 import json

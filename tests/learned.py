@@ -63,7 +63,7 @@ def words(page: str) -> str:
 
 @dataclass(frozen=True)
 class Learnt:
-    """What ``milpcb learn`` prints, and its folder."""
+    """The output of ``milpcb learn``, and its folder."""
 
     printed: str
     notes: str

@@ -29,7 +29,7 @@ NUMBERED = DecisionTrees(3, 1, thresholds=CUTS)
 
 
 def cost_of(context: Any, action: int) -> float:
-    """What the world does: the right action costs nothing."""
+    """The world: the right action costs nothing."""
     return float(action != int(context[0] + context[2]))
 
 
@@ -88,7 +88,7 @@ def test_contexts_may_arrive_at_learners_that_train(learner: str, tmp_path: Path
 
 
 def test_contexts_between_the_same_cuts_are_one() -> None:
-    """What is kept grows with the patterns that the cuts tell apart: 8 of these, however many numbers come."""
+    """Memory grows with the patterns that the cuts tell apart: 8 of these, however many numbers come."""
     bandit, draws = Bandit(NUMBERED), np.random.default_rng(0)
     for _ in range(200):
         bandit.learn(bandit.act(draws.random(3)), cost=0.5)

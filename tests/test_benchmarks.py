@@ -1,4 +1,4 @@
-"""What the benchmark of the tree oracles compares with, and how it writes its figures."""
+"""The naive side of the benchmark of tree oracles, and the form of its figures."""
 
 import os
 import sys

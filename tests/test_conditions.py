@@ -80,7 +80,7 @@ def test_printed_tests_are_joined_by_and(one, other):
 @settings(max_examples=60)
 @given(st.lists(VALUES, max_size=5), TEXTS)
 def test_two_values_are_never_written_alike(values, text):
-    """What is written alike is equal; a string in quotes is on one line, and comes back."""
+    """Conditions that are written alike are equal; a string in quotes is on one line, and comes back."""
     written = {in_words(value): value for value in values}
     assert all(written[in_words(value)] == value for value in values)
     assert unquoted(quoted(text)) == text

@@ -52,7 +52,7 @@ def test_a_number_alone_has_no_exponent(value):
 @pytest.mark.parametrize("error", [1e-7, 0.003, 0.4, 7.0, 2500.0, 1e7])
 @pytest.mark.parametrize("value", [0.0, 0.0567, 3.3, -871.0, 123_456.0, 9.9e9])
 def test_rounding_is_small_beside_the_error(value, error):
-    """What is written is at most a quarter of a standard error away from the value."""
+    """The number written is at most a quarter of a standard error away from the value."""
     written = float(number(value, error).replace(THIN, "").replace("\u2212", "-"))
     assert abs(written - value) <= error / 4 + 1e-12
 

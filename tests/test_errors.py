@@ -36,7 +36,7 @@ def test_too_little_memory_has_one_line(error: Exception) -> None:
 
 
 def test_a_library_without_room_is_not_called_missing() -> None:
-    """What is made says that memory is too small, and not that a file cannot be found."""
+    """The error says that memory is too small, and not that a file cannot be found."""
     with pytest.raises(InputError, match=r"^_as_llvmlite cannot be made: out of memory;"):
         injection.make(_as_llvmlite, {})
 

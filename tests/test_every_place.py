@@ -108,7 +108,7 @@ def best_on(contexts: Any, right: list[str]) -> list[str]:
 
 
 def test_rounds_of_a_log_are_told_apart(asked: Any) -> None:
-    """What learners are shown in live play is enough to give each row its action; a missing number is refused."""
+    """Live play shows learners enough to give each row its action; a missing number is refused."""
     own, frame, done, right = asked
     log = read_log(frame, done, reward=earned(done, right), propensity=[0.5, 0.5])
     if own.kind == "number" and frame[own.name].isna().any():

@@ -1,4 +1,4 @@
-"""What a foreign folder may cause: only files that a run itself wrote are changed, and pictures are as everywhere."""
+"""Foreign folders: only files that a run itself wrote are changed, and pictures are as everywhere."""
 
 import os
 
@@ -35,7 +35,7 @@ def found(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", sorted(NAMES))
 @pytest.mark.parametrize("claim", [[], ["0" * 64], None])
 def test_a_file_that_an_index_claims_is_kept(name, claim, tmp_path):
-    """Whoever hands on a folder writes its index: a file whose content it does not know was not written by a run."""
+    """The index of a foreign folder is foreign: a file whose content it does not know was not written by a run."""
     (tmp_path / name).write_text("mine")
     written = {} if claim is None else {name: claim}
     (tmp_path / INDEX).write_bytes(sealed({"written": written}))
@@ -71,7 +71,7 @@ def test_a_link_among_the_results_changes_nothing_outside(link, found, tmp_path)
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_a_page_shows_no_file_of_elsewhere(link, tmp_path):
-    """What stands in a run directory under the name of a rule may be a link to any file of the user's."""
+    """A file in a run directory under the name of a rule may be a link to any file of the user's."""
     (tmp_path / "secret").write_text("secret")
     link(tmp_path / "secret", tmp_path / "best_policy_seed0.txt")
     with pytest.raises(OSError, match="it is a link to another file"):

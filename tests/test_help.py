@@ -56,7 +56,7 @@ def test_every_parameter_is_explained(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(PUBLIC.keys() & RESULTS))
 def test_every_field_of_a_result_is_named(name: str) -> None:
-    """What a function returns names all its fields in its docstring."""
+    """The class of a result names all its fields in its docstring."""
     found = PUBLIC[name]
     text = inspect.getdoc(found) or ""
     assert [field for field in inspect.signature(found).parameters if not re.search(rf"\b{field}\b", text)] == []

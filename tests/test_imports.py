@@ -278,7 +278,7 @@ def test_no_import_breaks_a_rule() -> None:
 
 
 def test_every_name_in_a_table_is_there() -> None:
-    """What a table names is a module with that attribute."""
+    """Each name in a table is a module with that attribute."""
     for table in TABLES:
         for node in ast.walk(ast.parse(SOURCES[table])):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and NAME.fullmatch(node.value):

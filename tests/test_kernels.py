@@ -184,7 +184,7 @@ def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, mo
 
 
 def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixture[str]) -> None:
-    """What others compile is not announced; of our functions the first is, the next are not."""
+    """Compilation by others is not announced; of our functions the first is, the next are not."""
     ours = [kernels.compiled()(lambda x: x + 1), kernels.compiled()(lambda x: x - 1)]
     notice.on_start(SimpleNamespace(data={"dispatcher": object()}))
     assert capsys.readouterr().err == ""

@@ -264,7 +264,7 @@ def test_a_class_that_hides_the_checks_is_refused() -> None:
 
 
 def test_a_dataclass_can_be_a_learner() -> None:
-    """What Python's own constructor calls calls that of the base class; rounds are checked all the same."""
+    """A constructor that Python generates calls that of the base class; rounds are checked all the same."""
 
     @dataclass
     class Plain(Given):

@@ -24,7 +24,7 @@ class Clock:
 
 
 def test_a_line_comes_after_two_seconds_and_then_every_ten(capsys: pytest.CaptureFixture[str]) -> None:
-    """What ends sooner writes nothing; a line has the time, both bounds and the gap."""
+    """A search that ends sooner writes nothing; a line has the time, both bounds and the gap."""
     with LongSearch("trees", now=Clock(0.0, 1.0, 1.5, 5.0, 5.0)) as search:
         search.look(1.0, 9.0)
         assert capsys.readouterr().err == ""
@@ -48,7 +48,7 @@ def test_an_interrupt_ends_the_search_alone_once_that_was_offered(capsys: pytest
 
 
 class Terminated(KeyboardInterrupt):
-    """What a command makes of the signal that ends the process."""
+    """The exception that a command makes of the signal that ends the process."""
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_other_interrupts_end_everything(seconds: float, error: type[BaseExcepti
 
 
 def test_within_a_play_an_interrupt_ends_the_play() -> None:
-    """What asks thousands of questions says so, and none of them swallows Ctrl-C."""
+    """A search of thousands of queries says so, and none of them swallows Ctrl-C."""
     with interrupts_end_everything():
         search = LongSearch("trees", best_so_far=True, now=Clock(0.0, 3.0))
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,4 @@
-"""What the package says of itself: one version everywhere, authors, keywords, changes, and how to cite it."""
+"""The metadata of the package: one version everywhere, authors, keywords, changes, and how to cite it."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""What the READMEs show passes a user's type checker: ``mypy --strict`` on every Python program and file of them."""
+"""Programs of the READMEs pass a user's type checker: ``mypy --strict`` on every Python program and file of them."""
 
 import importlib.util
 import subprocess

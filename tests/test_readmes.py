@@ -1,4 +1,4 @@
-"""What the READMEs say is so: paths, commands, snippets and configs are taken from their text and tried.
+"""The READMEs are right: paths, commands, snippets and configs are taken from their text and tried.
 
 Conventions of the READMEs: a Python or TOML block whose first line is a comment with the name of a file is that file;
 other Python blocks run, in order; a block of ``text (output)`` is what the Python block before it prints;
@@ -221,7 +221,7 @@ def test_every_config_runs(readme, block, tmp_path, monkeypatch, run):
 
 
 def test_fragments_are_toml():
-    """What is only part of a file parses, and names entry points of known kinds."""
+    """A block that is part of a file parses, and names entry points of known kinds."""
     for readme in READMES:
         for block in blocks(readme):
             if block.language == "toml (fragment)":

@@ -52,13 +52,13 @@ def refusal(kind, name):
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in registry.KINDS for name in registry.names(kind)])
 def test_every_entry_fits_the_interface_of_its_kind(kind, name):
-    """What is registered loads, which checks it."""
+    """Every registered name loads, which checks it."""
     assert registry.load(kind, name) is registry.load(kind, name)
     assert registry.is_installed(kind, name)
 
 
 def test_every_public_class_and_every_rule_has_a_name():
-    """What policies/ exports can be named in a config, and every rule a class may answer can be read back from JSON."""
+    """Classes of policies/ can be named in a config, and every rule of a class can be read back from JSON."""
     exported = {getattr(policies, name) for name in policies.__all__} - {policies.ListedRules, policies.from_json}
     assert exported == {registry.load("policies", name) for name in registry.names("policies")}
     modules = {f"policies.{file.parent.name}.rule" for file in Path(policies.__file__).parent.glob("*/rule.py")}

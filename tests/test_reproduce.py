@@ -1,4 +1,4 @@
-"""What scripts/reproduce/everything.py compares: every number that pages.toml names is on its page and in its study."""
+"""The table of scripts/reproduce/everything.py: each number of pages.toml is on its page and in its study."""
 
 import tomllib
 from pathlib import Path

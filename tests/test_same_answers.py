@@ -27,7 +27,7 @@ def script():
 
 @pytest.fixture(scope="module")
 def asked(script):
-    """What answers a question, by this version."""
+    """The answer to a question by this version."""
     del script
     return importlib.import_module("same_answers_asked")
 

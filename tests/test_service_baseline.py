@@ -18,7 +18,7 @@ NUMBERS = DecisionTrees(2, depth=1, thresholds=[[30.0], [0.5]])
 
 
 def cost(person: dict[str, Any], action: str | int, rng: Any) -> float:
-    """What the world does: the young should be written to, the others left alone."""
+    """The world: the young should be written to, the others left alone."""
     return float(rng.random() < (0.2 if action == ("write" if person["age"] <= 30 else "wait") else 0.6))
 
 

@@ -1,4 +1,4 @@
-"""What a service must keep: budgets, second outcomes, parity and guard-rails, on contexts known or arriving."""
+"""Constraints of a service: budgets, second outcomes, parity and guard-rails, on contexts known or arriving."""
 
 import copy
 from pathlib import Path
@@ -167,7 +167,7 @@ def test_constraints_that_nobody_keeps_are_named_and_no_decision_is_made() -> No
 
 
 def test_a_bandit_goes_on_from_a_file_after_a_context_that_nobody_may_decide(tmp_path: Path) -> None:
-    """What is saved are the constraints that hold, not those that could not be held."""
+    """The file has the constraints that hold, not those that could not be held."""
     rules = [milpcb.share_at_most("call", 0.4), milpcb.never("write", "age > 60"), milpcb.never("wait", "age > 60")]
     bandit = Bandit(TREES, seed=3, constraints=rules)
     played_before = bandit.act([20, 0])

@@ -1,4 +1,4 @@
-"""What a service hands in and is handed: strings, missing values, batches, events."""
+"""Contexts and decisions of a service: strings, missing values, batches, events."""
 
 import logging
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a person does instead: certificates, promise, statement, files, crashes, mistakes."""
+"""Decisions that a person overrides: certificates, promise, statement, files, crashes, mistakes."""
 
 from pathlib import Path
 from typing import Any
@@ -104,7 +104,7 @@ def test_a_promise_grows_by_what_a_person_changes() -> None:
 
 
 def test_mistakes_end_in_one_line() -> None:
-    """What is no action, nothing that is overridden, nobody, twice."""
+    """No action, no decision to override, nobody, twice."""
     bandit = milpcb.Bandit(TREES, seed=0)
     made = bandit.act([0])
     other = "write" if made.action == "call" else "call"

@@ -35,7 +35,7 @@ def credited(bandit: Bandit) -> list[Any]:
 
 
 def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> None:
-    """What came between is gone; the line says so."""
+    """Decisions in between are gone; the line says so."""
     bandit, decision = lost(tmp_path / "bandit.json", "epsilon_greedy")
     with pytest.raises(InputError, match="EpsilonGreedy takes costs in order: it cannot be learnt any more"):
         bandit.learn(decision, cost=1.0)
@@ -101,7 +101,7 @@ def test_a_fork_goes_on_with_ids_and_draws_of_its_own() -> None:
 
 
 def test_estimates_stay_right_on_average_when_lost_decisions_are_learnt() -> None:
-    """What is drawn after them hangs on their costs, so it may not come of the draw that they came of.
+    """A draw after them depends on their costs, so it may not come of the draw that they came of.
 
     Here it would: with the draw of the lost decision the mean estimate of action 1 would be 1.49 instead of 1.
     """

@@ -1,4 +1,4 @@
-"""What a service hands in is what was meant: types at serving, declared strings, rows that carry names."""
+"""Rows of a service are read as they were meant: types at serving, declared strings, rows that carry names."""
 
 import sqlite3
 from collections import namedtuple

@@ -1,4 +1,4 @@
-"""What a service hands over besides contexts: masks of actions, numbers of any type, decisions as they were stored."""
+"""Other arguments of a service than contexts: masks of actions, numbers of any type, decisions as stored."""
 
 import json
 from dataclasses import asdict

@@ -24,7 +24,7 @@ def site(script: Callable[[str], Any]) -> Any:
 
 
 def test_every_public_name_is_in_the_reference(site):
-    """What the packages offer is explained on a page, and so is every part that configs name."""
+    """Every public name is explained on a page, and so is every part that configs name."""
     found = {name.public for _, names in site.reference().values() for name in names}
     missing = [
         f"{package.__name__}.{name}"

@@ -1,4 +1,4 @@
-"""What the current folder may set of the libraries that milpcb starts: nothing."""
+"""The current folder sets nothing of the libraries that milpcb starts."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the tests of the command line share: how it is called, and what a mistake looks like."""
+"""Fixtures of the tests of the command line: ways to call it, and the form of a mistake."""
 
 import io
 import re

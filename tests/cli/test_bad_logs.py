@@ -170,7 +170,7 @@ def _inside(tmp_path, monkeypatch, request):
     ("change", "options", "fragment"), BAD, ids=[f"{i}-{bad[2][:30]}" for i, bad in enumerate(BAD)]
 )
 def test_a_bad_log_is_one_line(change, options, fragment, milpcb_, assert_one_line, write, tmp_path):
-    """What is wrong where, and how to fix it; the folder is not made."""
+    """The line names the mistake, its place and the remedy; the folder is not made."""
     log = good()
     change(log)
     pl.DataFrame(log, strict=False).write_csv("log.csv")

@@ -160,7 +160,7 @@ def test_what_was_missing_is_missing_there(cut):
 
 
 def test_a_policy_without_its_log_reads_codes_as_it_did(cut):
-    """What policy.to_json() returned has no log, and knows which of its columns are strings."""
+    """The document of policy.to_json() has no log, and knows which of its columns are strings."""
     paid = pl.col("treat").eq("yes").cast(float) * pl.col("ward").eq("7").cast(float)
     frame = FIRST.with_columns(earned=paid)
     cut("--reward", "earned", *KEPT, "--treatment-cost", "yes=0.1", frame=frame)

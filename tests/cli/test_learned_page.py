@@ -1,4 +1,4 @@
-"""What ``milpcb learn`` prints and writes: the verdict first, a sheet for the board, and nothing that is not so."""
+"""The output of ``milpcb learn``: the verdict first, a sheet for the board, and nothing that is not so."""
 
 import re
 from datetime import UTC, datetime
@@ -271,7 +271,7 @@ def test_no_group_is_worse_off_beside_a_budget(learnt):
 
 
 def test_both_rules_are_shown_where_they_differ(learnt):
-    """What is guaranteed of each stands in words."""
+    """The guarantee of each stands in words."""
     found = learnt(EFFECT, *STUMP, *CLAIMS, "--objective", "guaranteed", "--method", "ips")
     printed = " ".join(found.printed.split())
     assert "The rule was chosen by what is guaranteed: it gains at least" in printed

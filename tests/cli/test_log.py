@@ -89,7 +89,7 @@ def test_learning_from_a_run_is_learning_from_its_log(ran, tmp_path):
     ],
 )
 def test_what_a_run_does_not_have_is_named(arguments, fragments, ran, tmp_path):
-    """What to add, in one line; nothing is written."""
+    """The line says what to add; nothing is written."""
     with pytest.raises(MilpcbError) as caught:
         command(arguments[0], ran, *arguments[1:])
     assert "\n" not in str(caught.value)
@@ -118,7 +118,7 @@ def test_a_feature_that_is_called_like_a_column_is_refused(write, tmp_path):
 
 
 def test_actions_of_a_run_keep_their_names(write, tmp_path):
-    """What to do is said in the words of the costs' header, and of the contexts'."""
+    """The rule is in the words of the costs' header, and of the contexts'."""
     ages = [20 + 7 * i % 50 for i in range(120)]
     write(tmp_path, {"tiny.toml": REPLAY.replace("seeds = [0, 1]", "seeds = [0]")})
     write(tmp_path, {"x.csv": "age\n" + "\n".join(map(str, ages)) + "\n"})

@@ -1,4 +1,4 @@
-"""What a long command writes of how far it is."""
+"""Lines of a long command on its progress."""
 
 import io
 

@@ -1,4 +1,4 @@
-"""What commands print on terminals of few letters."""
+"""Output of commands on terminals of few letters."""
 
 import io
 

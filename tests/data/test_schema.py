@@ -1,4 +1,4 @@
-"""What a value of any origin is read as, what is refused, and in what words; what a column is inferred to be."""
+"""Values of any origin as they are read, or refused, and in which words; kinds inferred for columns."""
 
 from collections import namedtuple
 from decimal import Decimal
@@ -233,7 +233,7 @@ def test_a_list_of_rows_keeps_the_kinds_of_its_columns() -> None:
 
 
 def test_a_masked_entry_is_missing() -> None:
-    """What stands under the mask is nobody's value: by a schema it is missing, and a class refuses it."""
+    """A value under the mask is nobody's: by a schema it is missing, and a class refuses it."""
     table = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
     schema = Schema((Field("a"), Field("b", missing=True)))
     assert np.isnan(schema.read(table)["b"]).tolist() == [True, False]

@@ -43,7 +43,7 @@ def test_rewards_are_scaled_by_their_range(coba):
 
 @pytest.mark.parametrize("maker", ["neighbors_synthetic", "mlp_synthetic"])
 def test_makers_pass_the_battery(coba, maker):
-    """What coba makes keeps the contract of an environment."""
+    """An environment of coba's keeps the contract of environments."""
     del coba
     assert testing.run_all("environment", Coba(maker=maker, options={"n_action_features": 0, "n_actions": 4})) == []
 

@@ -161,7 +161,7 @@ def test_outcomes_far_from_0_have_no_standard_errors_by_sums(far: float) -> None
 
 
 def test_a_part_without_rows_has_no_values() -> None:
-    """What roundings leave of its sums is no mean: NaN, as of rows in memory, and so the JSON can be written."""
+    """A rest of its sums by rounding is no mean: NaN, as of rows in memory, and so the JSON can be written."""
     rng = np.random.default_rng(13)
     x0, region = rng.integers(0, 9, 300), rng.choice(["u", "v", "w"], 300)
     frame = pl.DataFrame({"x0": x0, "region": region, "action": rng.integers(0, 3, 300), "y": rng.normal(size=300)})

@@ -1,4 +1,4 @@
-"""What leaves does what ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 2 000 rows."""
+"""Exports act as ``predict`` does: SQL in two databases, Python source, JSON, pickles, on 2 000 rows."""
 
 import json
 import pickle

@@ -109,7 +109,7 @@ def test_rows_are_merged_as_by_their_definition(seed):
 
 
 def test_a_table_that_nobody_can_write_to_is_not_copied():
-    """What is checked once is handed on as it is; a table that may change, or a view of one, is copied."""
+    """A checked table is handed on as it is; one that may change, or a view of one, is copied."""
     mine = np.arange(6.0).reshape(3, 2)
     kept = context_array(mine)
     assert kept is not mine

@@ -1,4 +1,4 @@
-"""What the tests of experiments share: a tiny config, runs of configs, curves without their times."""
+"""Fixtures of the tests of experiments: a tiny config, runs of configs, curves without their times."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Recorder(Progress):
 
 @dataclass(frozen=True)
 class Played:
-    """What a run left behind: its directory, the tasks that were begun, those that failed, and remarks."""
+    """Traces of a run: its directory, the tasks that were begun, those that failed, and remarks."""
 
     path: Path
     tasks: list[str]

@@ -102,7 +102,7 @@ def test_bounds_with_confidence_need_optimistic_estimates() -> None:
 
 
 def test_optimism_pays_for_itself_in_the_guarantee() -> None:
-    """What optimistic estimates leave out is added to the guarantee, of every rate."""
+    """The cost that optimistic estimates leave out is added to the guarantee, of every rate."""
     for rate in ("certified", "fixed", "anytime", "adaptive", 0.1):
         plain = Exp4(oracle(), horizon=1000, rate=rate)
         learner = Exp4(oracle(), horizon=1000, rate=rate, estimates="optimistic")

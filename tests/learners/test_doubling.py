@@ -98,7 +98,7 @@ def test_phases_start_where_they_should(recorder: type[Recorder]) -> None:
 
 
 def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
-    """What finished phases certified is kept, also through a saved state."""
+    """Certificates of finished phases are kept, also through a saved state."""
     first, second = (doubling(inner="recorder", first=5) for _ in range(2))
     for t in range(40):
         assert first.oracle_error() == t

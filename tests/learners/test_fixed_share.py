@@ -66,7 +66,7 @@ def test_trees_weigh_several_tables_as_they_weigh_each(depth: int, n_actions: in
 
 
 def test_tables_go_on_to_the_last_bit_after_any_history() -> None:
-    """What is kept from call to call is a function of the totals, which go through JSON."""
+    """Sums kept from call to call are a function of the totals, which go through JSON."""
     oracle, rng = of_trees(2), np.random.default_rng(3)
     kept = oracle.table("columns").several()
     kept.begin(0)

@@ -161,7 +161,7 @@ class Hasty:
 
 
 def test_an_unproved_answer_is_an_error_or_a_doubt() -> None:
-    """What the leader may cost too much is its total less the bound; it is not asked for again until it is harmed."""
+    """The leader may cost its total less the bound too much; it is not asked for again until it is harmed."""
     with pytest.raises(OracleInexact):
         KeptMinimiser(Hasty(), np.zeros((1, 2)), order).update(lambda actions, _: np.zeros(len(actions)))
     kept = KeptMinimiser(Hasty(), np.array([[1.0, 3.0]]), order, unproved=True)

@@ -106,7 +106,7 @@ def test_its_action_is_certain_after_the_first_rounds():
     ],
 )
 def test_arguments_that_are_none_are_refused_in_one_line(arguments, message):
-    """What VW does not know, and what would read or write files."""
+    """Options that VW does not know, and those that would read or write files."""
     with pytest.raises(InputError, match=message) as refused:
         VW(CONTEXTS, 2, arguments=arguments)
     assert "\n" not in str(refused.value)

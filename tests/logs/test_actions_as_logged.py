@@ -1,4 +1,4 @@
-"""What a policy file and its exports return is what the log has: numbers where it has numbers."""
+"""A policy file and its exports return the actions of the log: numbers where it has numbers."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What a row, a value and a number of a CSV file are is decided once, for logs and for milpcb solve."""
+"""Rows, values and numbers of a CSV file are decided once, for logs and for milpcb solve."""
 
 import csv
 import gzip
@@ -105,7 +105,7 @@ def test_solve_refuses_a_code_where_a_number_must_be(tmp_path):
 
 
 def test_codes_are_actions_groups_and_categories(tmp_path):
-    """What a log says of 02 is not said of 2, and a note tells which features were taken for codes."""
+    """The codes 02 and 2 are different values of a log, and a note names the features that were taken for codes."""
     rows = [f"{ward},{treat},{y},{person}" for ward, treat, y, person in _log()]
     (tmp_path / "log.csv").write_text("\n".join(["ward,treat,y,person", *rows]) + "\n")
     columns = Columns("treat", "y", maximise=True, randomised=True, group="person")

@@ -60,5 +60,5 @@ def test_another_log_is_told_from_it(change, frame):
 
 
 def test_a_log_without_the_columns_has_none(frame):
-    """What a policy reads is not all there: it cannot be the log that it was learnt from."""
+    """A log without all columns that the policy reads cannot be the log that it was learnt from."""
     assert read(frame.drop("sex")) is None

@@ -80,7 +80,7 @@ def test_what_limits_mean(text, than, margin, maximise):
     ],
 )
 def test_prices_are_those_of_estimators_with_other_parameters(text, changes, fitted):
-    """What another fit would lose, in the unit of the outcome."""
+    """The loss of another fit, in the unit of the outcome."""
     tree, reader = fitted
     costs = tree.scores_.costs / tree.scores_.weight.sum()
     price = reader.restriction(text).of(reader.question).best(costs).value - reader.question.best(costs).value
@@ -201,7 +201,7 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
 
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
-    """What rules play is asked at some rows; where the class has no list of its own, they are not counted."""
+    """Actions of rules are asked for at some rows; where the class has no list of its own, rules are not counted."""
     tree, reader = fitted
     monkeypatch.setattr(near, "MOST_ROWS", 50)
     assert near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50

@@ -1,4 +1,4 @@
-"""What the page on a log says of the stability of its rule is of this very rule."""
+"""Sentences of a page on the stability of its rule are on this very rule."""
 
 from contextlib import nullcontext
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What stands in a file is read as what was meant, or is refused in one line, or is reported in a note."""
+"""Values of a file are read as they were meant, or refused in one line, or reported in a note."""
 
 import csv
 import html

@@ -130,7 +130,7 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_bad_log_is_one_line(name):
-    """What is wrong is named, with its row, on one line."""
+    """The mistake is named, with its row, on one line."""
     change, message = WRONG[name]
     given = {"features": X, "action": ACTION, "reward": REWARD} | change
     with pytest.raises(InputError, match=message) as error:

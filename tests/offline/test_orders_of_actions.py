@@ -88,7 +88,7 @@ def test_prices_fronts_and_oracles_read_frames_by_name(two):
 
 
 def test_other_actions_are_refused_and_numbers_are_places_of_names(two):
-    """What has other names, fewer actions or other rows is not taken for the same."""
+    """A log of other names, fewer actions or other rows is not taken for the same."""
     X, plain, turned = two
     assert matched("a table", ("b", "a"), ("a", "b")).tolist() == [1, 0]
     assert matched("a table", ("0", "1"), ("wait", "treat")).tolist() == [0, 1]

@@ -101,7 +101,7 @@ def test_a_better_expectation_ends_a_trial_sooner_and_a_wrong_one_does_not_hurt(
 
 
 def test_treatment_costs_enter_by_scores():
-    """What an action costs beside its outcome is part of what is compared."""
+    """The cost of an action beside its outcome is part of the comparison."""
     X, action, cost = trial(3000)
     log = read_log(X, action, cost=cost / 2, propensity=CHANCES)
     dear = scores(log, "ips", treatment_cost=[0.5, 0.5, 0.0])

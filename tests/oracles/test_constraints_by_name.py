@@ -53,7 +53,7 @@ def test_columns_of_a_frame_are_read_whatever_the_policies_read() -> None:
 
 
 def test_a_class_opened_without_a_column_keeps_them_on_the_contexts_as_they_were() -> None:
-    """What a feature is worth under a condition on that very feature: the rule does not change with the class."""
+    """The worth of a feature under a condition on that very feature: the rule does not change with the class."""
     rule = milpcb.never(2, "x0 >= 1")
     named = open_oracle(DecisionTrees(3, depth=1), CONTEXTS, kind="search", constraints=[rule])
     numbered = open_oracle(DecisionTrees(3, depth=1), CONTEXTS, kind="search", constraints=NUMBERED["never"])

@@ -1,4 +1,4 @@
-"""What an oracle prints of the way in which it answers."""
+"""Lines of an oracle on the way in which it answers."""
 
 from pathlib import Path
 from typing import Any

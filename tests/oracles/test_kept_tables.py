@@ -45,7 +45,7 @@ def played(tables: list[Table], n_actions: int, rounds: int = 12, seed: int = 1)
 @pytest.mark.parametrize("kind", ["search", "audited", "milp"])
 @pytest.mark.parametrize("policies", KEPT, ids=repr)
 def test_a_table_answers_as_the_full_matrix(policies: PolicyClass, kind: str) -> None:
-    """What is added cell by cell is asked about like the matrix of all costs, exactly."""
+    """Queries on costs added cell by cell are answered as on the matrix of all costs, exactly."""
     oracle = open_oracle(policies, CONTEXTS, kind=kind)
     assert "columns" in oracle.capabilities
     table = oracle.table("columns")

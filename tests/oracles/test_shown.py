@@ -1,4 +1,4 @@
-"""What answers and oracles show in a console and in a notebook: short, and with the rule that was found."""
+"""Answers and oracles in a console and in a notebook: short, and with the rule that was found."""
 
 import numpy as np
 import pytest

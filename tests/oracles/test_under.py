@@ -69,7 +69,7 @@ def test_what_one_row_forbids_narrows_the_others():
 
 
 def test_rows_that_cannot_be_broken_are_left_out():
-    """What every labeling keeps is no row, and what none keeps leaves some context without an action."""
+    """A constraint that every labeling keeps is no row; one that none keeps leaves some context without an action."""
     weights = np.eye(2)
     assert reduced([SideConstraint(weights, 0.0, 2.0)], (2, 2))[1] == []
     assert len(reduced([SideConstraint(weights, 0.0, 1.0)], (2, 2))[1]) == 1

@@ -84,7 +84,7 @@ def test_a_study_names_a_class_without_actions(monkeypatch):
 
 
 def test_a_class_shows_its_settings():
-    """Those that are public, cut short where they are long."""
+    """The public ones, cut short where they are long."""
     assert repr(Counted(3)) == "Counted(n_actions=3, cuts=(0.5, 2.0))"
     assert repr(FiniteClass([[0, 1]], 2)) == "FiniteClass(n_actions=2, table=array([[0, 1]]))"
     assert len(repr(FiniteClass(np.zeros((500, 40), dtype=int), 2))) < 120

@@ -27,7 +27,7 @@ def test_a_split_belongs_to_every_feature_that_makes_it(kind: str, columns: list
 
 
 def test_where_features_are_not_counted_a_split_is_one_literal() -> None:
-    """What no limit asks for costs nothing: splits are merged unless the number of features binds."""
+    """A split that no limit asks for costs nothing: splits are merged unless the number of features binds."""
     for depth, limit, n_literals in [(2, None, 2), (2, 2, 2), (1, 1, 2), (2, 1, 3)]:
         opened = DecisionTrees(3, depth=depth, thresholds="all", max_features=limit).on(NESTED)
         assert isinstance(opened, OpenedTrees)

@@ -103,7 +103,7 @@ def test_a_comparison_stays_with_its_number():
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_notebooks_show_rules_and_a_drawing(name):
-    """What a notebook shows holds the rules, with signs escaped, and an SVG picture that is well-formed."""
+    """The view of a notebook has the rules, with signs escaped, and an SVG picture that is well-formed."""
     contexts, _ = contexts_and_costs(np.random.default_rng(2))
     rule = CLASSES[name].on(contexts).draw(np.random.default_rng(3))
     shown = rule._repr_html_()

@@ -122,7 +122,7 @@ def test_golden_program(file, assert_golden):
 
 @EVERY_INSTANCE
 def test_policies_survive_json(case):
-    """What ``to_json`` writes, ``from_json`` reads as an equal policy that prints and predicts alike."""
+    """The document of ``to_json`` is read by ``from_json`` as an equal policy that prints and predicts alike."""
     contexts = INSTANCES[case][2]
     for policy in some_policies(case):
         again = from_json(policy.to_json())

@@ -86,7 +86,7 @@ COMPARE: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def play_in_order(text: str, x: Sequence[Fraction]) -> int:
-    """What "if ... or ...: play, elif ..., else: play" says for a context."""
+    """The action of "if ... or ...: play, elif ..., else: play" for a context."""
 
     def holds(condition: str) -> bool:
         match = re.fullmatch(rf"x(\d+) (>=|<=|>|=) (-?{NUMBER})", condition)

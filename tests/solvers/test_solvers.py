@@ -1,4 +1,4 @@
-"""What a user is told of solvers, clocks, and solvers that end badly; what every one must solve is in tests/testing."""
+"""Messages on solvers, clocks, and solvers that end badly; the problems that every one must solve: tests/testing."""
 
 import gc
 import os
@@ -339,7 +339,7 @@ NAMES = {
 
 @pytest.mark.parametrize("name", NAMES)
 def test_names_that_people_try_are_understood(name: str) -> None:
-    """What a solver is called elsewhere leads to it; what nobody calls one is left as it is."""
+    """The name of a solver elsewhere leads to it; a name that no solver has is left as it is."""
     assert {solver_name(written) for written in NAMES[name]} == {name}
 
 

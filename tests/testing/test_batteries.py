@@ -154,7 +154,7 @@ def test_every_exception_is_of_a_check(name):
 
 
 def test_the_table_is_exact_both_ways():
-    """What is not followed fails where the table does not say so, and so does what it says and is followed."""
+    """A law that is not followed fails where the table does not say so, and so does one listed there that holds."""
 
     def lost():
         raise testing.Unmet("no terms")

@@ -234,7 +234,7 @@ def fails(check: testing.Check) -> bool:
 
 
 def test_a_sound_learner_passes() -> None:
-    """What the broken ones are made from keeps the contract, and nothing is skipped."""
+    """The learners that broken ones are made from keep the contract, and nothing is skipped."""
     assert testing.run_all("learner", Sound) == []
 
 

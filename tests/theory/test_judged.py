@@ -1,4 +1,4 @@
-"""What runs state, judged exactly on small games: every coin, and costs that are the worst for each statement.
+"""Statements of runs, judged exactly on small games: every coin, and costs that are the worst for each statement.
 
 Learners, ledgers and blocks with one thing wrong are caught by the same verdicts.
 """

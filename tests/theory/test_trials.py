@@ -13,7 +13,7 @@ from tests.theory.coins.trials import TRIAL_MUTANTS, TRIALS, judge_trial
 
 @pytest.mark.parametrize("rule", TRIALS, ids=lambda rule: rule.name)
 def test_false_endings_are_no_more_frequent_than_delta(rule):
-    """Whoever leads, and whenever one looks; and there are some, so that the check could fail."""
+    """For any leader and any time of looking; and there are some, so that the check could fail."""
     assert -rule.delta < judge_trial(rule) <= 0
 
 

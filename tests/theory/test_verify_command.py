@@ -98,7 +98,7 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
 
 @pytest.mark.usefixtures("others")
 def test_relaxations_of_other_packages_are_verified(verify: Verify) -> None:
-    """One that is admissible passes; one with too little noise is named in one line, with the game."""
+    """An admissible relaxation passes; one with too little noise is named in one line, with the game."""
     good = verify("--noise", "padded")
     assert (good.exit_code, good.exception, warnings_in(good)) == (0, None, [])
     assert "M0" not in good.stdout

@@ -40,7 +40,7 @@ def test_numbers_and_labels_come_back_exactly_from_the_csv(labels, seed, reals, 
 
 @pytest.mark.parametrize("label", ["=cmd|' /C calc'!A0", "+1", "-2+3", "@SUM(A1)", "\t=1", "'=1", "\uff1d1", "\r=1"])
 def test_no_label_is_a_formula_in_a_spreadsheet(label):
-    """What a spreadsheet would run begins with an apostrophe in curves.csv, and is the label again without it."""
+    """A label that a spreadsheet would run begins with an apostrophe in curves.csv, and is itself again without it."""
     frame = pl.DataFrame(
         [(label, "e", "p", "-", 0, 1, 1, -1.5, *[0.0] * 7, 1, 0.0, 0.0, 0.0, "k")], schema=SCHEMA, orient="row"
     )

@@ -120,7 +120,7 @@ def test_every_value_is_checked(file, held):
 
 
 def test_a_version_does_not_steer_the_terminal(held, capsys):
-    """What a record names as its versions is shown on standard error as text."""
+    """The versions that a record names are shown on standard error as text."""
     forge(record_of(held, "cells"), lambda body: body["versions"].update(numpy="1\x1b[2J"))
     remark = store.remarks(held)[0]
     Progress(Console()).remark(remark)

@@ -110,7 +110,7 @@ def resealed(content, change):
 
 @pytest.mark.parametrize("damage", TORN)
 def test_a_damaged_record_is_named_and_no_curve(damage, held, tiny):
-    """What is not as written is never read as a curve."""
+    """A file that is not as written is never read as a curve."""
     (cell,) = study_of(tiny).cells
     file = held.path / f"cells/{cell.key}.json"
     whole = file.read_bytes()
@@ -403,7 +403,7 @@ def test_a_link_is_replaced_and_never_written_through(held, tiny, play_into, tmp
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
 def test_a_log_or_lock_that_is_a_link_is_not_written_through(link, held, tiny, tmp_path):
-    """What has another name, such as a file of the user's, stays as it is; a lock that is a link is refused."""
+    """A file of another name, such as one of the user's, stays as it is; a lock that is a link is refused."""
     (tmp_path / "mine").write_text("mine")
     (cell,) = study_of(tiny).cells
     log = file_of(held.path, "log", cell.key)

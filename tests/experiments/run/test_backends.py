@@ -194,7 +194,7 @@ def test_workers_import_nothing_from_the_current_folder_and_use_one_thread(tmp_p
 
 
 def test_variables_for_children_are_as_before_after_the_block(monkeypatch):
-    """One that was there has its old value again, another is gone."""
+    """A variable that was there has its old value again, another is gone."""
     monkeypatch.setenv("MILPCB_THERE", "old")
     with environment({"MILPCB_THERE": "new", "MILPCB_NEW": "new"}):
         assert os.environ["MILPCB_THERE"] == os.environ["MILPCB_NEW"] == "new"

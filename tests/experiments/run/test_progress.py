@@ -19,7 +19,7 @@ CONTROL = re.compile(r"\x1b\[[0-9?]*[A-Za-z]|\r")
 
 @dataclass(frozen=True)
 class Cell:
-    """What progress asks of a task."""
+    """The task as progress sees it."""
 
     key: str
     title: str
@@ -253,7 +253,7 @@ def test_json_is_one_object_a_line() -> None:
 
 
 def test_json_says_that_it_was_interrupted() -> None:
-    """Whoever reads the lines learns that the run did not end by itself."""
+    """The lines say that the run did not end by itself."""
     progress, file = make("json")
     with pytest.raises(KeyboardInterrupt), progress:
         raise KeyboardInterrupt

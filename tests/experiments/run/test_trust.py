@@ -143,7 +143,7 @@ def test_only_source_that_was_read_is_run(where, make, place):
 
 
 def test_modules_below_a_package_of_one_s_own_are_found_later_too(place):
-    """What is imported when the class is already at work comes from the same folder, and from source."""
+    """An import of a class that is already at work comes from the same folder, and from source."""
     (place / "pkg").mkdir()
     (place / "pkg/__init__.py").write_text("")
     (place / "pkg/late.py").write_text("X = 1\n")

@@ -44,7 +44,7 @@ def test_defaults_are_filled_in(tiny):
 
 
 def test_the_table_of_a_config_is_a_config_of_its_own(tiny):
-    """What is written beside the results parses to the same config, with versions added."""
+    """The config written beside the results parses to the same config, with versions added."""
     config = parse(tiny)
     text = tomli_w.dumps({**config.table(), "versions": {"milpcb": "0"}})
     assert parse(text).table() == config.table()

@@ -66,7 +66,7 @@ def test_what_is_wrong_is_marked(validator, what):
 
 
 def test_a_class_beside_the_config_takes_anything(validator):
-    """What its constructor takes is not known here."""
+    """The arguments of its constructor are not known here."""
     own = SMALL.replace('name = "exp4"', 'name = "mine:Learner"\nanything = [1, 2]')
     assert validator.is_valid(tomllib.loads(own))
 

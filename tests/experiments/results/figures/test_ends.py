@@ -1,4 +1,4 @@
-"""What stands to the right of regret curves: names near the ends of lines, certificates as numbers, and guarantees.
+"""The right edge of regret curves: names near the ends of lines, certificates as numbers, and guarantees.
 
 Guarantees that no regret can exceed are not drawn, in pictures of ``milpcb.play`` and of studies.
 """

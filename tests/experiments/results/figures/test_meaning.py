@@ -1,4 +1,4 @@
-"""What a report says holds: winners that the seeds distinguish, constraints in words, guarantees that are not void."""
+"""Sentences of a report hold: winners that the seeds distinguish, constraints in words, guarantees that apply."""
 
 from dataclasses import replace
 

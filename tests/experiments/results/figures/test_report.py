@@ -27,7 +27,7 @@ VOID = {"meta", "link", "img", "br", "source"}
 
 
 class Page(HTMLParser):
-    """What is on a page: tags with their attributes, and the text of every element; tags are balanced."""
+    """Content of a page: tags with their attributes, and the text of every element; tags are balanced."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
