@@ -6,7 +6,10 @@ from importlib.metadata import metadata, version
 from pathlib import Path
 
 import milpcb
+from milpcb.bandit import saved
 from milpcb.commands.machine import versions
+from milpcb.experiments.study import cells
+from policies import rule
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -18,6 +21,12 @@ def test_the_version_has_one_source() -> None:
     assert f"milpcb, version {milpcb.__version__}" in versions()
     changes = (ROOT / "milpcb/CHANGES.md").read_text()
     assert re.findall(r"^## (\S+)", changes, re.MULTILINE)[0] == milpcb.__version__
+
+
+def test_the_changes_name_the_formats_of_today() -> None:
+    """Of run directories, policies and bandits, as the code writes them."""
+    formats = f"Run directories {cells.FORMAT}, policies {rule.FORMAT}, bandits {saved.FORMAT}."
+    assert formats in (ROOT / "milpcb/CHANGES.md").read_text()
 
 
 def test_the_package_names_who_made_it_and_what_it_is_about() -> None:
