@@ -195,17 +195,16 @@ class LearnerPlayer:
         self._certified: tuple[int, Certificate] | None = None  # the last answer, and its round
         self._rng = rng.child(seed, "actions")
 
-    def advance(self, rounds: int) -> int:
-        """Play at most ``rounds`` rounds, no further than the next point of the curve; return how many were played."""
-        before, point = self.tally.round, self.at[len(self.points)]
-        until = min(point, before + rounds)
+    def advance(self, rounds: int) -> None:
+        """Play at most ``rounds`` rounds, no further than the next point of the curve."""
+        point = self.at[len(self.points)]
+        until = min(point, self.tally.round + rounds)
         if isinstance(self.stream, LiveStream):
             play_live(self.learner, self.stream, self.tally, until, self._rng)
         else:
             play(self.learner, self.stream, self.tally, until, self._rng)
         if self.tally.round == point:
             self.points.append(self._point())
-        return self.tally.round - before
 
     def state(self) -> dict[str, Any]:
         """Return everything that ``restore`` needs, as plain data; between two rounds only."""
