@@ -66,11 +66,6 @@ class Literals:
         """All tests, as the rules have them."""
         return [self.test(literal) for literal in range(len(self))]
 
-    @cached_property
-    def numbers(self) -> dict[tuple[int, float], int]:
-        """The number of the literal with each feature and cut."""
-        return {(feature, cut): number for number, (feature, cut, _) in enumerate(self.tests)}
-
     def test(self, literal: int) -> Test:
         """Return one test."""
         feature = int(self.features[self._place(literal)[0]])

@@ -84,7 +84,6 @@ SLOW = {
     "tests/learners/test_ftpl.py::test_regret_is_within_the_guarantee_also_when_costs_switch": "many plays",
     "tests/learners/test_policy_elimination.py::test_the_best_policy_is_never_eliminated": "many plays",
     "tests/oracles/test_under.py::test_the_search_answers_as_the_solver_and_the_list_do": "every class under a solver",
-    "tests/oracles/test_starts.py": "every class under a solver",
     "tests/environments/test_environments.py::test_rounds_of_several_blocks": "many rounds of every environment",
     "tests/experiments/study/test_bounds.py": "bounds of many studies",
     "tests/policies/test_drawing.py::test_nothing_meets_in_a_figure": "pictures measured in pixels",

@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.constraints import SideConstraint
 from milpcb.program import Program
 from milpcb.protocols import Encoding, Objective
-from milpcb.types import Floats, Ints, Policy
+from milpcb.types import Floats, Policy
 
 # Solvers let a row be broken by about 1e-6, and HiGHS 1.15's presolve loses solutions where numbers in a row differ by
 # less; side constraints allow 1e-9. So their rows are widened to this grid, and labelings in between cut off one by
@@ -35,10 +35,6 @@ class Family:
     def signs(self) -> Floats:
         """Return the coefficient of the least rate in each of the rows."""
         return np.repeat([-1.0, 1.0], len(self.from_first))
-
-    def least(self, labels: Ints) -> float:
-        """Return the least rate, counted from the first, of a labeling (g,)."""
-        return min(0.0, *(float(side.weights[np.arange(len(labels)), labels].sum()) for side in self.from_first))
 
 
 def split(sides: Sequence[SideConstraint]) -> tuple[list[Family], list[SideConstraint]]:
@@ -65,10 +61,6 @@ class WithLeastRates(Encoding):
         lower = -GRID - np.array([max(side.upper for side in family.from_first) for family in families])
         self.program = encoding.program.with_columns("least_rate", lower, np.full(len(families), GRID))
         self.separator, self.noisy_columns = encoding.separator, encoding.noisy_columns
-
-    def extended(self, x: Floats, labels: Ints) -> Floats:
-        """Return the point of a policy with ``labels`` (g,), given that of the encoding."""
-        return np.append(x, [family.least(labels) for family in self._families])
 
     def objective(self, costs: Floats) -> Objective:
         """Return the objective of the encoding."""

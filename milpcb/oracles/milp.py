@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,62 +13,16 @@ from milpcb.constraints import LabelConstraint, SideConstraint, conflict
 from milpcb.core.checks import check_gap, check_time_limit
 from milpcb.core.decimals import spaced
 from milpcb.core.long_search import waiting
-from milpcb.errors import InfeasibleError, InputError, OracleInexact, SearchTooLargeError, SolverFailedError
+from milpcb.errors import InfeasibleError, InputError, OracleInexact, SolverFailedError
 from milpcb.oracles.base import Oracle
-from milpcb.oracles.chain import OpenedUnder
 from milpcb.oracles.constraint_rows import WithLeastRates, split, with_side_constraints
 from milpcb.oracles.query import Query
 from milpcb.oracles.totals import ProgramTable
 from milpcb.program import Program
-from milpcb.protocols import Encoding, InvertibleEncoding, Opened, Policy, Search, Table
+from milpcb.protocols import Encoding, Opened, Policy, Table
 from milpcb.solvers import load_solver
 from milpcb.solvers.lazy import open_session
 from milpcb.types import Floats, Ints, Solution, Stop
-
-# Smaller programs take a solver about 10 ms a query: to load a compiled search takes as long as fifty of them. Columns
-# and rows count alike: big-M programs have few columns.
-FEWEST_COLUMNS = 500
-
-
-@dataclass(frozen=True)
-class Start:
-    """A policy that keeps the side constraints, its total cost, and its point (n_columns,) of the program."""
-
-    policy: Policy
-    total: float
-    x: Floats
-
-
-def open_starts(opened: Opened, encoding: Encoding, sides: Sequence[SideConstraint]) -> Starts | None:
-    """Return the starts of a class under ``sides``, None where it has none or its programs are quick without."""
-    program = encoding.program
-    quick = program.n_columns + program.n_rows < FEWEST_COLUMNS or (program.integral and not sides)
-    if quick or not {"search", "constraints"} <= opened.capabilities:
-        return None
-    return Starts(opened, encoding, sides) if isinstance(encoding, InvertibleEncoding) else None
-
-
-class Starts:
-    """The search of a class under ``sides``, opened by the first query, and the points of its policies."""
-
-    def __init__(self, opened: Opened, encoding: InvertibleEncoding, sides: Sequence[SideConstraint]) -> None:
-        self._opened, self._encoding, self._sides = opened, encoding, sides
-
-    @cached_property
-    def _search(self) -> Search:
-        return OpenedUnder(self._opened, self._sides).search()
-
-    def at(self, costs: Floats) -> Start | None:
-        """Return the search's best policy for ``costs`` (g, K), None where it finds none that keeps the sides."""
-        try:
-            _, policy = self._search.minimise(costs)
-        except (InfeasibleError, SearchTooLargeError):
-            return None
-        labels = policy.predict(self._opened.contexts)
-        total = float(costs[np.arange(len(labels)), labels].sum())
-        kept = all(side.keeps(labels) for side in self._sides)
-        return Start(policy, total, self._encoding.encode(policy)) if kept else None
-
 
 # With whole costs a proved gap below 1 leaves one integer; 0.999 keeps clear of the solver's own rounding.
 WHOLE_GAP = 0.999
@@ -85,16 +38,14 @@ class MilpOracle(Oracle):
     Whole-number costs are proved by an absolute gap below 1 and rounding, so every correct solver returns the same
     value. Real costs, and whole ones whose sizes add up to more than 2e8, are proved to 1e-9 of the range of total
     costs, in any unit (see Answer). Side constraints mean the same in every solver: a policy is returned only if it
-    keeps them by their definition (see LabelConstraint). Where the class's own search holds them and the program is
-    large, the solver starts at the policy that the search finds, and proves that none is better (see
-    milpcb.oracles.milp).
+    keeps them by their definition (see LabelConstraint).
 
     Parameters
     ----------
     opened, contexts, constraints : see milpcb.open_oracle
     solver : ``"highs"``, or any other that ``milpcb solvers`` lists
     time_limit : seconds for one solve, None for no limit; an answer that ran into it carries bounds, and asking for its
-        value raises. 0 asks for what is known at once: under constraints as above, the policy of the search
+        value raises
     gap : an absolute gap between the bounds, in the units of the costs, at which the solver may stop; such an answer
         carries bounds too
 
@@ -122,7 +73,6 @@ class MilpOracle(Oracle):
         self._solver, self._engine = solver, load_solver(solver)
         self._constraints = constraints
         self._sides = self._bound(constraints)
-        self._starts = open_starts(opened, self.encoding, self._sides)
         families, _ = split(self._sides)
         if families:
             self.encoding = WithLeastRates(self.encoding, families)
@@ -131,7 +81,7 @@ class MilpOracle(Oracle):
             raise InfeasibleError(self._conflict())
 
     def route(self) -> list[str]:
-        """Return the size of the program, which constraints are rows of it, and where the solver starts."""
+        """Return the size of the program, and which constraints are rows of it."""
         program = self.program
         kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
         more = " and rows that are found when they are needed" if self.encoding.separator else ""
@@ -141,8 +91,7 @@ class MilpOracle(Oracle):
             families, others = split(self._sides)
             n_rows = len(others) + sum(len(family.rows()) for family in families)
             lines.append(f"constraints: {n_rows} rows of the program")
-        start = "the last answer" if self._starts is None else "the policy that the class's own search finds"
-        return [*lines, f"start: {start}, where the solver can use it"]
+        return [*lines, "start: the last answer, where the solver can use it"]
 
     @property
     def settles_ties(self) -> bool:
@@ -154,7 +103,6 @@ class MilpOracle(Oracle):
         if not self._closed:
             super().close()
             self._session.close()
-            self._starts = None
 
     def _column_table(self) -> Table:
         """Return a table of costs with noise on the columns of an encoding whose cost map is linear."""
@@ -164,28 +112,20 @@ class MilpOracle(Oracle):
 
     def _answer(self, costs: Floats, noise: Floats | None = None) -> tuple[float, float, Policy | None, Stop]:
         query = Query(costs, noise)
-        start = None if self._starts is None or noise is not None else self._starts.at(costs)
-        found = self._admissible(query, None if start is None else self._point(start))
+        found = self._admissible(query)
         if found.stop is Stop.INFEASIBLE:
             raise InfeasibleError(self._conflict())
         lower = max(_lower(found.bound, query), query.lowest)
-        best = found if start is None or found.total <= start.total else start
-        upper = best.total
+        upper = found.total
         slack = 0.0 if query.whole else 2 * query.tolerance
         if found.stop is Stop.OPTIMAL and lower < upper - max(slack, self._gap + query.tolerance):
             raise OracleInexact(f"the solver claims an optimum of {lower:g}, but a policy costs {upper:g}")
         if lower > upper + slack:
             raise OracleInexact(f"the solver claims a lower bound of {lower:g}, but a policy costs {upper:g}")
         if lower >= upper:
-            return upper, upper, best.policy, Stop.OPTIMAL
+            return upper, upper, found.policy, Stop.OPTIMAL
         stopped_early = found.stop is Stop.OPTIMAL and lower < upper - slack
-        return lower, upper, best.policy, Stop.GAP_LIMIT if stopped_early else found.stop
-
-    def _point(self, start: Start) -> Floats:
-        """Return the point of a start in the program that the solver has."""
-        if not isinstance(self.encoding, WithLeastRates):
-            return start.x
-        return self.encoding.extended(start.x, start.policy.predict(self._distinct))
+        return lower, upper, found.policy, Stop.GAP_LIMIT if stopped_early else found.stop
 
     def _value(self, costs: Floats, noise: Floats | None = None) -> float:
         """Take the short way where the proof needs no policy: whole costs on an integral polytope."""
@@ -214,10 +154,10 @@ class MilpOracle(Oracle):
             profile[action] = value if value < query.highest + query.step / 2 else np.inf
         return profile
 
-    def _admissible(self, query: Query, start: Floats | None = None) -> _Found:
+    def _admissible(self, query: Query) -> _Found:
         """Return the solver's answer; labelings that keep a side constraint only by its tolerance are cut off."""
         while True:
-            solution, offset = self._solve(query, start)
+            solution, offset = self._solve(query)
             if solution.stop in NO_ANSWER or (solution.stop is Stop.INFEASIBLE and not self._held):
                 raise SolverFailedError(
                     f"the solver stopped with '{solution.stop}' on a bounded feasible program; report it"
@@ -233,7 +173,7 @@ class MilpOracle(Oracle):
                 return _Found(solution.stop, bound, policy, total)
             self._cut_off(labels)
 
-    def _solve(self, query: Query, start: Floats | None = None) -> tuple[Solution, float]:
+    def _solve(self, query: Query) -> tuple[Solution, float]:
         costs, everyone = query.costs, 0.0
         if not query.whole:  # what all policies pay hides how they differ
             least = costs.min(axis=1)
@@ -242,7 +182,7 @@ class MilpOracle(Oracle):
         coefficients = objective.coefficients if query.noise is None else objective.coefficients + query.noise
         gap = max(self._gap, WHOLE_GAP if query.whole else REAL_GAP * query.tolerance)
         with nullcontext() if self.program.integral else waiting(f"a query to solver {self._solver}"):
-            solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit, start=start)
+            solution = self._session.solve(coefficients, gap=gap, time_limit=self._time_limit)
         return solution, objective.offset + everyone
 
     # ----------------------------------------------------------------- side constraints

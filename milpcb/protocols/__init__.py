@@ -11,7 +11,6 @@ from milpcb.protocols.oracles import SeveralTables, Table, ValueOracle
 from milpcb.protocols.policies import (
     Cuts,
     Encoding,
-    InvertibleEncoding,
     Objective,
     Opened,
     PolicyClass,
@@ -38,7 +37,6 @@ __all__ = [
     "Encoding",
     "Environment",
     "FoundPolicy",
-    "InvertibleEncoding",
     "Listing",
     "Objective",
     "Opened",

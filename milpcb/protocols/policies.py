@@ -77,17 +77,6 @@ class Encoding(ABC):
         """Return the policy that the vertex ``x`` of the polytope stands for, at the ``costs`` it was optimal for."""
 
 
-class InvertibleEncoding(Encoding):
-    """An encoding whose polytope has a point for each policy that the class's search finds: where solvers may start.
-
-    Only constrained encodings are asked. It pays where a query has thousands of columns and many rows.
-    """
-
-    @abstractmethod
-    def encode(self, policy: Any) -> Floats:
-        """Return a point (n_columns,) of the polytope that ``decode`` turns into a policy with the same labels."""
-
-
 class Opened:
     """A policy class on fixed contexts: its geometry, computed once, from which programs and searches are made.
 

@@ -25,12 +25,7 @@ class Session(Protocol):
     """A solver opened once on a program, then asked for many objectives."""
 
     def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
-        """Minimise ``objective`` (n_columns,) to an absolute gap.
-
-        A session may have one more argument, ``start`` (n_columns,) or None: a point to begin a search for whole
-        numbers at, in place of what it knows of earlier queries. It claims nothing: one that breaks a row is dropped,
-        and a dear one only takes longer.
-        """
+        """Minimise ``objective`` (n_columns,) to an absolute gap."""
         ...
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:

@@ -10,10 +10,8 @@ of an objective changes.
 
 from __future__ import annotations
 
-from inspect import signature
 from math import frexp
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -147,15 +145,11 @@ class ScaledSession:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._begins = takes_start(session)
 
-    def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, start: Floats | None = None
-    ) -> Solution:
+    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
         """Ask about the objective in its unit."""
         unit = _unit(objective)
-        begin: dict[str, Any] = {"start": start} if self._begins else {}
-        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit, **begin)
+        found = self._session.solve(objective / unit, gap=gap / unit, time_limit=time_limit)
         return Solution(found.stop, found.objective * unit, found.bound * unit, found.x)
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:
@@ -165,11 +159,6 @@ class ScaledSession:
     def close(self) -> None:
         """Free what the solver holds."""
         self._session.close()
-
-
-def takes_start(session: Session) -> bool:
-    """Return whether a session can begin at a point; those that cannot may lack the argument."""
-    return "start" in signature(session.solve).parameters
 
 
 def _unit(objective: Floats) -> float:

@@ -88,16 +88,13 @@ class NativeSession(ABC):
         self._mip = mip
         self._incumbent: Floats | None = None
 
-    def solve(
-        self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None, start: Floats | None = None
-    ) -> Solution:
-        """Change the costs, go on from where the last query ended, or a MIP from ``start``."""
+    def solve(self, objective: Floats, *, gap: float = 0.0, time_limit: float | None = None) -> Solution:
+        """Change the costs, and go on from where the last query ended."""
         with self._one_line():
             self._limit(gap, INFINITE if time_limit is None else time_limit)
             self._change_costs(objective)
-            begin = self._incumbent if start is None else start
-            if self._mip and begin is not None:
-                self._start(begin)
+            if self._mip and self._incumbent is not None:
+                self._start(self._incumbent)
             return self._solution(objective, self._run_and_see())
 
     def add_rows(self, matrix: Floats, lower: Floats, upper: Floats) -> None:

@@ -6,15 +6,13 @@ Each check takes a solver (and a problem) and raises AssertionError with what it
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from milpcb.errors import SolverLicenceError, SolverMissingError
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import Session, Solver
+from milpcb.protocols import Solver
 from milpcb.solvers import load_solver
-from milpcb.solvers.lazy import takes_start
 from milpcb.testing import Check, Unmet
 from milpcb.testing.problems import KnownProblem, known_problems, violation
 from milpcb.types import Floats, Ints, Solution, Stop
@@ -177,51 +175,6 @@ def check_infeasible_after_rows(solver: Solver) -> None:
         session.close()
 
 
-def check_starts(solver: Solver) -> None:
-    """A start changes no answer, be it the best point, a poor one, or none: breaking rows or bounds, not whole.
-
-    Each is given twice: in a new session, and in one that has answered before. A session that cannot begin at a point
-    passes.
-    """
-    program, points = _packing()
-    if not takes_start(solver.open(program)):
-        return
-    broken = [np.ones(6), np.full(6, 0.5), np.full(6, 2.0), -np.ones(6)]
-    rng = np.random.default_rng(2)
-    for relax in (False, True):
-        kept = solver.open(program, relax=relax)
-        for objective in (-np.arange(1.0, 7.0), *rng.integers(-9, 10, (2, 6)).astype(float), rng.normal(size=6)):
-            totals = points @ objective
-            expected = solver.open(program, relax=True).solve(objective).objective if relax else totals.min()
-            for start in (points[totals.argmin()], points[totals.argmax()], *broken):
-                for session in (kept, solver.open(program, relax=relax)):
-                    x = _check_optimal(_begin(session, objective, start), objective, float(expected))
-                    assert violation(program, x, relax=relax) <= TOLERANCE, (start, x)
-            _check_optimal(kept.solve(objective), objective, float(expected))
-        kept.close()
-
-
-def check_starts_after_rows(solver: Solver) -> None:
-    """A start that a row added later cuts off is no answer, and makes no query infeasible."""
-    program, points = _packing()
-    objective = np.array([-9.0, -6.0, -5.0, -3.0, -7.0, -2.0])
-    session = solver.open(program)
-    if not takes_start(session):
-        return
-    order = np.argsort(points @ objective)
-    best = points[order[0]]
-    _begin(session, objective, best)
-    session.add_rows((2.0 * best - 1.0)[None, :], np.array([-np.inf]), np.array([best.sum() - 1.0]))
-    _check_optimal(_begin(session, objective, best), objective, float(points[order[1]] @ objective))
-    session.close()
-
-
-def _begin(session: Session, objective: Floats, start: Floats | Ints) -> Solution:
-    """Return the answer of a session that takes starts."""
-    options: dict[str, Any] = {"start": start.astype(float)}
-    return session.solve(objective, **options)
-
-
 CHECKS: dict[str, Callable[[Solver], None]] = {
     "many objectives": check_many_objectives,
     "relaxation": check_relaxation,
@@ -232,8 +185,6 @@ CHECKS: dict[str, Callable[[Solver], None]] = {
     "added rows": check_added_rows,
     "optimum cut off": check_optimum_cut_off,
     "infeasible after rows": check_infeasible_after_rows,
-    "starts": check_starts,
-    "starts after rows": check_starts_after_rows,
 }
 
 

@@ -1,6 +1,5 @@
 """Contexts as columns of integers: all that a class of scoring rules needs to know of them."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,11 +76,6 @@ class Scored:
         """Return the rule with these weights (d,), or (d, K), of the features that labels the contexts so."""
         found: ScoringRule = self.scores.rule(self.points, weights, labels, self.steps, self.names)
         return found
-
-    def totals(self, weights: Sequence[int]) -> Ints:
-        """Return the total weight (columns,) that weights (d,) of the features give to each column."""
-        members = (column.members for column in self.columns)
-        return np.array([sum(sign * weights[i] for i, sign in each) for each in members], dtype=np.int64)
 
     def rule_of(self, weights: Ints, cuts: tuple[int, ...]) -> LinearRule:
         """Return the rule with these weights (d,) of the features."""

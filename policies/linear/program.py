@@ -33,12 +33,10 @@ from itertools import permutations
 import numpy as np
 
 from milpcb.program import Program, ProgramBuilder
-from milpcb.protocols import InvertibleEncoding, Objective
+from milpcb.protocols import Encoding, Objective
 from milpcb.types import Floats, Ints
-from policies.linear.each_rule import HighestScore, bases_of
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import LabelTable
-from policies.linear.rule import LinearRule
 from policies.linear.supports import Supports
 from policies.one_hot import OneHotEncoding
 
@@ -68,7 +66,7 @@ def reach_of(columns: Floats | Ints, scored: Scored) -> Floats:
     return np.asarray(scored.max_weight * np.sort(sizes, axis=1)[:, sizes.shape[1] - scored.limit :].sum(axis=1))
 
 
-class LinearEncoding(InvertibleEncoding):
+class LinearEncoding(Encoding):
     """The polytope of (1)-(4) and its cost map."""
 
     def __init__(self, scored: Scored) -> None:
@@ -88,20 +86,8 @@ class LinearEncoding(InvertibleEncoding):
         labels = ((self._X @ totals)[:, None] >= x[self._t] - 0.5).sum(axis=1)
         return self._scored.rule(totals, labels)
 
-    def encode(self, policy: LinearRule) -> Floats:
-        """Return the point of a rule: its total weights, and cuts at the least scores of the actions from 1 up."""
-        totals = self._scored.totals(policy.weights)
-        scores, labels = self._X @ totals, policy.predict(self._scored.contexts)
-        reached = labels[:, None] > np.arange(self._scored.n_cuts)
-        x = np.zeros(self.program.n_columns)
-        x[self._w], x[self._u] = totals, reached
-        x[self._t] = np.where(reached, scores[:, None], scores.max() + 1.0).min(axis=0)
-        if self._n is not None:
-            x[self._n] = np.ceil(np.abs(totals) / self._scored.max_weight)
-        return x
-
     def _polytope(self) -> Program:
-        """Return the program; sets the columns w (d,), t (K-1,), u (g, K-1), and n (d,) or None."""
+        """Return the program; sets the columns w (d,), t (K-1,) and u (g, K-1)."""
         X, copies, limit = self._X, self._scored.copies, self._scored.limit
         cuts, reach = self._scored.n_cuts, reach_of(X, self._scored)
         big = (reach + reach.max() + 1.0)[:, None]
@@ -114,26 +100,24 @@ class LinearEncoding(InvertibleEncoding):
             w, t, u = self._w[None], self._t[None, [k]], self._u[:, [k]]
             b.rows((w, X), (t, -1.0), (u, -big), upper=-1.0)  # (1)
             b.rows((w, -X), (t, 1.0), (u, big), upper=big[:, 0])  # (2)
-        self._n = None
         if limit < copies.sum():
-            self._n = add_support(b, self._w, copies, self._scored.max_weight, limit)
+            add_support(b, self._w, copies, self._scored.max_weight, limit)
         if cuts > 1:
             b.rows((self._t[:-1, None], 1.0), (self._t[1:, None], -1.0), upper=0.0)  # (4)
             b.rows((self._u[:, :-1].reshape(-1, 1), 1.0), (self._u[:, 1:].reshape(-1, 1), -1.0), lower=0.0)
         return b.build()
 
 
-def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> Ints:
-    """Add (3) for the weights (d,), or (d, K) of which each is bounded; return the columns n."""
+def add_support(b: ProgramBuilder, w: Ints, copies: Ints, max_weight: int, limit: int) -> None:
+    """Add (3) for the weights (d,), or (d, K) of which each is bounded."""
     n = b.columns("n", copies.shape, upper=copies.astype(float), integer=True)
     for own in w.reshape(len(copies), -1).T:
         for sign in (1.0, -1.0):
             b.rows((own[:, None], sign), (n[:, None], -max_weight), upper=0.0)
     b.rows((n[None], 1.0), upper=limit)
-    return n
 
 
-class EachEncoding(InvertibleEncoding):
+class EachEncoding(Encoding):
     """The polytope of rules with a score for each action, and its cost map."""
 
     def __init__(self, scored: Scored) -> None:
@@ -153,20 +137,8 @@ class EachEncoding(InvertibleEncoding):
         bases = np.append(0.0, np.rint(x[self._c]))
         return self._scored.rule(totals, (self._X @ totals + bases).argmax(axis=1))
 
-    def encode(self, policy: HighestScore) -> Floats:
-        """Return the point of a rule: its total weights, and the least bases that give its labels."""
-        totals = np.array([self._scored.totals(own) for own in policy.weights]).reshape(-1, self._X.shape[1]).T
-        labels = policy.predict(self._scored.contexts)
-        bases = bases_of(self._X @ totals, labels)
-        x = np.zeros(self.program.n_columns)
-        x[self._w], x[self._c] = totals, bases[1:] - bases[0]
-        x[self._y] = labels[:, None] == np.arange(len(bases))
-        if self._n is not None:
-            x[self._n] = np.ceil(np.abs(totals).max(axis=1) / self._scored.max_weight)
-        return x
-
     def _polytope(self) -> Program:
-        """Return the program; sets the columns w (d, K), c (K-1,), y (g, K), and n (d,) or None."""
+        """Return the program; sets the columns w (d, K), c (K-1,) and y (g, K)."""
         X, scored = self._X.astype(float), self._scored
         K, big, copies = scored.n_cuts + 1, big_m(scored), scored.copies
         b = ProgramBuilder()
@@ -179,9 +151,8 @@ class EachEncoding(InvertibleEncoding):
             parts = [(self._w[:, a][None], X), (self._w[:, other][None], -X), (self._y[:, [a]], -big[:, None])]
             parts += [(self._c[None, [k - 1]], np.full((1, 1), sign)) for k, sign in ((a, 1.0), (other, -1.0)) if k]
             b.rows(*parts, lower=(a > other) - big)
-        self._n = None
         if scored.limit < copies.sum():
-            self._n = add_support(b, self._w, copies, scored.max_weight, scored.limit)
+            add_support(b, self._w, copies, scored.max_weight, scored.limit)
         return b.build()
 
 

@@ -6,13 +6,13 @@ from functools import cached_property
 import numpy as np
 
 from milpcb.program import Program
-from milpcb.protocols import Encoding, InvertibleEncoding, Objective, Opened, Policy
+from milpcb.protocols import Encoding, Objective, Opened, Policy
 from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass
 from policies.paths.terms import PathTerms, too_many
 
 
-class PathEncoding(InvertibleEncoding):
+class PathEncoding(Encoding):
     """The paths of a graph as a network program; the terms of a class define its graph.
 
     Variables
@@ -73,17 +73,6 @@ class PathEncoding(InvertibleEncoding):
             path.append(int(first[node] + taken[first[node] : first[node + 1]].argmax()))
             node = to[path[-1]]
         return self._terms.policy(self._graph.terms_of(np.array(path), self._totals(costs)))
-
-    def encode(self, policy: Policy) -> Floats:
-        """Return a path that labels the contexts as the policy does: it costs nothing if other labels cost 1."""
-        from policies.paths.kernels import least_edges  # with it numba, which takes a second to import
-
-        labels = np.asarray(policy.predict(self._contexts))
-        cost = self._graph.costs(self._totals(1.0 * (labels[:, None] != np.arange(self._graph.n_actions))))
-        _, path = least_edges(self._graph, cost)
-        taken = np.isin(np.arange(1 + len(self._graph.edges.to)), path)
-        taken[-1] = True
-        return (taken[self._edges] & taken[self._then]).astype(float)
 
     def _totals(self, costs: Floats) -> Floats:
         return self._terms.leaf_totals(self._add_up(costs))

@@ -34,13 +34,13 @@ from functools import partial
 import numpy as np
 
 from milpcb.program import ProgramBuilder
-from milpcb.protocols import InvertibleEncoding, Objective
+from milpcb.protocols import Encoding, Objective
 from milpcb.types import Bools, Floats, Ints
 from policies.trees.limits import Limits, TreesOn
-from policies.trees.rule import DecisionTree, Leaf, Node, Split, cheapest_leaf, grow, path_totals
+from policies.trees.rule import DecisionTree, Leaf, cheapest_leaf, grow, path_totals
 
 
-class TreeEncoding(InvertibleEncoding):
+class TreeEncoding(Encoding):
     """The polytope of (1)-(3) and its cost map."""
 
     def __init__(self, trees: TreesOn, *, constrained: bool) -> None:
@@ -52,11 +52,10 @@ class TreeEncoding(InvertibleEncoding):
         self._nodes, self._stops, self._leaves = _polytope(b, len(literals), depth, n_leaf_actions, stops=bool(limits))
         if self._leaves is not None and not self._stops:
             self.noisy_columns = self._leaves.ravel()  # also where no context follows the path, as in TreeTerms
-        self._counted: Ints | None = None  # (p,), the column that counts each literal's feature
         if limits and depth:
             feature = np.array([feature for feature, *_ in literals.tests])
             counts_of = partial(path_totals, self._truth, trees.counts)
-            self._counted = _limit(b, limits, self._nodes, feature, counts_of)
+            _limit(b, limits, self._nodes, feature, counts_of)
         self.program = b.build(integral=limits.max_leaves is None and limits.max_features is None)
 
     def ask_first(self, splits: Sequence[Bools]) -> bool:
@@ -90,30 +89,6 @@ class TreeEncoding(InvertibleEncoding):
         everyone = np.ones(len(self._truth), bool)
         root = grow(lambda path, here: self._chosen(x, costs, path, here), self._literals, everyone)
         return DecisionTree(root, self._names)
-
-    def encode(self, policy: DecisionTree) -> Floats:
-        """Return the point of a tree; where it plays before its last test and no path may stop, literal 0 is tested."""
-        x = np.zeros(self.program.n_columns)
-        self._mark(x, policy.root, ())
-        return x
-
-    def _mark(self, x: Floats, node: Node, path: tuple[int, ...]) -> None:
-        """Set to 1 what the subtree at the end of ``path`` takes."""
-        level, ends = len(path) // 2, self._ends(path)
-        if isinstance(node, Split):
-            test, sides = self._literals.numbers[node.feature, node.threshold], (node.no, node.yes)
-        elif ends is not None:
-            x[ends[node.action if len(ends) > 1 else 0]] = 1.0
-            return
-        elif level == self._depth:
-            return
-        else:
-            test, sides = 0, (node, node)
-        x[self._nodes[level][(*path, test)]] = 1.0
-        if self._counted is not None:
-            x[self._counted[test]] = 1.0
-        for side, child in enumerate(sides):
-            self._mark(x, child, (*path, test, side))
 
     def _chosen(self, x: Floats, costs: Floats, path: tuple[int, ...], here: Bools) -> Leaf | int:
         level, ends = len(path) // 2, self._ends(path)
@@ -161,12 +136,8 @@ def _share_parents(b: ProgramBuilder, children: Ints, levels: list[Ints]) -> Non
 
 def _limit(
     b: ProgramBuilder, limits: Limits, nodes: list[Ints], feature: Ints, counts: Callable[[int], Floats]
-) -> Ints | None:
-    """Add the structure limits; return the column t (p,) of each literal's feature, None where none are counted.
-
-    ``counts(l)`` are those of the leaves at the ends of all paths of length l.
-    """
-    counted = None
+) -> None:
+    """Add the structure limits; ``counts(l)`` are those of the leaves at the ends of all paths of length l."""
     if limits.max_leaves is not None:
         every = np.concatenate([y.ravel() for y in nodes])
         b.rows((every[None, :], 1.0), upper=limits.max_leaves - 1.0)  # (4)
@@ -178,9 +149,7 @@ def _limit(
             flat = sides_first.reshape(2**level * len(feature), -1)
             b.rows((flat, 1.0), (t[np.tile(number, 2**level)][:, None], -1.0), upper=0.0)  # (5)
         b.rows((t[None, :], 1.0), upper=float(limits.max_features))
-        counted = t[number]
     for level, y in enumerate(nodes):
         barred = y[limits.too_small(counts(level + 1)).any(axis=-1)]
         if barred.size:
             b.rows((barred.reshape(-1, 1), 1.0), upper=0.0)  # (6)
-    return counted

@@ -10,8 +10,8 @@ through the public oracle. Contenders of a row take turns on the same matrices, 
 HiGHS has a minute for one matrix at depth 3; its times at depth 2 are in oracles.py. Where two answer the same query,
 different optima stop the script.
 
-One table asks kind "milp" with and without its starts: of several rules, classes and solvers, those that are installed
-and whose licence allows the program. Solvers keep their last answer as a start of their own in both.
+One table asks kind "milp": of several rules, classes and solvers, those that are installed and whose licence allows the
+program.
 
 The last table plays Exp4 under the budget on planted costs; regret is against the best tree that keeps the budget.
 ``--quick`` leaves out what takes minutes: the larger problems of HiGHS, other solvers, and nine tenths of the rounds.
@@ -19,10 +19,8 @@ The last table plays Exp4 under the budget on planted costs; regret is against t
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import inf
 from time import process_time
 from typing import Any
-from unittest.mock import patch
 
 import bench
 import numpy as np
@@ -30,7 +28,6 @@ import numpy as np
 from milpcb import open_oracle
 from milpcb.constraints import Constraint, parity, share_at_most
 from milpcb.learners import Exp4
-from milpcb.oracles import milp
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import PolicyClass
 from milpcb.solvers import describe_all
@@ -40,7 +37,7 @@ from policies import DecisionTrees, RuleLists
 SIZES = [(300, 10), (1000, 30), (1000, 60)]
 N_ACTIONS, SHARE, DELTA = 3, 0.2, 0.1
 MATRICES = 20
-STARTED, WARM_UP = 12, 2
+BY_SOLVER, WARM_UP = 12, 2
 VENDORS = ["gurobi", "xpress", "copt", "scip"]
 HORIZON = 100_000
 TREES = {depth: DecisionTrees(N_ACTIONS, depth=depth) for depth in (2, 3)}
@@ -61,10 +58,8 @@ def main() -> None:
         ],
         "depth 3 under the budget: HiGHS with the row": [] if arguments.quick else [deep_highs(problems[0])],
         "two rows: budget and parity, ms": [two_rows(problem) for problem in problems],
-        "solvers without and with a start, ms": [
-            with_and_without_start(problem, *case)
-            for problem in problems[:2]
-            for case in cases(problem, quick=arguments.quick)
+        "solvers, ms": [
+            by_solver(problem, *case) for problem in problems[:2] for case in cases(problem, quick=arguments.quick)
         ],
         "Exp4 under the budget, 200 contexts, 12 literals": [exp4(HORIZON // 10 if arguments.quick else HORIZON)],
     }
@@ -151,7 +146,7 @@ def two_rows(problem: Problem) -> bench.Row:
 
 
 def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
-    """Return (class, rule, solver) of the measurements of starts; the larger problem is for HiGHS alone."""
+    """Return (class, rule, solver) of the measurements of solvers; the larger problem is for HiGHS alone."""
     if problem.m > SIZES[0][0]:
         return [] if quick else [("trees", "budget", "highs"), ("trees", "parity", "highs")]
     every = [(name, rule, "highs") for name in CLASSES for rule in ("budget", "parity", "both")]
@@ -159,24 +154,13 @@ def cases(problem: Problem, *, quick: bool) -> list[tuple[str, str, str]]:
     return every + [("trees", rule, solver) for solver in here for rule in ("budget", "both")]
 
 
-def with_and_without_start(problem: Problem, name: str, rule: str, solver: str) -> bench.Row:
-    """Return one row: median and worst milliseconds of a value without starts and with; the two take turns."""
+def by_solver(problem: Problem, name: str, rule: str, solver: str) -> bench.Row:
+    """Return one row: median and worst milliseconds of a value."""
     rules = {"budget": problem.budget, "parity": problem.parity, "both": [*problem.budget, *problem.parity]}[rule]
-    with patch.object(milp, "FEWEST_COLUMNS", inf):  # no program is large enough for a start
-        without = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
-    started = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
-    found: list[list[float]] = []
-    for number in range(WARM_UP + STARTED):
-        costs = problem.costs()
-        (before, old), (after, new) = timed(without, costs), timed(started, costs)
-        if old != new:
-            raise SystemExit("a start changed an optimum")
-        if number >= WARM_UP:
-            found.append([before, after])
-    (median, median_after), (worst, worst_after) = np.median(found, axis=0), np.max(found, axis=0)
+    oracle = open_oracle(CLASSES[name], problem.contexts, solver=solver, constraints=rules)
+    found = [timed(oracle, problem.costs())[0] for _ in range(WARM_UP + BY_SOLVER)][WARM_UP:]
     asked = {"class": name, "rules": rule, "solver": solver}
-    figures = {"median": median, "worst": worst, "median, started": median_after, "worst, started": worst_after}
-    return {**problem.size, **asked, **{heading: float(figure) for heading, figure in figures.items()}}
+    return {**problem.size, **asked, "median": float(np.median(found)), "worst": max(found)}
 
 
 def exp4(horizon: int) -> bench.Row:

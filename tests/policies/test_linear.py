@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from milpcb import LabelConstraint
 from milpcb.errors import InputError
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
-from milpcb.types import Stop
 from policies import Halfspaces
 from policies.linear import LinearRule, LinearRules
 from policies.linear import program as program_module
@@ -107,38 +105,6 @@ def test_big_m_is_the_maximum_over_the_box(name):
         slack = np.minimum(matrix[r, labels], 0).sum()  # the label that switches the row off, at 1
         off = program.row_upper[r] - (slack or 0.0)
         assert (box @ matrix[r, w]).max() + cut == off, lp_text(program, np.zeros(program.n_columns))
-
-
-@EVERY_INSTANCE
-def test_every_rule_is_a_point_of_the_program_and_costs_what_the_rule_costs(name):
-    """It is whole, keeps all rows and bounds, its objective is the total of the rule, and it decodes to its labels."""
-    rules, contexts = INSTANCES[name]
-    opened, rng = rules.on(contexts), np.random.default_rng(1)
-    encoding = LinearEncoding(opened.scored)
-    program, costs = encoding.program, rng.normal(size=(len(opened.contexts), rules.n_actions))
-    objective, listed = encoding.objective(costs), list(opened.policies())
-    for rule in [*(opened.draw(rng) for _ in range(10)), *listed[:: 1 + len(listed) // 30]]:
-        x, labels = encoding.encode(rule), rule.predict(opened.contexts)
-        activity = program.matrix @ x
-        assert ((program.row_lower <= activity) & (activity <= program.row_upper)).all()
-        assert ((program.column_lower <= x) & (x <= program.column_upper) & (x == np.rint(x))).all()
-        total = costs[np.arange(len(costs)), labels].sum()
-        assert objective.coefficients @ x + objective.offset == pytest.approx(total)
-        assert (encoding.decode(x, costs).predict(opened.contexts) == labels).all()
-
-
-@pytest.mark.parametrize("held", [False, True])
-@pytest.mark.usefixtures("_big_m")
-def test_without_time_the_answer_is_the_policy_of_the_search(held):
-    """With a time limit of 0, where HiGHS alone would have no policy, the upper bound is the least total."""
-    rng = np.random.default_rng(2)
-    contexts, costs = rng.integers(0, 2, (300, 8)).astype(float), rng.integers(-9, 10, (300, 2)).astype(float)
-    rules = LinearRules(max_features=3)
-    budget = [LabelConstraint(np.tile([0.0, 1.0], (300, 1)), 90.0, "budget")] if held else []
-    search = open_oracle(rules, contexts, kind="search", constraints=budget)
-    answer = open_oracle(rules, contexts, time_limit=0.0, constraints=budget).minimise(costs)
-    assert answer.lower <= answer.upper == search.value(costs)
-    assert answer.stop is Stop.TIME_LIMIT
 
 
 def test_golden_program(assert_golden):

@@ -1,7 +1,5 @@
 """Scoring rules with a score for each action: tables, answers, program, printed rules, and what is refused."""
 
-from itertools import islice
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from policies.linear import HighestScore
 from policies.linear.each_rule import EachScore, highest, n_placements, placed
 from policies.linear.labelings import LabelTable, Shape, support_table
 from policies.linear.policy_class import OpenedEach
-from policies.linear.program import EachEncoding
 
 RNG = np.random.default_rng(0)
 BINARY = RNG.integers(0, 2, (30, 4)).astype(float)
@@ -60,23 +57,6 @@ def test_rows_of_tables_are_made_by_their_weights() -> None:
         assert (highest(scores, placed(scores))[0] == labels).all(axis=1).any()
     assert (table.sizes == np.count_nonzero(table.weights.any(axis=2), axis=1)).all()
     assert EachScore(3).labels_to_build(shapes) == len(EachScore(3).weights([1, 1])) * n_placements(6, 3) * 6
-
-
-@pytest.mark.parametrize("name", POOLS)
-def test_points_of_the_program_are_rules(name: str) -> None:
-    """The point of a rule keeps all rows and bounds, and is read back as a rule that plays alike."""
-    rules, contexts = POOLS[name]
-    opened = rules.on(contexts)
-    assert isinstance(opened, OpenedEach)
-    encoding = EachEncoding(opened.scored)
-    program = encoding.program
-    rng = np.random.default_rng(0)
-    for policy in [*islice(opened.policies(), 0, 300, 30), *(opened.draw(rng) for _ in range(20))]:
-        x = encoding.encode(policy)
-        assert ((program.column_lower <= x) & (x <= program.column_upper)).all()
-        activity = program.matrix @ x
-        assert ((program.row_lower <= activity) & (activity <= program.row_upper)).all()
-        assert (encoding.decode(x, np.zeros((0, 0))).predict(contexts) == policy.predict(contexts)).all()
 
 
 def test_exp4s_weights_are_those_of_all_rows() -> None:

@@ -11,8 +11,8 @@ from milpcb.errors import SolverFailedError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts
 from milpcb.solvers import describe_all, load_solver
-from milpcb.solvers.highs import Highs, HighsSession
-from milpcb.solvers.lazy import LazySession, open_session
+from milpcb.solvers.highs import Highs
+from milpcb.solvers.lazy import LazySession
 from milpcb.types import Floats, Solution, Stop
 
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
@@ -131,32 +131,6 @@ def test_a_solver_that_breaks_its_rows_is_found_out() -> None:
 
     with pytest.raises(SolverFailedError, match="violates rows of its program"):
         LazySession(Deaf(), cube(), StableSets()).solve(-np.array([1.0, 1, 1, 1, 1, 0.5]))
-
-
-def test_a_start_goes_on_to_the_solver() -> None:
-    """The session in between passes it on, in whatever unit the objective is; to one that has no such argument, not."""
-    seen: list[Floats | None] = []
-
-    class Watched(Highs):
-        def open(self, program, *, relax=False):
-            session = super().open(program, relax=relax)
-            solve = session.solve
-            session.solve = lambda *given, start=None, **options: seen.append(start) or solve(*given, **options)
-            return session
-
-    class Plain(HighsSession):
-        def solve(self, objective, **options):
-            return super().solve(objective, **options)
-
-    class Without(Highs):
-        def open(self, program, *, relax=False):
-            return Plain(program, mip=not relax)
-
-    start, objective = np.eye(6)[3], -1e-9 * np.array([1.0, 1, 1, 1, 1, 0.5])
-    found = [open_session(solver(), cube(), None).solve(objective, start=start) for solver in (Watched, Without)]
-    assert len(seen) == 1
-    assert seen[0] is start
-    assert found[0].objective == found[1].objective
 
 
 def test_a_separator_that_returns_what_a_point_keeps_is_named() -> None:

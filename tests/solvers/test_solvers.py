@@ -99,23 +99,6 @@ def test_infeasible_under_a_clock_is_no_proof(
     assert (solution.objective, solution.bound, solution.x) == (np.inf, -np.inf, None)
 
 
-# ------------------------------------------------------------------- starts
-
-
-@pytest.mark.parametrize("solver", HOT)
-def test_a_solver_begins_at_its_start(solver: str) -> None:
-    """Where any gap will do, the answer is the start."""
-    needs(solver)
-    program, objective = hard_program()
-    start = np.zeros(400)
-    for column in np.argsort(objective / program.matrix.sum(axis=0)):  # most for its size first
-        start[column] = 1.0
-        start[column] = float((program.matrix @ start <= program.row_upper).all())
-    solution = load_solver(solver).open(program).solve(objective, gap=1e6, start=start)
-    assert solution.stop is Stop.OPTIMAL
-    assert (solution.x == start).all()
-
-
 # ------------------------------------------------------------------- solvers that end badly
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from milpcb import testing
 from milpcb.solvers.highs import Highs, HighsSession
-from milpcb.testing.problems import violation
 from milpcb.types import Solution, Stop
 
 
@@ -83,39 +82,6 @@ class KeepsTheIncumbent(HighsSession):
         return self.last if found.stop is Stop.INFEASIBLE and self.last else found
 
 
-def at_start(objective: Any, start: Any) -> Solution:
-    """Return a start as if it were the optimum."""
-    return Solution(Stop.OPTIMAL, float(objective @ start), float(objective @ start), start)
-
-
-class TrustsTheStart(HighsSession):
-    """HiGHS that returns the start that it is given as the optimum."""
-
-    def solve(self, objective: Any, *, start: Any = None, **options: Any) -> Solution:
-        """Answer with the start."""
-        return super().solve(objective, **options) if start is None else at_start(objective, start)
-
-
-class StopsAtTheStart(HighsSession):
-    """HiGHS that takes what the start costs for a lower bound, where it keeps the rows."""
-
-    def solve(self, objective: Any, *, start: Any = None, **options: Any) -> Solution:
-        """Answer with the start, or the solution where it is no better."""
-        found = super().solve(objective, **options)
-        kept = start is not None and found.x is not None and violation(self.program, start) <= 1e-6
-        return at_start(objective, start) if kept else found
-
-
-class NeedsAStart(HighsSession):
-    """HiGHS that finds nothing where its start breaks the rows."""
-
-    def solve(self, objective: Any, *, start: Any = None, **options: Any) -> Solution:
-        """Answer that there is no point."""
-        if start is None or violation(self.program, start) <= 1e-6:
-            return super().solve(objective, **options)
-        return Solution(Stop.INFEASIBLE, np.inf, -np.inf)
-
-
 SPOILT: list[Callable[[Solution], Solution]] = [
     lambda s: replace(s, bound=s.bound + 0.5),
     lambda s: replace(s, bound=s.bound - 0.5),
@@ -130,13 +96,12 @@ MISTAKEN: list[tuple[type[HighsSession], str]] = [
     *((type("Mistaken", (Spoilt,), {"mistake": staticmethod(mistake)}), "") for mistake in SPOILT),
     *((session, "") for session in (Stuck, Relaxing)),
     *((session, "rows|cut off") for session in (AddsNoRows, AddsUpperBounds, AddsOnce, KeepsTheIncumbent)),
-    *((session, "start") for session in (TrustsTheStart, StopsAtTheStart, NeedsAStart)),
 ]
 
 
 @pytest.mark.parametrize(("session", "word"), MISTAKEN)
 def test_a_wrong_solver_fails_its_battery(session: type[HighsSession], word: str) -> None:
-    """Wrong bounds, values and points, rows that are lost and starts that are trusted are caught by a named check."""
+    """Wrong bounds, values and points, and rows that are lost are caught by a named check."""
 
     class Solver(Highs):
         def open(self, program: Any, *, relax: bool = False) -> HighsSession:
