@@ -27,7 +27,6 @@ class ListedSearch(Search):
         return np.asarray(costs.ravel()[self._cell].sum(axis=1))
 
     def value(self, costs: Floats) -> float:
-        """Return the least total."""
         return float(self.totals(costs).min(initial=np.inf))
 
     def minimise(self, costs: Floats) -> tuple[float, Policy]:
@@ -39,13 +38,11 @@ class ListedSearch(Search):
         return float(totals[best]), self.policies[best]
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return the least total by the label of the row."""
         profile = np.full(self._n_actions, np.inf)
         np.minimum.at(profile, self.labels[:, row], self.totals(costs))
         return profile
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return the log of the summed weights by the label of the row."""
         logs = np.full(self._n_actions, -np.inf)
         np.logaddexp.at(logs, self.labels[:, row], -rate * self.totals(costs))
         return logs
@@ -67,7 +64,6 @@ class ListedSearch(Search):
         return Listing(totals[numbers], lambda i: self.policies[numbers[i]])
 
     def under(self, rows: Sequence[SideConstraint]) -> ListedSearch:
-        """Return the search through the policies that keep all ``rows``."""
         kept = self.keep(rows)
         policies = [self.policies[i] for i in np.flatnonzero(kept).tolist()]
         return ListedSearch(policies, self.labels[kept], self._n_actions)

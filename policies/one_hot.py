@@ -16,7 +16,6 @@ class OneHotEncoding(Encoding):
         self.program = b.build(integral=True)
 
     def decode(self, x: Floats, costs: Floats) -> Policy:
-        """Return the policy whose column is 1."""
         del costs  # the number names it
         return self.policy(int(x.argmax()))
 

@@ -268,7 +268,6 @@ class ChainRule(Rule):
         return [_in_words(condition, self.names) for condition in self._conditions]
 
     def decision(self) -> Decision:
-        """Return the chain of tests."""
         return chain_of(self._conditions, self.leaf_actions)
 
     def __str__(self) -> str:

@@ -49,7 +49,6 @@ class ScoreRule(Rule):
 
     @property
     def n_features(self) -> int:
-        """One feature a weight."""
         return len(self.weights)
 
     @property

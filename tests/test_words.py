@@ -1,5 +1,6 @@
 """Names, docstrings and comments use words of the field or of every day; wrapped docstrings stay whole."""
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
@@ -109,6 +110,30 @@ def texts() -> dict[str, str]:
 def test_extras_are_installed_from_the_clone():
     """There is no release, so no page and no message may name one: all have the form that the first page has."""
     assert not [place for place, text in texts().items() if re.search(r"pip install '?milpcb\b", text)]
+
+
+def test_a_public_method_is_documented_or_overrides_one_that_is():
+    """Help on it shows the docstring of what it overrides."""
+    files = [path for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")]
+    parsed = [ast.parse(path.read_text(encoding="utf-8")) for path in files]
+    classes = {node.name: node for tree in parsed for node in tree.body if isinstance(node, ast.ClassDef)}
+
+    def ancestors(name: str) -> Iterator[str]:
+        for base in classes[name].bases if name in classes else ():
+            found = re.match(r"\w+", ast.unparse(base).split(".")[-1])
+            yield from (found[0], *ancestors(found[0])) if found else ()
+
+    methods = {name: {m.name: m for m in node.body if isinstance(m, ast.FunctionDef)} for name, node in classes.items()}
+    bare = [
+        (name, method)
+        for name, own in methods.items()
+        for method, node in own.items()
+        if not (name.startswith("_") or method.startswith("_") or ast.get_docstring(node))
+        and not any(
+            ast.get_docstring(methods[base][method]) for base in ancestors(name) if method in methods.get(base, ())
+        )
+    ]
+    assert bare == []
 
 
 def test_no_two_public_classes_share_a_name():

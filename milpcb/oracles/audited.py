@@ -57,7 +57,6 @@ class AuditedOracle(SearchOracle):
         self._n_asked = self.audits = 0
 
     def route(self) -> list[str]:
-        """Return that of the search, how many queries are audited, and the solver's."""
         audits = "every query" if self._every == 1 else f"one query in {self._every}"
         return [*super().route(), f"audited: {audits}, by a solver", *self._milp.route()]
 

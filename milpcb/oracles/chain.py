@@ -238,7 +238,6 @@ class OpenedUnder(Opened):
         return bool(self.rows) and "totals" in self.capabilities and not self.opened.search_keeps_rows
 
     def terms(self) -> Terms:
-        """Return the terms, whose recursion is over the policies left."""
         terms = self.row_terms
         return terms if self.forbidden is None else AvoidingTerms(terms, self.contexts, self.forbidden)
 
@@ -252,7 +251,6 @@ class OpenedUnder(Opened):
         return cast("Terms", terms.under([row.mapped(add_up) for row in self.rows]))
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the policies asked for, those of the class that keep the constraints."""
         cells = [] if self.forbidden is None else [SideConstraint(self.forbidden.astype(float), upper=0.5)]
         return self.opened.near(replace(asked, rows=(*asked.rows, *self.rows, *cells)))
 

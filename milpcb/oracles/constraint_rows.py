@@ -63,12 +63,10 @@ class WithLeastRates(Encoding):
         self.separator, self.noisy_columns = encoding.separator, encoding.noisy_columns
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the objective of the encoding."""
         found = self._encoding.objective(costs)
         return replace(found, coefficients=np.append(found.coefficients, np.zeros(len(self._families))))
 
     def decode(self, x: Floats, costs: Floats) -> Policy:
-        """Return the policy of the encoding."""
         return self._encoding.decode(x[: self._encoding.program.n_columns], costs)
 
 

@@ -29,7 +29,6 @@ class EnumerationOracle(SearchOracle):
         super().__init__(opened, contexts, constraints=constraints)
 
     def route(self) -> list[str]:
-        """Return how long the list is."""
         return [
             f"answers: by the totals of all {spaced(len(self.labelings))} different policies that keep the constraints"
         ]
@@ -49,7 +48,6 @@ class EnumerationOracle(SearchOracle):
         return kept
 
     def listing(self, asked: Within) -> Listing:
-        """Return the policies of the list that are asked for."""
         return self._search.near(asked)
 
 

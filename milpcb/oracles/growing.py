@@ -37,11 +37,9 @@ class OpenedTerms(Opened):
         self._terms = terms
 
     def terms(self) -> Terms:
-        """Return the terms."""
         return self._terms
 
     def describe_search(self) -> str:
-        """Name the totals that are added up."""
         return f"the recursion of the class over the totals of its {spaced(self._terms.n_terms)} terms"
 
 

@@ -81,7 +81,6 @@ class MilpOracle(Oracle):
             raise InfeasibleError(self._conflict())
 
     def route(self) -> list[str]:
-        """Return the size of the program, and which constraints are rows of it."""
         program = self.program
         kind = "a linear program, as its vertices are policies," if program.integral else "a mixed-integer program"
         more = " and rows that are found when they are needed" if self.encoding.separator else ""

@@ -55,7 +55,6 @@ class SearchOracle(Oracle):
         return under.search().opened()
 
     def route(self) -> list[str]:
-        """Return the steps of the search, and which totals learners keep."""
         lines = cast("Chain", self._search).lines()
         if "columns" in self.capabilities:
             lines.append(f"running totals: {'leaf totals' if self._keeps_leaf_totals() else 'costs'}")
@@ -110,7 +109,6 @@ class SearchOracle(Oracle):
         return np.asarray(self._search.profiles(costs, rows))
 
     def listing(self, asked: Within) -> Listing | None:
-        """Return what the class lists of the policies asked for."""
         return self._opened_class.near(asked)
 
     def _log_weights(self, costs: Floats, row: int, rate: float) -> Floats:

@@ -28,20 +28,16 @@ class CostTable(Table):
         self.n_noisy = len(noisy) * oracle.n_actions
 
     def cell(self, row: int, action: int) -> tuple[int, int]:
-        """Return the row and the action."""
         self._grow()
         return row, action
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
-        """Return the oracle's profile (K,)."""
         return self._oracle.profile(self._perturbed(noise), row)
 
     def minimise(self, noise: Floats | None = None) -> Answer:
-        """Return the oracle's answer."""
         return self._oracle.minimise(self._perturbed(noise))
 
     def action_weights(self, row: int, rate: float) -> Floats:
-        """Return the oracle's action weights (K,)."""
         return self._oracle.action_weights(self._perturbed(None), row, rate)
 
     def restore(self, state: Any) -> None:
@@ -88,7 +84,6 @@ class TermTable(Table):
         self._place = terms.held_places(oracle.context)
 
     def cell(self, row: int, action: int) -> Ints:
-        """Return the terms that the context touches with the action."""
         return self._place(row)[:, action]
 
     def add_all(self, rows: Sequence[int], actions: Sequence[int], amounts: Sequence[float]) -> None:
@@ -100,20 +95,17 @@ class TermTable(Table):
         return self._terms if self._asked is None else self._asked()
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:
-        """Return V[a] (K,)."""
         start = perf_counter()
         profile = self._recursion().profile(self._noisy(noise), self._place(row))
         self._count(start)
         return profile
 
     def minimise(self, noise: Floats | None = None) -> Answer:
-        """Return the least total and a policy that attains it."""
         start = perf_counter()
         value, policy = self._recursion().minimise(self._noisy(noise))
         return Answer(value, value, policy, Stop.OPTIMAL, self._count(start))
 
     def action_weights(self, row: int, rate: float) -> Floats:
-        """Return the Exp4 distribution (K,) over the derivations."""
         start = perf_counter()
         weights = normalised(self._recursion().log_weights(self.totals, self._place(row), rate))
         self._count(start)
@@ -164,7 +156,6 @@ class ProgramTable(Table):
         return max(self._moved(cell) for cell in np.ndindex(self.totals.shape))
 
     def cell(self, row: int, action: int) -> tuple[int, int]:
-        """Return the distinct context and the action."""
         return int(self._group[row]), action
 
     def profile(self, row: int, noise: Floats | None = None) -> Floats:

@@ -195,15 +195,12 @@ class RestrictedTerms(Terms):
         self.n_touched, self.n_features = terms.n_touched, terms.n_features
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the places of the terms."""
         return self.terms.places(contexts)
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the totals of the terms."""
         return self.terms.totals(contexts, costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return the adder of the terms."""
         return self.terms.adder(contexts)
 
 
@@ -219,27 +216,21 @@ class TermSearch(Search):
         return type(self), (self._terms, self._contexts)
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
         return self._terms.value(self._add_up(costs))
 
     def minimise(self, costs: Floats) -> tuple[float, Policy]:
-        """Return the least total cost and a policy that attains it."""
         return self._terms.minimise(self._add_up(costs))
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
         return self._terms.profile(self._add_up(costs), self._place(row))
 
     def profiles(self, costs: Floats, rows: Sequence[int]) -> Floats:
-        """Return (n, K): the profiles at some rows, of totals that are added up once."""
         return self._terms.profiles(self._add_up(costs), [self._place(row) for row in rows])
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
         return self._terms.log_weights(self._add_up(costs), self._place(row), rate)
 
     def under(self, rows: Sequence[SideConstraint]) -> TermSearch:
-        """Return the search over the derivations alone that keep ``rows``."""
         return TermSearch(self._terms.under([row.mapped(self._add_up) for row in rows]), self._contexts)
 
 

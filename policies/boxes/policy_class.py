@@ -156,7 +156,6 @@ class BoxTerms(PathTerms):
         self.n_terms = (2 * len(boxes) - 1) * n_actions
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the constants, and of every other box the side that a context is on."""
         outside = np.ascontiguousarray(~self._boxes.holding(contexts)[:, 1:])
         sides = np.pad(1 + 2 * np.arange(outside.shape[1]) + outside, ((0, 0), (1, 0)))
         return list((sides * self.n_actions)[:, :, None] + np.arange(self.n_actions))
@@ -200,7 +199,6 @@ class BoxTerms(PathTerms):
         return Graph(source, to, self.n_terms + leaf, 1 + 2 * n_boxes, self.n_actions)
 
     def policy(self, terms: list[int]) -> BoxRule:
-        """Return the rule of two sides, or of one constant."""
         side, inside = divmod(terms[0], self.n_actions)
         return BoxRule(self._boxes.intervals((side + 1) // 2), inside, terms[-1] % self.n_actions, self._names)
 
@@ -265,11 +263,9 @@ class OpenedBoxes(OpenedPaths):
 
     @cached_property
     def own_terms(self) -> BoxTerms:
-        """Both sides of the boxes that divide these contexts differently."""
         return BoxTerms(self._boxes, self.n_actions, self._names)
 
     def describe_search(self) -> str:
-        """Name what ``search`` goes through."""
         return f"the totals of all {spaced(len(self._boxes))} boxes that hold different contexts"
 
     def policies(self) -> Iterator[BoxRule]:

@@ -66,7 +66,6 @@ class BoxRule(ChainRule):
 
     @property
     def n_features(self) -> int:
-        """The largest number of a tested feature, plus one."""
         return 1 + max((interval.feature for interval in self.intervals), default=0)
 
     @property

@@ -28,7 +28,6 @@ class LabelingEncoding(OneHotEncoding):
         super().__init__(len(self._labels))
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what each labeling costs more than label 0, which is the offset."""
         return Objective(self._labels @ (costs[:, 1] - costs[:, 0]), float(costs[:, 0].sum()))
 
     def policy(self, number: int) -> HalfspaceRule:
@@ -68,7 +67,6 @@ class HalfspaceEncoding(Encoding):
         self.program = b.build()
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what label 1 costs more than label 0, which is the offset."""
         return Objective(costs[:, 1] - costs[:, 0], float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> HalfspaceRule:  # noqa: ARG002 - the labels alone determine the rule

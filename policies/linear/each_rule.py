@@ -44,7 +44,6 @@ class HighestScore(Rule):
 
     @property
     def n_features(self) -> int:
-        """One feature a weight."""
         return len(self.steps)
 
     @property
@@ -167,7 +166,6 @@ class EachScore(ScoreKind):
         return words.keys(labels.reshape(-1, len(points))), np.repeat(np.arange(len(weights)), labels.shape[1])
 
     def rule(self, points: Floats, weights: Ints, labels: Ints, steps: Steps, names: Names) -> HighestScore:
-        """Return the rule with these weights (d, K)."""
         bases = bases_of(points @ weights, labels)
         return HighestScore(tuple(map(tuple, weights.T.tolist())), tuple(bases.tolist()), steps, names)
 

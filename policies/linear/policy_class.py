@@ -136,7 +136,6 @@ class OpenedLinear(Opened):
         return bool(np.ptp(self.scored.table(), axis=0).max(initial=0) > 1)
 
     def describe_search(self) -> str:
-        """Name the search, and the sizes that it was chosen for."""
         self.require("search")
         if self._no_tables:
             n = len(self.scored.columns)

@@ -74,7 +74,6 @@ class LinearEncoding(Encoding):
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what each step up adds to the costs of action 0."""
         coefficients = np.zeros(self.program.n_columns)
         coefficients[self._u] = np.diff(costs, axis=1)
         return Objective(coefficients, float(costs[:, 0].sum()))
@@ -126,13 +125,11 @@ class EachEncoding(Encoding):
         self.program = self._polytope()
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the costs themselves, on y."""
         coefficients = np.zeros(self.program.n_columns)
         coefficients[self._y] = costs
         return Objective(coefficients)
 
     def decode(self, x: Floats, costs: Floats) -> ScoringRule:  # noqa: ARG002 - weights and bases determine the rule
-        """Return the rule with the weights and bases of ``x``, rounded."""
         totals = np.rint(x[self._w])
         bases = np.append(0.0, np.rint(x[self._c]))
         return self._scored.rule(totals, (self._X @ totals + bases).argmax(axis=1))
@@ -208,7 +205,6 @@ class TableEncoding(OneHotEncoding):
         ]
 
     def policy(self, number: int) -> ScoringRule:
-        """Return the rule of the column at 1."""
         column = number
         for batch in self._supports.batches:
             support, row = divmod(column, len(batch.table.labels))

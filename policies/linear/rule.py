@@ -54,7 +54,6 @@ class LinearRule(ScoreRule):
         return self.cuts
 
     def decision(self) -> Decision:
-        """Return the chain of cuts that the score may reach, from the largest down."""
         terms = tuple(Term(self.weights[i], i, self.steps[i]) for i in self._used)
         if not terms:
             return self.leaf_actions[0]

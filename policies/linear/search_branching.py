@@ -38,11 +38,9 @@ class BranchingSearch(Search):
         self._bounds = scored.max_weight * scored.copies
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
         return self.minimise(costs)[0]
 
     def minimise(self, costs: Floats) -> tuple[float, ScoringRule]:
-        """Return the least total cost and a rule that attains it."""
         weights, labels = self._solve(costs[:, 1] - costs[:, 0])
         return float(costs[np.arange(len(costs)), labels].sum()), self._scored.rule(weights, labels)
 

@@ -72,11 +72,9 @@ class TableTerms(Terms):
 
     @property
     def log_derivations(self) -> float:
-        """Natural log of the number of rows."""
         return super().log_derivations if self._rows else float(np.log(self._supports.n_rows))
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the pattern of each context on every support."""
         return [self._place(codes) for codes in self._supports.codes_of(contexts)]
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
@@ -115,7 +113,6 @@ class TableTerms(Terms):
         return profile
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the rows by the action at ``place``."""
         prices, patterns = self._prices(totals), self._patterns(place)
         logs = np.full(len(prices[0]), -np.inf)
         for number, (batch, table, here) in enumerate(zip(self._batches, prices, patterns, strict=True)):
@@ -130,7 +127,6 @@ class TableTerms(Terms):
         return logs
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
-        """Return the recursion over the rows of the tables alone that keep ``rows`` as well."""
         return type(self)(self._supports, (*self._rows, *rows))
 
     def _least(self, totals: Floats) -> FoundRow | None:

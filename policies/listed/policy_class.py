@@ -36,12 +36,10 @@ class ListedPolicy(Rule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The actions that the labeling plays somewhere, increasing."""
         return tuple(np.unique(self.labels).tolist())
 
     @property
     def n_features(self) -> int:
-        """The number of columns d."""
         return int(self.contexts.shape[1])
 
     def predict(self, contexts: Any) -> Ints:
@@ -122,11 +120,9 @@ class ListedEncoding(OneHotEncoding):
         self._listed = listed
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the total cost of each labeling."""
         return Objective(self._listed.totals(costs))
 
     def policy(self, number: int) -> Policy:
-        """Return the policy of the list."""
         return self._listed.policies[number]
 
 
@@ -148,15 +144,12 @@ class OpenedList(Opened):
         return ListedEncoding(ListedSearch(self._policies, self._labels, self.n_actions))
 
     def describe_search(self) -> str:
-        """Name what ``search`` goes through."""
         return f"the totals of all {spaced(len(self._labels))} policies of the list"
 
     def search(self) -> ListedSearch:
-        """Return the walk through the list."""
         return ListedSearch(self._policies, self._labels, self.n_actions)
 
     def near(self, asked: Within) -> Listing:
-        """Return the policies of the list that are asked for."""
         return self.search().near(asked)
 
     def policies(self) -> Iterator[Policy]:
@@ -168,7 +161,6 @@ class OpenedList(Opened):
         return self._policies[int(rng.integers(len(self._policies)))]
 
     def labelings(self) -> Ints:
-        """Return the distinct labelings (N, m), in the order of the list."""
         _, first = np.unique(self._labels, axis=0, return_index=True)
         return self._labels[np.sort(first)][:, self.group]
 

@@ -63,22 +63,18 @@ class MonotoneTerms(PathTerms):
 
     @property
     def graph(self) -> Graph:
-        """The paths."""
         return self._graph
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the leaf of each context, one of those that the class was opened on."""
         number = {row.tobytes(): j for j, row in enumerate(self._order.contexts)}
         actions = np.arange(self.n_actions)
         return [number[row.tobytes()] * self.n_actions + actions[None] for row in np.ascontiguousarray(contexts)]
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return the costs (g, K) of the contexts as they are."""
         del contexts
         return np.ravel
 
     def policy(self, terms: list[int]) -> MonotoneRule:
-        """Return the rule of the labels."""
         return self._order.rule(np.array(sorted(terms), dtype=np.int64) % self.n_actions)
 
 
@@ -112,11 +108,9 @@ class MonotoneEncoding(Encoding):
         self.program = b.build(integral=True)
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what each step up adds to the costs of action 0."""
         return Objective(np.diff(costs, axis=1).ravel(), float(costs[:, 0].sum()))
 
     def decode(self, x: Floats, costs: Floats) -> MonotoneRule:
-        """Return the rule in which the action of a context is the number of its steps that are 1 in ``x``."""
         del costs  # x holds the labels
         return self._order.rule((x.reshape(len(self._order.contexts), -1) > 0.5).sum(axis=1))
 
@@ -185,7 +179,6 @@ class OpenedMonotone(Opened):
         return MonotoneEncoding(self._order, self.n_actions)
 
     def describe_search(self) -> str:
-        """Name what ``search`` goes through."""
         return "a minimum cut of the graph of contexts that must not play less than another"
 
     def search(self) -> Search:

@@ -68,12 +68,10 @@ class MonotoneRule(ChainRule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The actions from the largest down."""
         return (*(action for action, _ in reversed(self.levels)), self.least)
 
     @property
     def n_features(self) -> int:
-        """One feature an axis."""
         return len(self.axes)
 
     @property

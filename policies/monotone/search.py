@@ -125,7 +125,6 @@ class MonotoneSearch(Search):
         self._rows = np.arange(g)
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
         return self._total(costs, self._cheapest(*self._start(costs)))
 
     def minimise(self, costs: Floats) -> tuple[float, MonotoneRule]:

@@ -60,12 +60,10 @@ class PathEncoding(Encoding):
         return Program(matrix, unit, unit.copy(), zeros, ones, ones.astype(bool), names, integral=True)
 
     def objective(self, costs: Floats) -> Objective:
-        """Return the totals of the terms of each column."""
         each = np.append(self._graph.costs(self._totals(costs))[self._graph.edges.term], 0.0)
         return Objective(each[self._edges] + each[self._then])
 
     def decode(self, x: Floats, costs: Floats) -> Policy:
-        """Return the policy of the path that is 1 in ``x``, of any action the cheapest."""
         first, to, _, _ = self._graph.edges
         taken = np.bincount(np.append(self._edges, self._then), np.append(x, x), len(to) + 1)
         node, path = 0, []
@@ -97,7 +95,6 @@ class OpenedPaths(Opened):
         """The terms with the cut points that divide these contexts."""
 
     def terms(self) -> PathTerms:
-        """Return the terms with the cut points that divide these contexts, the same object each time."""
         return self.own_terms
 
     def program(self, *, constrained: bool = False) -> Encoding:

@@ -65,7 +65,6 @@ class PathTerms(Terms):
         return self.adder(contexts)(costs)
 
     def value(self, totals: Floats) -> float:
-        """Return the least total."""
         from policies.paths.kernels import path_sums
 
         return float(path_sums(self.graph, self.graph.costs(self.leaf_totals(totals))).low[0])
@@ -79,7 +78,6 @@ class PathTerms(Terms):
         return least, self.policy(self.graph.terms_of(path, totals))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
         return np.asarray(self.profiles(totals, [place])[0])
 
     def profiles(self, totals: Floats, places: Sequence[Ints]) -> Floats:
@@ -87,7 +85,6 @@ class PathTerms(Terms):
         return self._by_action(self.leaf_totals(totals), places, soft=False)
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         return np.asarray(-self._by_action(rate * self.leaf_totals(totals), [place], soft=True)[0])
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
@@ -107,7 +104,6 @@ class PathTerms(Terms):
         return Listing(found.totals, lambda i: terms.listed(found.terms[i]), found.complete)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms with a recursion over the derivations alone that keep ``rows``."""
         return KeptPaths(self.walked, rows)
 
     def listed(self, terms: Ints) -> Policy:
@@ -141,7 +137,6 @@ class KeptPaths(RestrictedTerms):
         return type(self), (self._paths, self._rows)
 
     def under(self, rows: Sequence[SideConstraint]) -> Terms:
-        """Return the terms under these rows as well."""
         return KeptPaths(self._paths, (*self._rows, *rows))
 
     def value(self, totals: Floats) -> float:
@@ -149,18 +144,15 @@ class KeptPaths(RestrictedTerms):
         return float(self._walker.least(self._paths.leaf_totals(totals))[0][0])
 
     def minimise(self, totals: Floats) -> tuple[float, Policy]:
-        """Return the least total and a policy that attains it."""
         least, paths = self._walker.least(self._paths.leaf_totals(totals))
         if least[0] == np.inf:
             raise InfeasibleError("no policy of the class keeps the side constraints")
         return float(least[0]), self._paths.listed(self._walker.terms(paths[0]))
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total by the action at ``place``."""
         return self._walker.least(self._paths.leaf_totals(totals), self._acts(place.tobytes()))[0]
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) by the action at ``place``."""
         return self._walker.log_sums(rate * self._paths.leaf_totals(totals), self._acts(place.tobytes()))
 
     def _acts_at(self, place: bytes) -> Acts:

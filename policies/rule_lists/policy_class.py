@@ -160,7 +160,6 @@ class RuleListTerms(PathTerms):
         self.n_terms = int(self._first[-1]) * n_actions
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the cells that hold each context, one for each set of literals."""
         own = self._cells.own(outcomes(contexts, self._tests) ^ self._turned)
         levels = [first + level for first, level in zip(self._first, own, strict=False)][self._skipped :]
         return list((np.concatenate(levels, axis=1) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
@@ -197,7 +196,6 @@ class RuleListTerms(PathTerms):
         )
 
     def policy(self, terms: list[int]) -> RuleList:
-        """Return the list that ends in these cells, in their order."""
         cells, cell, rules = self._cells, 0, []
         for level, term in enumerate(terms[:-1]):
             ended = term // self.n_actions - int(self._first[level + 1])
@@ -298,7 +296,6 @@ class OpenedRuleLists(OpenedPaths):
         return RuleListTerms(cells, self._literals.tests, turned, self.n_actions, self._names, self.contexts)
 
     def describe_search(self) -> str:
-        """Name what ``search`` goes through."""
         return f"shortest paths over the sets of up to {self._most} of {len(self._literals)} tests"
 
     def policies(self) -> Iterator[RuleList]:

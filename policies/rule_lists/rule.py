@@ -63,12 +63,10 @@ class RuleList(ChainRule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The action of each rule, then the default."""
         return (*(rule.action for rule in self.rules), self.default)
 
     @property
     def n_features(self) -> int:
-        """The largest number of a tested feature, plus one."""
         return 1 + max((rule.feature for rule in self.rules), default=0)
 
     @property

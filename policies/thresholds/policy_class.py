@@ -93,11 +93,9 @@ class _Bins(PathTerms):
         self.n_terms = int(self._sizes.sum()) * n_actions
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the bin of each feature."""
         return list(((self._first + self._bins(contexts)) * self.n_actions)[:, :, None] + np.arange(self.n_actions))
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return a function of costs at these ``contexts``."""
         add_up = bin_totals(self._bins(contexts), self._sizes)
         return lambda costs: add_up(costs).ravel()
 
@@ -120,7 +118,6 @@ class ThresholdTerms(_Bins):
         return _Pieces(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
 
     def policy(self, terms: list[int]) -> ThresholdRule:
-        """Return the rule whose bins play these actions."""
         leaves, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
         position = int(np.searchsorted(self._first, leaves[0], side="right")) - 1
         return self._rule(position, range(len(leaves) - 1), actions)
@@ -164,7 +161,6 @@ class _Pieces(_Bins):
     """Paths piece by piece: nodes (feature, cuts used, last cut). Leaves are pieces, numbered feature by feature."""
 
     def policy(self, terms: list[int]) -> ThresholdRule:
-        """Return the rule of these pieces."""
         pieces, actions = zip(*(divmod(term, self.n_actions) for term in terms), strict=True)
         position, _, stop = self._ends
         return self._rule(int(position[pieces[0]]), [int(stop[piece]) - 1 for piece in pieces[:-1]], actions)
@@ -267,11 +263,9 @@ class OpenedThresholds(OpenedPaths):
 
     @cached_property
     def own_terms(self) -> ThresholdTerms:
-        """The bins (feature, bin, action) between the cut points that divide these contexts."""
         return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
 
     def describe_search(self) -> str:
-        """Name what ``search`` goes through."""
         return "a dynamic program over the bins of each feature"
 
     def policies(self) -> Iterator[ThresholdRule]:

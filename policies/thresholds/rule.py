@@ -35,12 +35,10 @@ class ThresholdRule(ChainRule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The action of each piece, from low to high."""
         return self.actions
 
     @property
     def n_features(self) -> int:
-        """The number of the tested feature, plus one."""
         return self.feature + 1
 
     @property

@@ -127,11 +127,9 @@ class ConstrainedTrees(Search):
         return float(self._ask(None, costs, None)[0])
 
     def profile(self, costs: Floats, row: Any) -> Floats:
-        """Return (K,): the least total cost by the action at a place."""
         return self._ask(None, costs, self._leaves.near(row))
 
     def log_weights(self, costs: Floats, row: Any, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at a place."""
         return -self._ask(rate, costs, self._leaves.near(row))
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:

@@ -184,15 +184,12 @@ class EveryCutSearch(Search):
         self._by_table = TreeSearch(trees, by_codes=True)
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
         return self._by_table.log_weights(costs, row, rate)
 
     def under(self, rows: Sequence[SideConstraint]) -> Any:
-        """Return the search over the trees within limits that keep ``rows``."""
         return self._by_table.under(rows)
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
         lower, upper, _, stop = self._search_cuts(costs)
         if stop is not Stop.OPTIMAL:
             raise OracleInexact(f"the search stopped with '{stop}' between {lower:g} and {upper:g}: give it more time")
@@ -213,11 +210,9 @@ class EveryCutSearch(Search):
         return profile
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:
-        """Return the least total cost and a tree that attains it."""
         return self._costed(costs, self._search_cuts(costs)[2])
 
     def answer(self, costs: Floats) -> tuple[float, float, DecisionTree, Stop]:
-        """Return bounds on the least total cost, a tree that attains the upper one, and why the search stopped."""
         lower, _, best, stop = self._search_cuts(costs, best_so_far=True)
         upper, tree = self._costed(costs, best)
         return upper if stop is Stop.OPTIMAL else min(upper, lower), upper, tree, stop

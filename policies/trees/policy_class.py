@@ -221,7 +221,6 @@ class OpenedTrees(Opened):
         return EveryCutSearch(self._every, time_limit=time_limit)
 
     def search(self) -> Search:
-        """Return the exact search."""
         # The compiler takes its time: only for those who search.
         from policies.trees.every_cut import EveryCutSearch
         from policies.trees.search import TreeSearch
@@ -231,7 +230,6 @@ class OpenedTrees(Opened):
         return TreeSearch(self._every, by_codes=self.route is Route.FEATURES)
 
     def describe_search(self) -> str:
-        """Name the route with the sizes that it was chosen for."""
         p, d, g = len(self._literals), len(self._literals.features), len(self.contexts)
         limits = " within the limits of size," if self._limits else ""
         return (
@@ -240,13 +238,11 @@ class OpenedTrees(Opened):
         )
 
     def terms(self) -> Terms:
-        """Return the leaves (path, action) over the literals that divide these contexts."""
         from policies.trees.terms import TreeTerms
 
         return TreeTerms(self._literals.tests, self.n_actions, self._depth, self._names)
 
     def near(self, asked: Within) -> Listing | None:
-        """Return the trees asked for, of a class that has terms."""
         return self.terms().near(self.contexts, asked) if "totals" in self.capabilities else None
 
     def policies(self) -> Iterator[DecisionTree]:

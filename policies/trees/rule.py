@@ -61,12 +61,10 @@ class DecisionTree(Rule):
 
     @property
     def leaf_actions(self) -> tuple[int, ...]:
-        """The action of each leaf, in the order in which they are printed."""
         return tuple(node.action for node in nodes_of(self.root) if isinstance(node, Leaf))
 
     @property
     def n_features(self) -> int:
-        """The largest number of a tested feature, plus one."""
         return 1 + max((node.feature for node in nodes_of(self.root) if isinstance(node, Split)), default=0)
 
     def action_on(self, context: Floats) -> int:
@@ -77,7 +75,6 @@ class DecisionTree(Rule):
         return node.action
 
     def decision(self) -> Decision:
-        """Return the tree as nested decisions."""
         return _decision(self.root)
 
     def _leaf(self, contexts: Floats) -> Ints:

@@ -45,15 +45,12 @@ class TreeSearch(Search):
         self._states: dict[int, TreeStates] = {}
 
     def value(self, costs: Floats) -> float:
-        """Return the least total cost."""
         return float(self._answers(None, costs, None).min())
 
     def profile(self, costs: Floats, row: int) -> Floats:
-        """Return (K,): the least total cost by the action at ``row``."""
         return np.asarray(self._answers(None, costs, self._pattern(row)).min(axis=(0, 1)))
 
     def log_weights(self, costs: Floats, row: int, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total cost) of the derivations by the action at ``row``."""
         return -add_up(1.0, self._answers(1.0, rate * costs, self._pattern(row))[0])
 
     def minimise(self, costs: Floats) -> tuple[float, DecisionTree]:

@@ -63,20 +63,16 @@ class TreeTerms(Terms):
         return ConstrainedTrees(leaves, self._tests, self._names, rows)
 
     def places(self, contexts: Floats) -> list[Ints]:
-        """Return the leaves that each context may reach, one for each sequence of literals."""
         return list(self.n_actions * self._paths(contexts)[:, :, None] + np.arange(self.n_actions))
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the total costs of the leaves."""
         return self.adder(contexts)(costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
-        """Return the adder by products of matrices, with the literals of the contexts."""
         truth = outcomes(contexts, self._tests).astype(float)
         return lambda costs: np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()
 
     def under(self, rows: Sequence[SideConstraint]) -> TreeTerms:
-        """Return the terms under these rows as well."""
         return TreeTerms(self._tests, self.n_actions, self.depth, self._names, (*self._rows, *rows))
 
     def several(self, place: Callable[[int], Ints], count: Callable[[float], float]) -> SeveralTables | None:
@@ -92,13 +88,11 @@ class TreeTerms(Terms):
         return NearTrees(outcomes(contexts, self._tests), self.depth, asked).listing(self._tests, self._names)
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
-        """Add to the leaves that each context may reach, one context after the other."""
         for part in np.array_split(np.arange(len(actions)), 1 + len(actions) * self.n_touched // AT_ONCE):
             places = self.n_actions * self._paths(contexts[part]) + actions[part, None]
             np.add.at(totals, places.ravel(), np.repeat(amounts[part], self.n_touched))
 
     def value(self, totals: Floats) -> float:
-        """Return the least total."""
         return self.trees.value(totals)
 
     def minimise(self, totals: Floats) -> tuple[float, DecisionTree]:
@@ -106,11 +100,9 @@ class TreeTerms(Terms):
         return self.trees.minimise(totals)
 
     def profile(self, totals: Floats, place: Ints) -> Floats:
-        """Return (K,): the least total of the trees by the action at ``place``."""
         return self.trees.profile(totals, place)
 
     def log_weights(self, totals: Floats, place: Ints, rate: float) -> Floats:
-        """Return (K,): log of the summed exp(-rate * total) of the derivations by the action at ``place``."""
         return self.trees.log_weights(totals, place, rate)
 
     def _paths(self, contexts: Floats) -> Ints:
@@ -145,7 +137,6 @@ class SeveralTrees(SeveralTables):
         self._below = []
 
     def add(self, row: int, action: int, amount: float) -> None:
-        """Add the cost of an action at a row to all tables."""
         place, p = self._place(row), self._n_literals
         self.totals[place[:, action]] += amount
         if not self._below:
@@ -180,11 +171,9 @@ class SeveralTrees(SeveralTables):
         return sums[::-1]
 
     def state(self) -> list[Any]:
-        """Return the totals of each table."""
         return list(self.totals.T.tolist())
 
     def restore(self, state: Sequence[Any]) -> None:
-        """Go on from saved totals."""
         self.totals = np.reshape(state, (len(state), len(self.totals))).T.astype(float, order="C")
         self._below = []
 
