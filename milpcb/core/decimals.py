@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
+from math import log10
 
 import numpy as np
 
@@ -135,6 +136,16 @@ def fixed(value: float, decimals: int) -> str:
 def spaced(number: float, form: str = "") -> str:
     """Return a number in a format of Python, with narrow spaces between thousands; an integer may be of any size."""
     return f"{number:,{form}}".replace(",", THIN)
+
+
+def about(number: int) -> str:
+    """Return a count as ``spaced`` does, from 10^12 on as a power of ten; it may be of any size."""
+    return spaced(number) if number < 10**12 else f"10^{log10(number):.1f}"
+
+
+def beyond(number: int, most: int, counted: str, remedy: str) -> str:
+    """Return why a number of what is ``counted``, as "{} columns", is too large, and a remedy; "" where it is not."""
+    return "" if number <= most else f"{counted.format(about(number))}, more than {spaced(most)}; {remedy}"
 
 
 def _power(x: float) -> int:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -146,17 +146,21 @@ class Terms(Recursion[Ints]):
 
     def totals(self, contexts: Floats, costs: Floats) -> Floats:
         """Return the totals (n_terms,) of ``costs`` (n, K) at ``contexts`` (n, d); whole costs stay exact."""
-        places = np.array(self.places(contexts), dtype=np.int64).reshape(len(costs), self.n_touched, self.n_actions)
-        added = np.broadcast_to(costs[:, None, :], places.shape)
-        return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
+        return self.adder(contexts)(costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         """Return a function of costs (n, K) at these ``contexts`` (n, d), for many queries about the same contexts.
 
-        It returns ``totals`` of the costs, or others that give every derivation the same total, in an array that the
-        next call may write over.
+        It returns their totals, or others that give every derivation the same total, in an array that the next call may
+        write over.
         """
-        return partial(self.totals, contexts)
+        places = np.array(self.places(contexts), dtype=np.int64).reshape(-1, self.n_actions)
+
+        def add_up(costs: Floats) -> Floats:
+            added = np.repeat(costs, self.n_touched, axis=0)
+            return np.asarray(np.bincount(places.ravel(), added.ravel(), self.n_terms), dtype=float)
+
+        return add_up
 
     def near(self, contexts: Floats, asked: Within) -> Listing | None:
         """Return the policies asked for at ``contexts`` (n, d), see Opened.near; None where they have no list."""
@@ -196,9 +200,6 @@ class RestrictedTerms(Terms):
 
     def places(self, contexts: Floats) -> list[Ints]:
         return self.terms.places(contexts)
-
-    def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        return self.terms.totals(contexts, costs)
 
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         return self.terms.adder(contexts)

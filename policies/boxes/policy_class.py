@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond, spaced
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import BoxRule, Interval
@@ -236,11 +236,10 @@ class BoxRules(CuttingClass):
         fixed = self.with_cuts_of(contexts, names)
         intervals = [comb(len(cuts) + 2, 2) - 1 for cuts in cut_points(contexts, fixed.thresholds)]
         pairs = (sum(intervals) ** 2 - sum(n**2 for n in intervals)) // 2 if self.max_features == 2 else 0
-        if (sum(intervals) + pairs) * len(contexts) > MOST_ENTRIES:
-            raise InputError(
-                f"{spaced(sum(intervals) + pairs)} boxes on {spaced(len(contexts))} rows of contexts are more than "
-                f"{spaced(MOST_ENTRIES)} entries; use fewer thresholds"
-            )
+        n_boxes, m = sum(intervals) + pairs, len(contexts)
+        size = f"{spaced(n_boxes)} boxes on {spaced(m)} rows of contexts have {{}} entries"
+        if reason := beyond(n_boxes * m, MOST_ENTRIES, size, "use fewer thresholds"):
+            raise InputError(reason)
         return OpenedBoxes(fixed, contexts, names)
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> BoxTerms:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from milpcb.core.checks import choice, whole
+from milpcb.core.decimals import beyond
 from milpcb.errors import InputError
 from milpcb.protocols import Encoding, Listing, Opened, Search, TermSearch, Within
 from milpcb.types import Floats, Ints
@@ -39,12 +40,9 @@ def _too_wide(scored: Scored) -> str:
     """Return why scores span too much for branch and bound and what would fix it, or nothing when they do not."""
     table = np.rint(scored.table()).astype(np.int64)
     span = int(scored.max_weight * scored.copies @ np.ptp(table, axis=0))
-    if span * len(table) <= MOST_HELD:
-        return ""
-    return (
-        f"scores span {span} points on {len(table)} contexts, more than {MOST_HELD:.0e} numbers to hold: "
-        f"give large values in larger units or in classes, or use oracle kind 'milp'"
-    )
+    counted = f"scores span {span} points on {len(table)} contexts, {{}} numbers to hold"
+    remedy = "give large values in larger units or in classes, or use oracle kind 'milp'"
+    return beyond(span * len(table), MOST_HELD, counted, remedy)
 
 
 class OpenedLinear(Opened):

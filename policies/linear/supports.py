@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, product
-from math import comb, log10, prod
+from math import comb, prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import about, beyond
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import Grid, LabelTable, Shape, support_table
@@ -88,43 +88,32 @@ class Supports:
         """Return what is too large for tables and what would fix it, or nothing when they can be used."""
         scored, sizes = self.scored, [len(grid) for grid in self._grids]
         prices = scored.n_cuts * self._n_patterns
-        if prices > MOST_PRICES:
-            n_supports = comb(int(scored.copies.sum()), scored.limit)
-            return (
-                f"{_about(n_supports)} supports of {scored.limit} features have {_about(prices)} prices, more than "
-                f"{_about(MOST_PRICES)}: lower max_features"
-            )
+        supports = f"{about(comb(int(scored.copies.sum()), scored.limit))} supports of {scored.limit} features"
         sums = sum(_elementary([size - 1 for size in sizes], scored.limit - 1)) * (1 + sum(sizes) - len(sizes))
-        if sums > MOST_SUMS:
-            return f"there are {_about(sums)} sums over contexts, more than {_about(MOST_SUMS)}: lower max_features"
+        found = beyond(prices, MOST_PRICES, f"{supports} have {{}} prices", "lower max_features") or beyond(
+            sums, MOST_SUMS, "there are {} sums over contexts", "lower max_features"
+        )
+        if found:
+            return found
         kind = scored.scores
         largest = max(self._by_shapes, key=kind.labels_to_build)
         labels, most = kind.labels_to_build(kind.enough(largest)), MOST_LABELS // kind.slower
-        if labels > most:
-            patterns = prod(len(shape.grid) for shape in largest)
-            return (
-                f"the table of {len(largest)} columns with {_about(patterns)} patterns takes {_about(labels)} labels, "
-                f"more than {_about(most)}: lower max_features, max_weight or the number of values"
-            )
-        return ""
+        patterns = about(prod(len(shape.grid) for shape in largest))
+        counted = f"the table of {len(largest)} columns with {patterns} patterns takes {{}} labels"
+        return beyond(labels, most, counted, "lower max_features, max_weight or the number of values")
 
     def too_many_to_sum(self) -> str:
         """Return why the rows are too many for a sum over all of them, or nothing when they are not."""
         tables = ((columns, self._table(shapes)) for shapes, columns in self._by_shapes.items())
         states = sum(len(columns) * len(table.diagram.child) for columns, table in tables)
-        if states <= MOST_SUMMED:
-            return ""
-        return (
-            f"a sum over all rules goes through {spaced(states)} states of support tables, more than "
-            f"{spaced(MOST_SUMMED)}; lower max_features, or take a learner that needs no action weights"
-        )
+        counted = "a sum over all rules goes through {} states of support tables"
+        remedy = "lower max_features, or take a learner that needs no action weights"
+        return beyond(states, MOST_SUMMED, counted, remedy)
 
     def too_many_to_keep(self) -> str:
         """Return why the totals of the patterns are too many to be kept from round to round, or nothing."""
         kept = (1 + self.scored.n_cuts) * self._n_patterns
-        if kept <= LARGEST:
-            return ""
-        return f"the supports have {spaced(kept)} totals, more than {spaced(LARGEST)} to keep: lower max_features"
+        return beyond(kept, LARGEST, "the supports have {} totals to keep", "lower max_features")
 
     def totals(self, costs: Floats) -> list[Floats]:
         """Return the totals (K, P, n) of ``costs`` (g, K) of each batch."""
@@ -184,10 +173,6 @@ class Supports:
 
     def _table(self, shapes: tuple[Shape, ...]) -> LabelTable:
         return support_table(self.scored.scores, shapes)
-
-
-def _about(number: int) -> str:
-    return f"{number}" if number < 10**6 else f"10^{log10(number):.1f}"
 
 
 def _elementary(sizes: list[int], most: int) -> list[int]:

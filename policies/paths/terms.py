@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond
 from milpcb.core.marks import key_tables, marks
 from milpcb.errors import InfeasibleError
 from milpcb.protocols import Listing, RestrictedTerms, SideConstraint, Terms, Within
@@ -59,10 +59,6 @@ class PathTerms(Terms):
     def deciding(self, place: Ints) -> tuple[Ints, Ints]:
         """Return terms of the graph, of which each path has one, and the action (n,) of each at ``place``."""
         return place.ravel(), np.tile(np.arange(self.n_actions), self.n_touched)
-
-    def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        """Return the totals of ``costs`` at ``contexts``; whole costs stay exact."""
-        return self.adder(contexts)(costs)
 
     def value(self, totals: Floats) -> float:
         from policies.paths.kernels import path_sums
@@ -167,9 +163,5 @@ class KeptPaths(RestrictedTerms):
 
 def too_many(n_derivations: int) -> str:
     """Return why derivations are too many for side constraints, or nothing when they are not."""
-    if n_derivations <= MOST_WALKED:
-        return ""
-    return (
-        f"under side constraints the search may go through {spaced(n_derivations)} ways to write a policy, more than "
-        f"{spaced(MOST_WALKED)}; use oracle kind 'milp', or a smaller class"
-    )
+    counted = "under side constraints the search may go through {} ways to write a policy"
+    return beyond(n_derivations, MOST_WALKED, counted, "use oracle kind 'milp', or a smaller class")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond, spaced
 from milpcb.errors import InputError
 from milpcb.protocols import Opened
 from milpcb.types import Bools, Floats, Ints
@@ -263,15 +263,11 @@ class RuleLists(CuttingClass):
 
     def too_large(self, p: int, g: int) -> str:
         """Return why lists over p literals on g contexts are too many, or nothing when they are not."""
-        if p * g > MOST_ENTRIES:
-            size = f"{spaced(p)} literals on {spaced(g)} contexts"
-            return f"{size} are more than {spaced(MOST_ENTRIES)} entries; use fewer thresholds"
         most = min(self.max_rules, p)
-        if not most or comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) <= LARGEST:
-            return ""
-        return (
-            f"lists of {most} rules over {p} literals need more than {spaced(LARGEST)} columns; "
-            "use fewer rules or fewer thresholds"
+        columns = comb(p, most - 1) * 2 ** (most - 1) * (p - most + 1) if most else 0
+        size, lists = f"{spaced(p)} literals on {spaced(g)} contexts", f"lists of {most} rules over {p} literals"
+        return beyond(p * g, MOST_ENTRIES, f"{size} have {{}} entries", "use fewer thresholds") or beyond(
+            columns, LARGEST, f"{lists} need {{}} columns", "use fewer rules or fewer thresholds"
         )
 
 

@@ -9,7 +9,7 @@ from math import comb
 import numpy as np
 
 from milpcb.core.checks import whole, whole_array
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond, spaced
 from milpcb.errors import InputError
 from milpcb.protocols import Listing, Opened, Search, Terms, Within
 from milpcb.types import Floats
@@ -128,12 +128,9 @@ class DecisionTrees(CuttingClass):
                 "trees with max_leaves, max_features, min_leaf_size or min_action_rows have no totals that can be kept "
                 "from round to round; give all contexts beforehand, or put noise on contexts"
             )
-        if (2 * p) ** self.depth * self.n_actions > LARGEST:
-            return (
-                f"trees of depth {self.depth} over {p} literals have more than {spaced(LARGEST)} terms; "
-                "use less depth or fewer thresholds"
-            )
-        return ""
+        counted = f"trees of depth {self.depth} over {p} literals have {{}} terms"
+        terms = (2 * p) ** self.depth * self.n_actions
+        return beyond(terms, LARGEST, counted, "use less depth or fewer thresholds")
 
     @property
     def limits(self) -> Limits:
@@ -163,11 +160,10 @@ class OpenedTrees(Opened):
         p = len(literals)
         self.log_size = float((2**depth - 1) * np.log(max(1, p)) + 2**depth * np.log(self.n_actions))
         self.unsupported = {}
-        if p * (2 * p) ** max(0, depth - 1) > LARGEST:
-            self.unsupported["program"] = (
-                f"trees of depth {depth} over {p} literals need more than {spaced(LARGEST)} columns; "
-                "use less depth or fewer thresholds"
-            )
+        columns = f"trees of depth {depth} over {p} literals need {{}} columns"
+        remedy = "use less depth or fewer thresholds"
+        if reason := beyond(p * (2 * p) ** max(0, depth - 1), LARGEST, columns, remedy):
+            self.unsupported["program"] = reason
         self.route = route(self._every)
         self.keeps_totals = depth < COSTS_FROM or self.route is not Route.LITERALS
         if self.route is Route.ROOTS:

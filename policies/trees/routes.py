@@ -19,7 +19,7 @@ from math import comb
 
 import numpy as np
 
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond, spaced
 from policies.literals import Literals
 from policies.trees.limits import TreesOn
 from policies.trees.sets import MOST_NUMBERS, fits
@@ -118,9 +118,5 @@ def fewest_pairs(p: int, depth: int) -> int:
 
 def too_many_pairs(n_pairs: int) -> str:
     """Return why so many pairs of nodes are too many for side constraints, or nothing when they are not."""
-    if n_pairs <= MOST_PAIRS:
-        return ""
-    return (
-        f"under side constraints the search lists the class by {spaced(n_pairs)} numbers, more than "
-        f"{spaced(MOST_PAIRS)}; use oracle kind 'milp', or a smaller class"
-    )
+    counted = "under side constraints the search lists the class by {} numbers"
+    return beyond(n_pairs, MOST_PAIRS, counted, "use oracle kind 'milp', or a smaller class")

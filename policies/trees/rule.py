@@ -192,10 +192,7 @@ def grow(
         if not sides[side].any():
             return grow(choose, literals, here, (*path, chosen, 1 - side))
     yes, no = (grow(choose, literals, sides[side], (*path, chosen, side)) for side in (1, 0))
-    if yes == no:
-        return yes
-    feature, threshold, binary = literals.test(chosen)
-    return Split(feature, threshold, yes, no, binary)
+    return split(literals.test(chosen), yes, no)
 
 
 def path_totals(truth: Floats, costs: Floats, depth: int) -> Floats:

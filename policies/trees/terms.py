@@ -65,9 +65,6 @@ class TreeTerms(Terms):
     def places(self, contexts: Floats) -> list[Ints]:
         return list(self.n_actions * self._paths(contexts)[:, :, None] + np.arange(self.n_actions))
 
-    def totals(self, contexts: Floats, costs: Floats) -> Floats:
-        return self.adder(contexts)(costs)
-
     def adder(self, contexts: Floats) -> Callable[[Floats], Floats]:
         truth = outcomes(contexts, self._tests).astype(float)
         return lambda costs: np.ascontiguousarray(path_totals(truth, costs, self.depth)).ravel()

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from milpcb.constraints.linear import SORTING, SideConstraint, check_rows
-from milpcb.core.decimals import spaced
+from milpcb.core.decimals import beyond
 from milpcb.core.long_search import LongSearch
 from milpcb.errors import SearchTooLargeError
 from milpcb.types import Bools, Floats, Ints
@@ -268,11 +268,10 @@ def _meeting(roots: UsageBlocks, start: Ints, weights: Floats, bounds: Floats) -
     heads, tails, low, high = sorted_by[best]
     others = np.arange(len(weights)) != best
     n_left = int((high - low).sum())
-    if others.any() and n_left > MOST_LEFT:
-        raise SearchTooLargeError(
-            f"under several side constraints the search compares {spaced(n_left)} policies, more than "
-            f"{spaced(MOST_LEFT)}; use oracle kind 'milp', or a smaller class"
-        )
+    counted = "under several side constraints the search compares {} policies"
+    reason = beyond(n_left, MOST_LEFT, counted, "use oracle kind 'milp', or a smaller class")
+    if others.any() and reason:
+        raise SearchTooLargeError(reason)
     head_start, tail_start = (np.cumsum([0, *map(len, nodes)]) for nodes in sides)
     of_heads, of_tails = (np.ascontiguousarray(weights[others][:, nodes].T) for nodes in (heads, tails))
     found = Meeting(

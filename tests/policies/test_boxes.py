@@ -139,5 +139,5 @@ def test_boxes_that_memory_does_not_hold_are_refused(monkeypatch):
     monkeypatch.setattr(policy_class, "MOST_ENTRIES", 140)
     assert rules.on(contexts).log_size > 0.0
     monkeypatch.setattr(policy_class, "MOST_ENTRIES", 139)
-    with pytest.raises(InputError, match=r"^35 boxes on 4 rows of contexts are more than 139 entries; use fewer"):
+    with pytest.raises(InputError, match=r"^35 boxes on 4 rows of contexts have 140 entries, more than 139; use fewer"):
         rules.on(contexts)

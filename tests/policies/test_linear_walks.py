@@ -154,7 +154,7 @@ def test_totals_too_many_to_keep_are_added_up_anew(monkeypatch: pytest.MonkeyPat
     every = free.capabilities
     monkeypatch.setattr(supports, "LARGEST", 559)
     assert every - on.capabilities == {"totals"}
-    assert "the supports have 560 totals, more than 559 to keep" in on.unsupported["totals"]
+    assert "the supports have 560 totals to keep, more than 559" in on.unsupported["totals"]
     rows, m = on.contexts[on.group], len(on.group)
     budget = share_at_most(0, 0.2)
     few, same = (open_oracle(each, rows, "search", constraints=[budget]) for each in (on, free))

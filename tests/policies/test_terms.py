@@ -148,8 +148,8 @@ def test_classes_say_why_they_have_no_terms() -> None:
     refused = [
         (DecisionTrees(2), "thresholds = 3 are quantiles"),
         (DecisionTrees(2, max_leaves=3, thresholds=cuts), "max_leaves"),
-        (DecisionTrees(2, depth=9, thresholds=cuts), "more than 5 000 000 terms"),
-        (RuleLists(2, max_rules=20, thresholds=((*range(25),),)), "more than 5 000 000 columns"),
+        (DecisionTrees(2, depth=9, thresholds=cuts), "terms, more than 5 000 000"),
+        (RuleLists(2, max_rules=20, thresholds=((*range(25),),)), "columns, more than 5 000 000"),
         (ThresholdRules(2, thresholds=cuts, feature_names=["a"]), "feature_names has 1 names for 4"),
         (MonotoneRules(2), "no recursion over totals"),
         (LinearRules(2), "no recursion over totals"),
