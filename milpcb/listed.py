@@ -1,14 +1,16 @@
-"""Exhaustive search through a list of policies: the reference for all other searches and for programs."""
+"""Policies in a list: the exhaustive search, the reference for all others, and the program, one column a policy."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
 
 from milpcb.core.marks import first_of_each, key_tables, marks
 from milpcb.errors import InfeasibleError
-from milpcb.protocols import Listing, Policy, Search, SideConstraint, Within
+from milpcb.program import ProgramBuilder
+from milpcb.protocols import Encoding, Listing, Policy, Search, SideConstraint, Within
 from milpcb.types import Bools, Floats, Ints
 
 
@@ -67,3 +69,20 @@ class ListedSearch(Search):
         kept = self.keep(rows)
         policies = [self.policies[i] for i in np.flatnonzero(kept).tolist()]
         return ListedSearch(policies, self.labels[kept], self._n_actions)
+
+
+class OneHotEncoding(Encoding):
+    """The simplex over a list of ``n_policies``, whose vertices are 0/1. ``objective`` is the total of each policy."""
+
+    def __init__(self, n_policies: int) -> None:
+        b = ProgramBuilder()
+        b.rows((b.columns("x", (n_policies,), upper=1.0, integer=True)[None], 1.0), lower=1.0, upper=1.0)
+        self.program = b.build(integral=True)
+
+    def decode(self, x: Floats, costs: Floats) -> Policy:
+        del costs  # the number names it
+        return self.policy(int(x.argmax()))
+
+    @abstractmethod
+    def policy(self, number: int) -> Policy:
+        """Return the policy of a column."""

@@ -18,8 +18,7 @@ from milpcb.types import Bools, Floats, Ints
 from policies.boxes.rule import BoxRule, Interval
 from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, cut_points, is_binary
 from policies.names import Names
-from policies.paths.opened import OpenedPaths
-from policies.paths.terms import PathTerms
+from policies.paths.policy_class import OpenedPaths, PathTerms
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph

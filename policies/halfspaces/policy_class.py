@@ -10,13 +10,13 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.errors import InputError
+from milpcb.listed import OneHotEncoding
 from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Objective, Opened
 from milpcb.types import Floats
 from policies.cuts import Distinct, NamedClass
 from policies.halfspaces.separator import HalfspaceRule, LabelSeparator, rule_of, scaled
 from policies.names import Names
-from policies.one_hot import OneHotEncoding
 
 
 class LabelingEncoding(OneHotEncoding):

@@ -32,13 +32,13 @@ from itertools import permutations
 
 import numpy as np
 
+from milpcb.listed import OneHotEncoding
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Encoding, Objective
 from milpcb.types import Floats, Ints
 from policies.linear.geometry import Scored, ScoringRule
 from policies.linear.labelings import LabelTable
 from policies.linear.supports import Supports
-from policies.one_hot import OneHotEncoding
 
 # Solvers take 1e-6 for 0: a big M beyond this would let a label be wrong by more than a tenth of the margin.
 LARGEST_BIG_M = 1e5

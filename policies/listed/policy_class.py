@@ -12,13 +12,12 @@ import numpy as np
 from milpcb.core.checks import context_array, whole, whole_array
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError
-from milpcb.listed import ListedSearch
+from milpcb.listed import ListedSearch, OneHotEncoding
 from milpcb.protocols import Listing, Objective, Opened, Policy, PolicyClass, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import Distinct
 from policies.drawing import LeafSummary, fan
 from policies.names import Names
-from policies.one_hot import OneHotEncoding
 from policies.rule import Rule
 
 if TYPE_CHECKING:

@@ -16,10 +16,9 @@ from milpcb.program import ProgramBuilder
 from milpcb.protocols import Encoding, Listing, Objective, Opened, Search, Within
 from milpcb.types import Floats, Ints
 from policies.cuts import NamedClass, Thresholds, check_thresholds
-from policies.monotone.geometry import Order, axes_of
-from policies.monotone.rule import MonotoneRule
+from policies.monotone.rule import MonotoneRule, Order, axes_of
 from policies.names import Names
-from policies.paths.terms import PathTerms
+from policies.paths.policy_class import PathTerms
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph

@@ -1,1 +1,1 @@
-"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, terms, opened."""
+"""One mechanism for classes whose derivations are paths. Read graph, kernels, walks, policy_class."""

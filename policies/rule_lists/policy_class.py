@@ -19,8 +19,7 @@ from milpcb.types import Bools, Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
 from policies.literals import LARGEST, Literals, Test, every_test, outcomes
 from policies.names import Names
-from policies.paths.opened import OpenedPaths
-from policies.paths.terms import PathTerms
+from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.rule_lists.rule import Clause, RuleList
 
 if TYPE_CHECKING:

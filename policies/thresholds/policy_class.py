@@ -29,8 +29,7 @@ from milpcb.types import Floats, Ints
 from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, is_binary
 from policies.literals import columns_of
 from policies.names import Names
-from policies.paths.opened import OpenedPaths
-from policies.paths.terms import PathTerms
+from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:

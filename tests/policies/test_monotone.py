@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from milpcb.oracles import open_oracle
 from milpcb.testing.instances import instances
 from policies.monotone import MonotoneRules
-from policies.monotone.geometry import Order, axes_of
-from policies.monotone.rule import Axis
+from policies.monotone.rule import Axis, Order, axes_of
 from policies.names import Names
 from tests.lp import lp_text
 

@@ -14,7 +14,7 @@ from milpcb.protocols import SideConstraint, Within
 from milpcb.types import Floats, Ints
 from policies.paths import walks
 from policies.paths.graph import Graph
-from policies.paths.terms import PathTerms, too_many
+from policies.paths.policy_class import PathTerms, too_many
 
 EVERY = range(40)
 

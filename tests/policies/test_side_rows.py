@@ -13,9 +13,9 @@ from milpcb.oracles import open_oracle
 from milpcb.protocols import SideConstraint
 from milpcb.types import Floats
 from policies import BoxRules, LinearRules, MonotoneRules, RuleLists, ThresholdRules
-from policies.paths import terms as paths
+from policies.paths import policy_class as paths
 from policies.paths.kernels import longest
-from policies.paths.terms import PathTerms
+from policies.paths.policy_class import PathTerms
 
 RNG = np.random.default_rng(5)
 CONTEXTS = RNG.integers(0, 2, (40, 8)).astype(float)

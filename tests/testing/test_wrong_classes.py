@@ -8,7 +8,7 @@ from milpcb.errors import InputError, OracleInexact
 from milpcb.protocols import Objective
 from milpcb.testing.instances import Instance
 from policies import ThresholdRules
-from policies.paths.opened import PathEncoding
+from policies.paths.policy_class import PathEncoding
 from policies.thresholds.policy_class import OpenedThresholds
 
 
