@@ -7,7 +7,6 @@ DEEP = "the search of deep trees, which takes twenty seconds to compile"
 SLOW = {
     "tests/stress": "drawn cases against definitions, studies that are killed",
     "tests/theory/test_verify_command.py": "games verified in processes of their own",
-    "tests/theory/test_one_draw.py": "games with two futures, in rational arithmetic",
     "tests/experiments/run/test_dask.py": "a real scheduler with workers",
     "tests/environments/test_gallery.py": "long plays in every environment",
     "tests/test_readmes.py::test_every_snippet_runs_and_prints_what_is_shown": "the programs of the READMEs",

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 COLUMNS = ("game", "(1)", "(2)", "bias", "reg")
 RUN_COLUMNS = ("stated", "futures", "answers", "counts")
-DRAW_COLUMNS = ("games", "difference", "Rel - E reg")
 _VERDICT = {True: "pass", False: "REJECT"}
 LONGEST = 8  # characters of a fraction; a longer one is shown as a decimal
 
@@ -48,12 +47,6 @@ Columns:
         beside the law that was verified: in standard errors, at most 6
   answers
         the largest difference between a run's q and the verified one; must be 0
-  difference
-        the largest between the mean cost of a round where the future is drawn
-        once, and where it is drawn afresh in each round; must be 0 where ties
-        are broken in a fixed order, and is 0 by definition where leaders are kept
-  Rel - E reg
-        Rel minus expected regret with one draw; must not be below 0
 
 \b
 Names:
@@ -76,8 +69,7 @@ def verify(*, quick: bool, noise: str | None) -> None:
     the least over all games (of the bias the largest), in units of cost; a negative one is a violation.
 
     BISTRO+ itself is run with each relaxation, to see that it draws, answers and counts as verified, and that the
-    guarantee is no less than Rel(empty). And one draw of the future is compared with fresh draws, round by round, with
-    ways of drawing that must be rejected.
+    guarantee is no less than Rel(empty).
 
     Exit code 2 if a relaxation or a run is rejected, or a mutant is not.
     """
@@ -98,22 +90,6 @@ def verify(*, quick: bool, noise: str | None) -> None:
     played = _each("runs", [run for name in names for run in runs(name)], lambda run, _: judge_run(run, games))
     _report("run", RUN_COLUMNS, lambda each: (f"{slack:.4g}" for slack in each.slacks), played)
     out.print(f"{len(played)} runs do what was verified, and state no less")
-    if not noise:
-        _verify_one_draw(quick=quick)
-
-
-def _verify_one_draw(*, quick: bool) -> None:
-    from milpcb.theory.one_draw import DRAW_MUTANTS, SCHEMES, judge_draw
-
-    judged = [*((scheme, settings[:1] if quick else settings) for scheme, settings in SCHEMES), *DRAW_MUTANTS]
-    verdicts = _each("one draw", judged, lambda each, _: judge_draw(*each))
-    good, bad = verdicts[: len(SCHEMES)], verdicts[len(SCHEMES) :]
-    _report("one draw", DRAW_COLUMNS, lambda each: (str(each.slacks.games), *map(_short, each.slacks[1:])), good, bad)
-    n_games = sum(verdict.slacks.games for verdict in good)
-    out.print(
-        f"one draw costs what fresh draws do in every round of {n_games} games; "
-        f"all {len(bad)} mutants are rejected, as they should be"
-    )
 
 
 def _each(

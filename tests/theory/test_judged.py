@@ -30,6 +30,7 @@ from tests.theory.coins.guard import GUARD_MUTANTS, GUARDED, SETTINGS, T, guarde
 from tests.theory.coins.late import DELAYS, LATE, LATE_MUTANTS, judge_late
 from tests.theory.coins.learners import CoinLearner, exp4
 from tests.theory.coins.mutants import MUTANTS
+from tests.theory.coins.one_draw import DRAW_MUTANTS, DRAWN, LONG, Enumerated, judge_draw
 from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, judge_paths
 from tests.theory.coins.slacks import Verdict
 from tests.theory.coins.verdicts import judge_learner
@@ -61,6 +62,7 @@ HOLDS: dict[str, Judge] = {
     **each(judge_promise, PROMISING[1:], GAMES, PROMISES[:2]),
     **each(judge_late, LATE),
     **each(judge_guard, GUARDED),
+    **each(judge_draw, DRAWN),
     **each(judge_paths, FOLLOWED, 4),
 }
 CAUGHT: dict[str, Judge] = {
@@ -69,6 +71,7 @@ CAUGHT: dict[str, Judge] = {
     **each(judge_promise, PROMISING_MUTANTS, *FIRST),
     **each(judge_late, LATE_MUTANTS, DELAYS[1:3]),
     **each(judge_guard, GUARD_MUTANTS, SETTINGS[:2]),
+    **each(judge_draw, DRAW_MUTANTS),
     **each(judge_paths, PATH_MUTANTS),
     **each(judge_mutant, MUTANTS),
 }
@@ -89,6 +92,12 @@ def test_one_thing_wrong_is_caught(judge: Judge) -> None:
     assert not verdict.passes
     assert np.nanmax(np.array(verdict.excess, dtype=float)) > 1e-3
     assert any(place in verdict.violations()[0] for place in verdict.places)
+
+
+def test_one_draw_is_judged_on_all_costs() -> None:
+    """Of three rounds; and a kept leader of signed noise breaks its guarantee by a tenth at T = 1 and L = 5."""
+    assert Enumerated(DRAWN[0], LONG[0]).games == 64
+    assert judge_draw(DRAW_MUTANTS[-1]).excess[1] == Fraction(1, 10)
 
 
 def test_the_guard_changes_where_it_should() -> None:

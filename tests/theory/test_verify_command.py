@@ -10,14 +10,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from milpcb.commands import console
-from milpcb.commands.verify import DRAW_COLUMNS, RUN_COLUMNS
+from milpcb.commands.verify import RUN_COLUMNS
 from milpcb.commands.verify import verify as command
 from milpcb.errors import MilpcbError, UnknownNameError
-from milpcb.theory import games, one_draw, runs
+from milpcb.theory import games, runs
 from tests.inside import find_plug_ins_again
 
 GAMES = games.quick_games()[::16]  # two and three actions, small and large L: they reject every mutant
-DRAW_HEADING = [word for cell in ("one draw", *DRAW_COLUMNS, "verdict") for word in cell.split()]
 Verify = Callable[..., Result]
 
 THIRD_PARTY = """\
@@ -54,8 +53,6 @@ def verify(monkeypatch: pytest.MonkeyPatch) -> Verify:
     first = runs._played_games
     monkeypatch.setattr(runs, "_played_games", lambda relaxation: first(relaxation)[:1])
     monkeypatch.setattr(runs, "_long_games", lambda _: [])  # they take longest, and test_runs has them
-    monkeypatch.setattr(one_draw, "SCHEMES", one_draw.SCHEMES[1:2])
-    monkeypatch.setattr(one_draw, "DRAW_MUTANTS", one_draw.DRAW_MUTANTS[-2:])
     return lambda *arguments: CliRunner().invoke(command, ["--quick", *arguments])
 
 
@@ -85,15 +82,13 @@ def test_all_verdicts_are_as_expected(verify: Verify) -> None:
     done = verify()
     assert (done.exit_code, done.exception, warnings_in(done)) == (0, None, [])
     lines = [line.split() for line in done.stdout.splitlines()]
-    start, draws = lines.index(["run", *RUN_COLUMNS, "verdict"]), lines.index(DRAW_HEADING)
-    for table, rejected in ((lines[:start], 15), (lines[start:draws], 0), (lines[draws:], 2)):
+    start = lines.index(["run", *RUN_COLUMNS, "verdict"])
+    for table, rejected in ((lines[:start], 15), (lines[start:], 0)):
         verdicts = [line[-1] for line in table if line and line[-1] in {"pass", "REJECT"}]
         assert len(verdicts) > rejected
         assert verdicts == ["pass"] * (len(verdicts) - rejected) + ["REJECT"] * rejected
     assert ["M4", "no", "noise", "-1", "-9/10", "0", "0", "-631/800", "REJECT"] in lines
-    assert ["half", "64", "0", "15/16", "pass"] in lines
     assert "all 15 mutants are rejected" in done.stdout
-    assert "all 2 mutants are rejected" in done.stdout
 
 
 @pytest.mark.usefixtures("others")
