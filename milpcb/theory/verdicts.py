@@ -4,12 +4,12 @@ In go small games that can be enumerated and a way to play (a Variant); out come
 (the side that must be larger minus the other) over all games, pasts and contexts. A negative slack is a violation.
 """
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
-from functools import cache, partial
-from itertools import compress, product, starmap
-from math import lcm, prod
+from functools import cache
+from itertools import product
+from math import lcm
 from typing import Any, NamedTuple, get_args
 
 import numpy as np
@@ -22,124 +22,60 @@ from milpcb.theory.games import Game, Verdict
 from milpcb.theory.player import Leftover, Player, Totals, Variant
 
 
-class Move(NamedTuple):
-    """The parts of a round, for a past, a context and a cost vector.
+def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:
+    """Return the least slack of condition (2), and the largest E[regret], over every x_{1:T} and c_{1:T}.
 
-    ``loss`` is the expected cost of the round, ``law`` the probability of each past after it, ``least`` the expectation
-    of the smallest total in that past, times the number that makes totals whole.
+    Condition (2) is E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c >= 0, with c less the player's shift. Regret is that
+    against the worst of all plans that choose the costs by round and context.
     """
+    labelings, every = run.game.labelings, list(product(COSTS, repeat=run.game.n_actions))
+    regrets = np.zeros([len(run.contexts), len(every)] * horizon, dtype=object)
+    slacks: list[Fraction] = []
 
-    loss: int
-    law: dict[Totals, int]
-    least: int
+    @cache
+    def move(past: Totals, n: int, x: int, costs: tuple[int, ...]) -> tuple[Fraction, Fraction, dict[Totals, Fraction]]:
+        """Return the mean cost of a round that ``n`` rounds follow, and the mean least total and the law of its end."""
+        law: Counter[Totals] = Counter({past: Fraction(1)})  # type: ignore[dict-item]
+        for i, cost in enumerate(costs):
+            counted = run.outcomes(past, n, x, i, cost)
+            law.update(counted)  # type: ignore[arg-type]
+            law[past] -= sum(counted.values())  # type: ignore[assignment]
+        lost = sum((loss * cost for loss, cost in zip(run.round(past, n, x).loss, costs, strict=True)), Fraction(0))
+        ends: Any = {after: p for after, p in law.items() if p}
+        return lost, sum((p * min(after) for after, p in ends.items()), Fraction(0)), ends
 
-
-class Stage(NamedTuple):
-    """One round: the move for every past, number of a context and number of a cost vector; ``parts`` of them make 1."""
-
-    moves: dict[tuple[Totals, int, int], Move]
-    parts: int
-
-
-class Sequences:
-    """A run of T rounds on every x_{1:T} and c_{1:T}.
-
-    ``final`` is the least slack of condition (2): E Rel(x_{1:T}, chat_{1:T}) + min_pi sum c, with c less the player's
-    shift. ``regret`` is the largest E[regret] of all plans that choose the costs by round and context.
-    """
-
-    def __init__(self, run: ExactRun, horizon: int) -> None:
-        self._run = run
-        self._costs = list(product(COSTS, repeat=run.game.n_actions))
-        pasts = run.pasts(horizon)
-        unit = lcm(*(total.denominator for past in pasts[-1] for total in past))
-        self._least_total = {past: int(min(past) * unit) for past in pasts[-1]}
-        self._stages = [self._stage(pasts[t], horizon - 1 - t) for t in range(horizon)]
-        shape = [len(run.contexts), len(self._costs)] * horizon
-        self._lost, self._least, self._best = (np.zeros(shape, dtype=object) for _ in range(3))
-        self._walk((), {run.empty: 1}, 0, run.empty)
-        parts = prod(stage.parts for stage in self._stages)
-        least = self._least * (run.player.unit / (unit * parts))
-        self.final = Fraction((self._best - least).min()) - horizon * run.player.shift
-        self.regret = worst_plan(self._lost - self._best * parts, run.likely) / parts
-
-    def _stage(self, pasts: list[Totals], n: int) -> Stage:
-        """Return the moves of the round that ``n`` rounds follow, from each of ``pasts``."""
-        run, choices = self._run, list(product(self._run.game.actions, COSTS))
-        rounds = {
-            (past, x): (run.round(past, n, x).loss, list(starmap(partial(run.outcomes, past, n, x), choices)))
-            for past, x in product(pasts, run.contexts)
-        }
-        numbers = [
-            number
-            for loss, laws in rounds.values()
-            for part in (loss, *(law.values() for law in laws))
-            for number in part
-        ]
-        parts = lcm(*(number.denominator for number in numbers))
-        moves = {}
-        for (past, x), (loss, laws) in rounds.items():
-            losses = [int(q * parts) for q in loss]
-            counted = [{after: int(p * parts) for after, p in law.items()} for law in laws]
-            by_choice = dict(zip(choices, counted, strict=True))
-            for number, costs in enumerate(self._costs):
-                seen = [by_choice[choice] for choice in enumerate(costs)]
-                moves[past, x, number] = self._move(past, compress(losses, costs), seen, parts)
-        return Stage(moves, parts)
-
-    def _move(self, past: Totals, losses: Iterable[int], laws: Iterable[dict[Totals, int]], parts: int) -> Move:
-        """Return the move, from the losses of the actions of cost 1 and what counting each action may lead to."""
-        law = Counter({past: parts})
-        for counted in laws:
-            law.update(counted)
-            law[past] -= sum(counted.values())
-        return Move(sum(losses), law, sum(p * self._least_total[after] for after, p in law.items()))
-
-    def _walk(self, place: tuple[int, ...], pasts: dict[Totals, int], lost: int, paid: Totals) -> None:
-        """Fill the tables of costs for all sequences that begin with ``place``, by one call for each later round.
-
-        ``place`` holds the numbers of the context and of the cost vector of each round so far. After these rounds,
-        ``pasts`` is the law of the past and ``lost`` the learner's expected cost, both in parts; ``paid`` (N,) is each
-        policy's cost.
-        """
-        stage, labelings = self._stages[len(place) // 2], self._run.game.labelings
-        for (j, x), (number, costs) in product(enumerate(self._run.contexts), enumerate(self._costs)):
-            now = (*place, j, number)
-            moves = [(p, stage.moves[past, x, number]) for past, p in pasts.items()]
-            lost_now = lost * stage.parts + sum(p * move.loss for p, move in moves)
+    def walk(place: tuple[int, ...], pasts: dict[Totals, Fraction], lost: Fraction, paid: Totals) -> None:
+        """Go on after the rounds of ``place``: numbers of context and costs; ``paid`` (N,) is each policy's cost."""
+        n = horizon - 1 - len(place) // 2
+        for (j, x), (number, costs) in product(enumerate(run.contexts), enumerate(every)):
+            moves = [(p, *move(past, n, x, costs)) for past, p in pasts.items()]
+            lost_now = lost + sum(p * more for p, more, *_ in moves)
             paid_now = tuple(total + costs[labels[x]] for total, labels in zip(paid, labelings, strict=True))
-            if len(now) < self._lost.ndim:
-                self._walk(now, _mixture(moves), lost_now, paid_now)
+            if n == 0:
+                regrets[(*place, j, number)] = lost_now - min(paid_now)
+                slacks.append(min(paid_now) - run.player.unit * sum(p * least for p, _, least, _ in moves))
                 continue
-            self._lost[now], self._best[now] = lost_now, min(paid_now)
-            self._least[now] = sum(p * move.least for p, move in moves)
+            after: defaultdict[Totals, Fraction] = defaultdict(Fraction)
+            for p, *_, law in moves:
+                for base, share in law.items():
+                    after[base] += p * share
+            walk((*place, j, number), after, lost_now, paid_now)
+
+    walk((), {run.empty: Fraction(1)}, Fraction(0), run.empty)
+    parts, shares = lcm(*(each.denominator for each in regrets.flat)), lcm(*(p.denominator for p in run.likely))
+    worst = worst_plan(regrets * parts // 1, [int(p * shares) for p in run.likely])  # integers are added faster
+    return min(slacks) - horizon * run.player.shift, worst * Fraction(1, parts * shares**horizon)
 
 
-def _mixture(moves: list[tuple[int, Move]]) -> dict[Totals, int]:
-    """Return the law of the next past, where each move is made with its weight."""
-    law: Counter[Totals] = Counter()
-    for p, move in moves:
-        for after, q in move.law.items():
-            if q:
-                law[after] += p * q
-    return law
-
-
-def worst_plan(regrets: Any, likely: list[Fraction]) -> Fraction:
+def worst_plan(regrets: Any, likely: Sequence[Any]) -> Any:
     """Return the largest expectation of ``regrets`` over contexts, whose axes are contexts and cost vectors by turns.
 
-    A plan chooses for every round the costs by the context alone; ``likely`` is the law of the contexts.
+    A plan chooses for every round the costs by the context alone; ``likely`` is their law, times any number.
     """
-    parts = lcm(*(p.denominator for p in likely))
-    return Fraction(_worst(regrets, [int(p * parts) for p in likely]), parts ** (regrets.ndim // 2))
-
-
-def _worst(regrets: Any, weights: list[int]) -> int:
-    """Return what ``worst_plan`` does, for whole weights of the contexts."""
     if regrets.ndim == 2:  # the choices of the last round do not touch one another
-        return sum(weight * max(row) for weight, row in zip(weights, regrets, strict=True))
-    plans = product(range(regrets.shape[1]), repeat=len(weights))
-    return max(_worst(sum(weight * regrets[j, plan[j]] for j, weight in enumerate(weights)), weights) for plan in plans)
+        return sum(p * max(row) for p, row in zip(likely, regrets, strict=True))
+    plans = product(range(regrets.shape[1]), repeat=len(likely))
+    return max(worst_plan(sum(p * regrets[j, plan[j]] for j, p in enumerate(likely)), likely) for plan in plans)
 
 
 class Slacks(NamedTuple):
@@ -189,13 +125,13 @@ def slacks(run: ExactRun, horizon: int) -> Slacks:
     """Return the least slacks over all rounds, pasts and contexts of a run of ``horizon`` rounds."""
     rounds = [(past, horizon - 1 - t) for t, pasts in enumerate(run.pasts(horizon)[:-1]) for past in pasts]
     places = [(past, n, x) for (past, n), x in product(rounds, run.contexts)]
-    sequences = Sequences(run, horizon)
+    final, regret = sequences(run, horizon)
     return Slacks(
         game=min(run.round(*place).slack for place in places),
         first=min(run.condition(past, n) for past, n in rounds),
-        second=sequences.final,
+        second=final,
         bias=-max(run.bias(*place) for place in places),
-        regret=run.rel(run.empty, horizon) - sequences.regret,
+        regret=run.rel(run.empty, horizon) - regret,
     )
 
 

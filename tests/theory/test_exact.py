@@ -15,7 +15,7 @@ from milpcb.theory.exact import ExactRun
 from milpcb.theory.games import POINT, SKEWED, UNIFORM, Game, quick_games
 from milpcb.theory.mutants import ALSO_ADMISSIBLE, MUTANTS
 from milpcb.theory.player import Leftover, Player, Variant
-from milpcb.theory.verdicts import Sequences, Slacks, judge, slacks, variants, violations, worst_plan
+from milpcb.theory.verdicts import Slacks, judge, sequences, slacks, variants, violations, worst_plan
 
 F = Fraction
 ONE, CONSTANTS = ((0, 0),), ((0, 0), (1, 1))
@@ -291,10 +291,10 @@ def test_against_brute_force(name: str, estimator: str) -> None:
         assert run.rel(base, 2) == brute.rel(past, 2, price)
         assert run.condition(base, 1) == brute.condition(past, 1, price, estimator)
     vectors = list(product((0, 1), repeat=2))
-    assert Sequences(run, 1).regret == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
+    assert sequences(run, 1)[1] == max(brute.regret([plan], estimator) for plan in product(vectors, repeat=2))
     at_a_point = BRUTES[name](CONSTANTS, (F(1),))
     plans = product([[costs] for costs in vectors], repeat=2)
-    found = Sequences(run_of(variant, CONSTANTS, 5, POINT), 2).regret
+    _, found = sequences(run_of(variant, CONSTANTS, 5, POINT), 2)
     assert found == max(at_a_point.regret(plan, estimator) for plan in plans)
 
 
