@@ -1,6 +1,6 @@
 """Environments of the package coba: its synthetic simulations, and whatever one of its template files describes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -69,12 +69,12 @@ class Coba:
     @property
     def n_actions(self) -> int:
         """Number of actions of the first round."""
-        return len(_actions(self._read(1, 0)[0]))
+        return len(self._read(1, 0)[0]["actions"])
 
     @property
     def action_names(self) -> tuple[str, ...]:
         """Names of the actions in coba, where these are strings."""
-        actions = _actions(self._read(1, 0)[0])
+        actions = self._read(1, 0)[0]["actions"]
         return tuple(map(str, actions)) if all(isinstance(action, str) for action in actions) else ()
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> ReplayStream:
@@ -85,17 +85,15 @@ class Coba:
             raise InputError(
                 f"the horizon is {horizon}, but the environment has {len(rounds)} rounds; lower the horizon"
             )
-        actions = _actions(rounds[0])
-        for t, shown_round in enumerate(rounds):
-            if _actions(shown_round) != actions:
-                raise InputError(
-                    f"round {t + 1} offers other actions than round 1, and policies know actions by their numbers; "
-                    "where coba draws their features set n_action_features = 0"
-                )
-        contexts = [numbers(shown_round.get("context")) for shown_round in rounds]
-        return ReplayStream(*distinct_rows(contexts), self._costs(rounds))
+        other = [t for t, one in enumerate(rounds, 1) if list(one["actions"]) != list(rounds[0]["actions"])]
+        if other:
+            raise InputError(
+                f"round {other[0]} offers other actions than round 1, and policies know actions by their numbers; "
+                "where coba draws their features set n_action_features = 0"
+            )
+        return ReplayStream(*distinct_rows([numbers(one.get("context")) for one in rounds]), self._costs(rounds))
 
-    def _costs(self, rounds: Sequence[Mapping[str, Any]]) -> Floats:
+    def _costs(self, rounds: list[Any]) -> Floats:
         """Return (T, K)."""
         rewards = np.array([[float(one["rewards"](action)) for action in one["actions"]] for one in rounds])
         least, most = self.reward_range
@@ -109,44 +107,31 @@ class Coba:
             )
         return np.asarray((most - rewards) / (most - least))
 
-    def _read(self, rounds: int, seed: int) -> list[Mapping[str, Any]]:
-        """Return at most ``rounds`` rounds, with the rewards of all actions."""
-        found = _interactions(self.maker, self.options, self.template, rounds, seed)
-        if not found:
+    def _read(self, rounds: int, seed: int) -> list[Any]:
+        """Return at most ``rounds`` rounds as coba makes them; raises InputError with what coba raises."""
+        with needs("coba", "the environment 'coba'"):
+            from coba import CobaContext, Environments
+
+        CobaContext.search_paths = [Path.home()]  # a .coba of the current folder would name where data sets are cached
+        try:
+            if self.template is None:
+                made: Any = getattr(Environments, f"from_{self.maker}")(rounds, seed=seed, **self.options)
+            else:
+                made = Environments.from_template(self.template)
+            found = [list(islice(environment.read(), rounds)) for environment in islice(made, 2)]
+        except Exception as error:  # makers and templates of coba may raise anything
+            raise InputError(f"coba cannot make this environment: {cause(error)}") from error
+        if len(found) != 1:
+            raise InputError(f"{self.template} describes {len(made)} environments; give a template of one")
+        if not found[0]:
             raise InputError("this environment of coba has no rounds")
-        if not all(callable(one.get("rewards")) for one in found):
-            raise InputError(
-                "this environment of coba does not know the reward of every action, which regret is measured with"
-            )
-        return found
-
-
-def _interactions(
-    maker: str, options: Mapping[str, Any], template: str | None, rounds: int, seed: int
-) -> list[Mapping[str, Any]]:
-    """Return the first rounds of an environment as coba makes them; raises InputError with what coba raises."""
-    with needs("coba", "the environment 'coba'"):
-        from coba import CobaContext, Environments
-
-    CobaContext.search_paths = [Path.home()]  # a .coba of the current folder would name where data sets are cached
-    try:
-        if template is None:
-            made: Any = getattr(Environments, f"from_{maker}")(rounds, seed=seed, **options)
-        else:
-            made = Environments.from_template(template)
-        found = [list(islice(environment.read(), rounds)) for environment in islice(made, 2)]
-    except Exception as error:  # makers and templates of coba may raise anything
-        raise InputError(f"coba cannot make this environment: {cause(error)}") from error
-    if len(found) != 1:
-        raise InputError(f"{template} describes {len(made)} environments; give a template of one")
-    return found[0]
-
-
-def _actions(one: Mapping[str, Any]) -> list[Any]:
-    """Return the actions that a round offers; raises InputError where they cannot be listed."""
-    if not one.get("actions"):
-        raise InputError("this environment of coba lists no actions: a policy chooses among a fixed number of them")
-    return list(one["actions"])
+        for one in found[0]:
+            if not callable(one.get("rewards")) or not one.get("actions"):
+                raise InputError(
+                    "this environment of coba does not know the reward of every action of a list, which regret is "
+                    "measured with"
+                )
+        return found[0]
 
 
 def numbers(context: Any) -> list[float]:

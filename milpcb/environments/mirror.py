@@ -12,7 +12,7 @@ import numpy as np
 from milpcb.contexts import FinitePool
 from milpcb.core.checks import whole
 from milpcb.environments.planted import Planted
-from milpcb.environments.stream import check_opening, check_round
+from milpcb.environments.stream import CheckedStream, check_opening
 from milpcb.errors import InputError, shown
 from milpcb.plugins import injection, registry
 from milpcb.protocols import Cache, Opened, PolicyClass, open_class
@@ -125,7 +125,7 @@ def costly_actions(make: Callable[[], list[Any]], rows: Ints, seed: int) -> Iter
         yield likeliest
 
 
-class MirrorStream:
+class MirrorStream(CheckedStream):
     """Rounds on ``rows`` (T,) of ``contexts``; in each the next action of ``play()`` costs 1.
 
     Costs are computed when first read. The list of actions that cost is all that ``cache`` keeps.
@@ -134,8 +134,7 @@ class MirrorStream:
     def __init__(
         self, contexts: Floats, rows: Ints, n_actions: int, play: Callable[[], Iterator[int]], cache: Cache | None
     ) -> None:
-        self.contexts = contexts
-        self.order: Ints | None = None  # the rows are drawn i.i.d.: nothing of their order is known beforehand
+        super().__init__(contexts, len(rows))
         self._rows: list[int] = rows.tolist()
         self._costs = np.eye(n_actions)
         self._costs.setflags(write=False)
@@ -143,18 +142,13 @@ class MirrorStream:
         self._coming: Iterator[int] | None = None
         self._costly: list[int] = []
 
-    def reveal(self, t: int) -> int:
-        """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
-        check_round(t, len(self._rows))
+    def _row(self, t: int) -> int:
         return self._rows[t]
 
-    def costs(self, t: int) -> Floats:
-        """Return the costs (K,), 0 or 1 and read-only, of round ``t``; raises InputError outside the horizon."""
-        check_round(t, len(self._rows))
+    def _shown(self, t: int) -> Floats:
         if t >= len(self._costly):
             self._compute(t)
-        row: Floats = self._costs[self._costly[t]]
-        return row
+        return np.asarray(self._costs[self._costly[t]])
 
     def _compute(self, t: int) -> None:
         """Play the copies until round ``t`` is over; a play that an error or an interrupt cuts short begins anew."""
@@ -164,7 +158,7 @@ class MirrorStream:
         try:
             while len(self._costly) <= t:
                 self._costly.append(next(self._coming))
-                if self._cache and len(self._costly) == len(self._rows):
+                if self._cache and len(self._costly) == self.horizon:
                     self._cache.save(self._costly)
         except BaseException:
             self._coming, self._costly = None, []
@@ -173,6 +167,6 @@ class MirrorStream:
     def _kept(self) -> list[int]:
         """Return the actions that cost, as the cache holds them; none where it holds anything else."""
         kept: Any = self._cache.load() if self._cache else None
-        if not isinstance(kept, list) or len(kept) != len(self._rows):
+        if not isinstance(kept, list) or len(kept) != self.horizon:
             return []
         return kept if all(type(action) is int and 0 <= action < len(self._costs) for action in kept) else []

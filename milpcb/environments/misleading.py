@@ -6,7 +6,7 @@ import numpy as np
 
 from milpcb.core.checks import real, whole
 from milpcb.environments.planted import Planted
-from milpcb.environments.stream import Chances, Labelled, Phases, Steps, check_probability
+from milpcb.environments.stream import Steps, check_probability
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
 
@@ -40,7 +40,7 @@ class LateBloomer(Planted):
         check_probability("early", self.early)
         check_probability("cost_other", self.cost_other)
 
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         """Return the tables of the early and of the late phase; where both policies agree the action costs 1 early."""
         del seed
         m, rows = labels.shape[1], np.arange(labels.shape[1])
@@ -79,7 +79,7 @@ class Drifting(Planted):
         whole("n_steps", self.n_steps, 1)
         real("speed", self.speed, "a positive number", lambda number: number > 0)
 
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         """Return chances between cost_right and cost_wrong, by the weight of the policies that play the action."""
         steps = child(seed, "environment", "drift").normal(size=(self.n_steps, self.n_policies))
         walks = np.cumsum(steps * self.speed / np.sqrt(self.n_steps), axis=0)
@@ -122,12 +122,11 @@ class Parity(Planted):
         rows.setflags(write=False)
         return rows
 
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
         """Return action x_i xor x_j as the right one."""
-        del labels, horizon
+        del labels
         one, other = self.contexts(seed)[:, self._pair(seed)].astype(np.int64).T
-        right = Phases(np.zeros(1, dtype=np.int64), (one ^ other)[None, :])
-        return Labelled(right, self.n_actions, self.cost_right, self.cost_wrong)
+        return super().chances((one ^ other)[None, :], horizon, seed)
 
     def _pair(self, seed: int) -> Ints:
         return child(seed, "environment", "pair").permutation(self.n_features)[:2]

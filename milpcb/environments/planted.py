@@ -9,14 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from milpcb.core.checks import whole
-from milpcb.environments.stream import (
-    BernoulliStream,
-    Chances,
-    Labelled,
-    Phases,
-    check_opening,
-    check_probability,
-)
+from milpcb.environments.stream import BernoulliStream, Steps, check_opening, check_probability
 from milpcb.errors import InputError
 from milpcb.protocols import Opened, Policy, PolicyClass, open_class
 from milpcb.rng import child
@@ -79,10 +72,10 @@ class Planted:
         """Return how many policies are planted."""
         return len(self.starts(horizon)) if self.n_policies is None else self.n_policies
 
-    def chances(self, labels: Ints, horizon: int, seed: int) -> Chances:
-        """Return who is right when; ``labels`` (P, m) are the actions of the planted policies."""
+    def chances(self, labels: Ints, horizon: int, seed: int) -> Steps:
+        """Return the chances by round; ``labels`` (P, m) are the actions of the planted policies."""
         del seed
-        return Labelled(Phases(self.starts(horizon), labels), self.n_actions, self.cost_right, self.cost_wrong)
+        return Steps.of_labels(self.starts(horizon), labels, self.n_actions, self.cost_right, self.cost_wrong)
 
     def open(self, policies: PolicyClass, horizon: int, seed: int) -> BernoulliStream:
         """Return the stream of one seed with policies of ``policies`` planted; raises InputError."""
@@ -90,13 +83,12 @@ class Planted:
         contexts = self.contexts(seed)
         opened = open_class(policies, contexts)
         planted: list[Policy] = []
-        labels: list[Ints] = []
+        labels = np.zeros((0, len(contexts)), dtype=np.int64)
         for number in range(self.n_planted(horizon)):
-            rng = child(seed, "environment", "planted", number)
-            policy, right = _plant(opened, contexts, rng, labels[-1] if labels else None)
+            policy, right = _plant(opened, contexts, child(seed, "environment", "planted", number), labels[-1:])
             planted.append(policy)
-            labels.append(right)
-        chances = self.chances(np.array(labels).reshape(-1, len(contexts)), horizon, seed)
+            labels = np.vstack([labels, right])
+        chances = self.chances(labels, horizon, seed)
         return BernoulliStream(contexts, chances, self.n_actions, horizon=horizon, seed=seed, planted=tuple(planted))
 
     def contexts(self, seed: int) -> Floats:
@@ -107,23 +99,23 @@ class Planted:
         return contexts
 
 
-def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: Ints | None) -> tuple[Policy, Ints]:
-    """Return the most evenly spread of the drawn policies whose labels differ from ``before``, and its labels (m,)."""
+def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: Ints) -> tuple[Policy, Ints]:
+    """Return the most evenly spread of the drawn policies that differ from those ``before`` (n, m), and its labels."""
     drawn = [opened.draw(rng) for _ in range(CANDIDATES)]
     pairs = [(policy, policy.predict(contexts)) for policy in drawn]
-    new = [pair for pair in pairs if before is None or (pair[1] != before).any()]
+    new = [pair for pair in pairs if (pair[1] != before).any(axis=1).all()]
     if not new:
         raise InputError(
             f"there is nothing to switch to: {CANDIDATES} draws from the policy class label the contexts alike; "
             "give it more policies, or take environment 'planted'"
         )
-    return max(new, key=lambda pair: _entropy(pair[1]))
 
+    def entropy(pair: tuple[Policy, Ints]) -> float:
+        share = np.bincount(pair[1]) / len(pair[1])
+        share = share[share > 0]
+        return float(-(share * np.log(share)).sum())
 
-def _entropy(labels: Ints) -> float:
-    share = np.bincount(labels) / len(labels)
-    share = share[share > 0]
-    return float(-(share * np.log(share)).sum())
+    return max(new, key=entropy)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ import logging
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from milpcb.core.checks import context_array, cost_array, whole
+from milpcb.core.checks import choice, context_array, cost_array, whole
 from milpcb.data.tables import read_table, remarks
-from milpcb.environments.stream import check_opening, check_round
-from milpcb.errors import InputError, UnknownNameError
+from milpcb.environments.stream import CheckedStream, check_opening
+from milpcb.errors import InputError
 from milpcb.protocols import PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
@@ -48,8 +48,7 @@ class Replay:
     order: Order = "file"
 
     def __post_init__(self) -> None:
-        if self.order not in get_args(Order):
-            raise UnknownNameError("order", str(self.order), get_args(Order))
+        choice("order", self.order, get_args(Order))
         self._load()
 
     @property
@@ -86,34 +85,25 @@ class Replay:
         return _read(*paths, *(path.stat().st_mtime_ns if path.exists() else 0 for path in paths))
 
 
-class ReplayStream:
+class ReplayStream(CheckedStream):
     """Rounds whose context rows ``order`` (T,) and costs (T, K) are all there."""
 
     def __init__(self, contexts: Floats, order: Ints, costs: Floats) -> None:
-        self.contexts = contexts
-        self.order: Ints | None = order
+        super().__init__(contexts, len(order), order)
         self._rows: list[int] = order.tolist()
         self._costs = costs
         self._costs.setflags(write=False)
 
-    def reveal(self, t: int) -> int:
-        """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
-        check_round(t, len(self._rows))
+    def _row(self, t: int) -> int:
         return self._rows[t]
 
-    def costs(self, t: int) -> Floats:
-        """Return the costs (K,) of round ``t``."""
-        check_round(t, len(self._rows))
-        row: Floats = self._costs[t]
-        return row
+    def _shown(self, t: int) -> Floats:
+        return np.asarray(self._costs[t])
 
 
-@dataclass(frozen=True)
-class _History:
-    """``contexts`` (m, d) are the distinct ones, ``rows`` (T,) their numbers round by round."""
-
-    contexts: Floats
-    rows: Ints
+class _History(NamedTuple):
+    contexts: Floats  # (m, d), the distinct ones
+    rows: Ints  # (T,), their numbers round by round
     costs: Floats
     feature_names: tuple[str, ...]
     action_names: tuple[str, ...]

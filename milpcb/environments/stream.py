@@ -1,12 +1,13 @@
-"""The mechanism of the built-in environments: contexts drawn i.i.d. from a pool, Bernoulli costs with given chances.
+"""Streams of rounds, and the mechanism of most built-in environments: i.i.d. contexts, Bernoulli costs.
 
 Everything that a round shows is a function of the seed and the round alone. Rounds are drawn a block at a time and only
 one block is kept, so memory does not grow with the horizon.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,67 +19,70 @@ from milpcb.types import Floats, Ints
 
 BLOCK = 4096
 
-
-# Functions of the increasing ``rounds`` (n,) and of the context ``rows`` (n,) that they show:
-Chances = Callable[[Ints, Ints], Floats]  # (n, K), P[cost = 1] of each action
-Labelling = Callable[[Ints, Ints], Ints]  # (n,), the right action
-
-
-@dataclass(frozen=True)
-class Phases:
-    """From round ``starts[p]`` on, and until the next phase starts, ``labels[p, j]`` is the right action of row j.
-
-    ``starts`` (P,) is non-decreasing and begins with 0; of phases that start together the last one counts. ``labels``
-    (S, m) begin anew where they are fewer than the phases.
-    """
-
-    starts: Ints
-    labels: Ints
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) right actions of the context ``rows`` (n,) at ``rounds`` (n,)."""
-        phase = np.searchsorted(self.starts, rounds, side="right") - 1
-        return np.asarray(self.labels[phase % len(self.labels), rows])
-
-
-@dataclass(frozen=True)
-class Labelled:
-    """One action is right: it has the chance ``cost_right``, every other ``cost_wrong``."""
-
-    labelling: Labelling
-    n_actions: int
-    cost_right: float
-    cost_wrong: float
-
-    def __call__(self, rounds: Ints, rows: Ints) -> Floats:
-        """Return (n, K) chances."""
-        chance = np.full((len(rows), self.n_actions), self.cost_wrong)
-        chance[np.arange(len(rows)), self.labelling(rounds, rows)] = self.cost_right
-        return chance
+# P[cost = 1] of each action (n, K), by the increasing ``rounds`` (n,) and the context ``rows`` (n,) that they show
+Chances = Callable[[Ints, Ints], Floats]
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A whole table of chances (m, K) at a time: ``tables`` (S, m, K), table s from round ``starts[s]`` (S,) on."""
+    """Tables of chances in turn: ``tables`` (S, m, K), one from each round of ``starts`` (P,) on.
+
+    ``starts`` is non-decreasing and begins with 0; of tables that start together the last one counts. The tables begin
+    anew where they are fewer than the starts.
+    """
 
     starts: Ints
     tables: Floats
 
+    @classmethod
+    def of_labels(cls, starts: Ints, labels: Ints, n_actions: int, right: float, wrong: float) -> "Steps":
+        """Return those of ``labels`` (S, m): the action that a context is labelled with has the chance ``right``."""
+        return cls(starts, np.where(labels[:, :, None] == np.arange(n_actions), right, wrong))
+
     def __call__(self, rounds: Ints, rows: Ints) -> Floats:
         """Return (n, K) chances."""
         step = np.searchsorted(self.starts, rounds, side="right") - 1
-        return np.asarray(self.tables[step, rows])
+        return np.asarray(self.tables[step % len(self.tables), rows])
 
 
-@dataclass(frozen=True)
-class _Block:
+class CheckedStream(ABC):
+    """Rounds 0..horizon-1 on rows of ``contexts`` (m, d); ``order`` (T,) are the rows where they are known beforehand.
+
+    ``reveal`` and ``costs`` raise InputError outside the horizon.
+    """
+
+    def __init__(self, contexts: Floats, horizon: int, order: Ints | None = None) -> None:
+        self.contexts, self.horizon, self.order = contexts, whole("horizon", horizon, 1), order
+
+    def reveal(self, t: int) -> int:
+        """Return the row of ``contexts`` that round ``t`` (0-based) shows."""
+        self._check(t)
+        return self._row(t)
+
+    def costs(self, t: int) -> Floats:
+        """Return the costs (K,) of round ``t``, read-only."""
+        self._check(t)
+        return self._shown(t)
+
+    @abstractmethod
+    def _row(self, t: int) -> int: ...
+
+    @abstractmethod
+    def _shown(self, t: int) -> Floats: ...
+
+    def _check(self, t: int) -> None:
+        if not 0 <= t < self.horizon:
+            raise InputError(f"round {t} is outside the horizon; give a round from 0 to {self.horizon - 1}")
+
+
+class _Block(NamedTuple):
     number: int
     rows: list[int]
-    costs: Floats
+    costs: Any  # (n, K)
 
 
-class BernoulliStream:
-    """Rounds 0..horizon-1: a row drawn uniformly from the pool, and K independent Bernoulli costs.
+class BernoulliStream(CheckedStream):
+    """A row drawn uniformly from the pool in each round, and K independent Bernoulli costs.
 
     Parameters
     ----------
@@ -88,10 +92,6 @@ class BernoulliStream:
     horizon : number of rounds, >= 1
     seed : non-negative integer
     planted : the policies that ``chances`` favours, for reports
-
-    Raises
-    ------
-    InputError (bad horizon or seed)
 
     """
 
@@ -105,30 +105,22 @@ class BernoulliStream:
         seed: int,
         planted: tuple[Policy, ...] = (),
     ) -> None:
-        self.contexts = contexts
-        self.order: Ints | None = None  # the rows are drawn i.i.d.: nothing of their order is known beforehand
-        self.planted = planted
-        self.chances = chances
-        self.horizon = whole("horizon", horizon, 1)
-        self._n_actions = n_actions
-        self._seed = check_seed(seed)
+        super().__init__(contexts, horizon)
+        self.chances, self.planted = chances, planted
+        self._n_actions, self._seed = n_actions, check_seed(seed)
         self._block = self._draw(0)
 
-    def reveal(self, t: int) -> int:
-        """Return the row of ``contexts`` that round ``t`` (0-based) shows; raises InputError outside the horizon."""
+    def _row(self, t: int) -> int:
         return self._block_of(t).rows[t % BLOCK]
 
-    def costs(self, t: int) -> Floats:
-        """Return the costs (K,), 0 or 1 and read-only, of round ``t``; raises InputError outside the horizon."""
+    def _shown(self, t: int) -> Floats:
         row: Floats = self._block_of(t).costs[t % BLOCK]
         return row
 
     def _block_of(self, t: int) -> _Block:
-        check_round(t, self.horizon)
-        block = self._block
-        if block.number != t // BLOCK:
-            block = self._block = self._draw(t // BLOCK)
-        return block
+        if self._block.number != t // BLOCK:
+            self._block = self._draw(t // BLOCK)
+        return self._block
 
     def _draw(self, number: int) -> _Block:
         """Draw a whole block even where the horizon cuts it: the same rounds come first at any horizon."""
@@ -150,12 +142,6 @@ def check_opening(n_actions: int, policies: PolicyClass, horizon: int) -> None:
         raise InputError(
             f"the policy class has {policies.n_actions} actions, the environment {n_actions}; give both the same"
         )
-
-
-def check_round(t: int, horizon: int) -> None:
-    """Raise InputError unless ``t`` is a round (0-based) of the horizon."""
-    if not 0 <= t < horizon:
-        raise InputError(f"round {t} is outside the horizon; give a round from 0 to {horizon - 1}")
 
 
 def check_probability(name: str, value: Any) -> None:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from functools import cache
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.core.checks import choice, context_array, whole
 from milpcb.core.extras import needs
-from milpcb.environments.stream import BernoulliStream, Labelled, check_opening
+from milpcb.environments.stream import BernoulliStream, check_opening
 from milpcb.protocols import PolicyClass
 from milpcb.rng import child
 from milpcb.types import Floats, Ints
@@ -65,18 +66,13 @@ class Supervised:
         data = _load(self.data)
         every = self.permute_every or horizon
         ranks = _ranks(-(-horizon // every), self.n_actions, child(seed, "environment", "names"))
-        return BernoulliStream(
-            data.contexts,
-            Labelled(Renaming(data.labels, self.n_actions, every, ranks), self.n_actions, 0.0, 1.0),
-            self.n_actions,
-            horizon=horizon,
-            seed=seed,
-        )
+        chances = Renaming(data.labels, self.n_actions, every, ranks)
+        return BernoulliStream(data.contexts, chances, self.n_actions, horizon=horizon, seed=seed)
 
 
 @dataclass(frozen=True)
 class Renaming:
-    """Labels (m,) whose names are permuted in each phase of ``every`` rounds.
+    """Labels (m,) whose names are permuted in each phase of ``every`` rounds; all actions but the named one cost 1.
 
     A phase keeps only the rank of its permutation in the lexicographic order, ``ranks`` (P,); the permutations
     themselves are made when their rounds are drawn.
@@ -87,12 +83,12 @@ class Renaming:
     every: int
     ranks: Ints
 
-    def __call__(self, rounds: Ints, rows: Ints) -> Ints:
-        """Return (n,) names of the labels of ``rows`` (n,) at the increasing ``rounds`` (n,)."""
+    def __call__(self, rounds: Ints, rows: Ints) -> Floats:
+        """Return (n, K) chances of cost 1 on the context ``rows`` (n,) at the increasing ``rounds`` (n,)."""
         phase = rounds // self.every
         first, last = phase[0], phase[-1]
         names = permutations(self.ranks[first : last + 1], self.n_actions)
-        return np.asarray(names[phase - first, self.labels[rows]])
+        return np.asarray(1.0 - np.eye(self.n_actions)[names[phase - first, self.labels[rows]]])
 
 
 def permutations(ranks: Ints, k: int) -> Ints:
@@ -117,8 +113,7 @@ def _ranks(n_phases: int, k: int, rng: np.random.Generator) -> Ints:
     return np.asarray(np.cumsum(steps) % factorial(k))
 
 
-@dataclass(frozen=True)
-class _DataSet:
+class _DataSet(NamedTuple):
     contexts: Floats
     labels: Ints
     feature_names: tuple[str, ...]

@@ -35,10 +35,10 @@ def sequences(run: ExactRun, horizon: int) -> tuple[Fraction, Fraction]:
     @cache
     def move(past: Totals, n: int, x: int, costs: tuple[int, ...]) -> tuple[Fraction, Fraction, dict[Totals, Fraction]]:
         """Return the mean cost of a round that ``n`` rounds follow, and the mean least total and the law of its end."""
-        law: Counter[Totals] = Counter({past: Fraction(1)})  # type: ignore[dict-item]
+        law: Counter[Totals] = Counter({past: Fraction(1)})
         for i, cost in enumerate(costs):
             counted = run.outcomes(past, n, x, i, cost)
-            law.update(counted)  # type: ignore[arg-type]
+            law.update(counted)
             law[past] -= sum(counted.values())  # type: ignore[assignment]
         lost = sum((loss * cost for loss, cost in zip(run.round(past, n, x).loss, costs, strict=True)), Fraction(0))
         ends: Any = {after: p for after, p in law.items() if p}

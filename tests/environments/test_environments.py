@@ -10,7 +10,7 @@ from scipy import stats
 
 from milpcb.environments.planted import AlternatingLeader, Planted, Switching
 from milpcb.environments.replay import Replay
-from milpcb.environments.stream import BLOCK, Phases
+from milpcb.environments.stream import BLOCK, Steps
 from milpcb.environments.supervised import Supervised, permutations
 from milpcb.errors import InputError
 from milpcb.plugins import registry
@@ -161,10 +161,10 @@ def test_nothing_to_switch_to(monkeypatch):
     assert len(drawn) > 2  # it tried again before it gave up
 
 
-def test_coinciding_phases():
-    """Of phases that start together, the last counts."""
-    phases = Phases(np.array([0, 2, 2]), np.array([[0], [1], [2]]))
-    assert phases(np.arange(4), np.zeros(4, int)).tolist() == [0, 0, 2, 2]
+def test_tables_in_turn():
+    """Of those that start together, the last counts; they begin anew where they are fewer than the starts."""
+    steps = Steps.of_labels(np.array([0, 2, 2, 5]), np.array([[0], [1], [2]]), 3, 0.0, 1.0)
+    assert steps(np.arange(7), np.zeros(7, int)).argmin(axis=1).tolist() == [0, 0, 2, 2, 2, 0, 0]
 
 
 # --------------------------------------------------------------------------- supervised
@@ -219,13 +219,13 @@ def test_one_round_a_phase():
     """With permute_every = 1 two labels swap their names each round."""
     stream = opened(Supervised(permute_every=1), 300)
     rows, right = right_actions(stream, range(300))
-    label = Supervised().open(DecisionTrees(2), 300, 7).chances.labelling.labels[rows]
+    label = Supervised().open(DecisionTrees(2), 300, 7).chances.labels[rows]
     assert (right == (label + np.arange(300)) % 2).all()
 
 
 def test_permutations_change_with_the_seed():
     """Two seeds permute differently."""
-    one, other = (opened(Supervised("digits", permute_every=10), 1000, seed).chances.labelling.ranks for seed in (0, 1))
+    one, other = (opened(Supervised("digits", permute_every=10), 1000, seed).chances.ranks for seed in (0, 1))
     assert (one != other).any()
 
 
