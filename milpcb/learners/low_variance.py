@@ -9,7 +9,6 @@ neither time nor memory grows with the rounds played or with the number of polic
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +20,7 @@ from milpcb.protocols import Policy, ValueOracle
 from milpcb.types import Floats, Ints
 
 TOLERANCE = 1e-9  # in units of 2K: a violation below it is rounding
+PSI = 100.0  # the psi of the theorem
 
 
 def smooth(mass: Floats, mu: float) -> Floats:
@@ -28,25 +28,17 @@ def smooth(mass: Floats, mu: float) -> Floats:
     return np.asarray((1 - mass.shape[1] * mu) * mass + mu)
 
 
-def completed(mass: Floats, labels: Ints) -> Floats:
-    """Return the mass (m, K) of a distribution: what Q lacks to 1 goes to the policy that plays ``labels`` (m,)."""
-    full = mass.copy()
-    full[np.arange(len(labels)), labels] += max(0.0, 1.0 - float(mass[0].sum()))
-    return full
+def descend(
+    counts: Floats, rewards: Floats, best: float, mu: float, slope: float, mass: Floats, oracle: ValueOracle
+) -> Iterator[Floats]:
+    """Yield the mass (m, K) of Q before each coordinate step; the last one yielded solves (OP).
 
-
-def best_policy(oracle: ValueOracle, costs: Floats) -> tuple[float, Ints]:
-    """Return the least total cost and the labels (m,) of a policy attaining it; raises OracleInexact if not proved."""
-    answer = oracle.minimise(costs)
-    return answer.value, cast("Policy", answer.policy).predict(oracle.contexts)  # what is proved is attained
-
-
-@dataclass(frozen=True)
-class LowVariance:
-    """(OP) on one history: sum_pi Q(pi) b_pi <= 2K, and V_pi(Q) <= 2K + b_pi for every policy pi.
-
-    V_pi(Q) is the mean over the history of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi): policies
-    that did well must be estimated well, those that did badly need not be. Always feasible.
+    (OP) is sum_pi Q(pi) b_pi <= 2K, and V_pi(Q) <= 2K + b_pi for every policy pi: V_pi(Q) is the mean over the history
+    of 1 / Q^mu(pi(x)|x), and b_pi = slope * (best - mean reward of pi). Policies that did well must be estimated well,
+    those that did badly need not be. It is always feasible. Paper, Algorithm 2: shrink Q so that sum_pi Q(pi) (2K +
+    b_pi) <= 2K, find the policy that violates its constraint most, by D (one oracle call), raise its weight by (V + D)
+    / (2 (1 - K mu) S), S the mean of the squares of what V is the mean of. From mass 0 there are at most 4 ln(1 / (K
+    mu)) / mu steps (as the paper's potential shows).
 
     Parameters
     ----------
@@ -55,59 +47,31 @@ class LowVariance:
     best : the largest mean reward of any policy, its sum of rewards over n
     mu : the least probability of an action, 0 < mu < 1/K
     slope : 1 / (psi mu) in the paper
+    mass : (m, K), that of Q to begin with
+    oracle : of whose policies Q is made; raises OracleInexact unless it proves its answers
 
     """
-
-    counts: Floats
-    rewards: Floats
-    best: float
-    mu: float
-    slope: float
-
-    @property
-    def limit(self) -> float:
-        """Return 2K, the right-hand side of (OP)."""
-        return float(2 * self.rewards.shape[1])
-
-    def rescaled(self, mass: Floats) -> Floats:
-        """Return ``mass``, shrunk if need be so that sum_pi Q(pi) (2K + b_pi) <= 2K."""
-        earned = float((mass * self.rewards).sum()) / self.counts.sum()
-        spent = float(mass[0].sum()) * (self.limit + self.slope * self.best) - self.slope * earned
-        return mass * (self.limit / spent) if spent > self.limit else mass
-
-    def costs(self, q: Floats) -> Floats:
-        """Return (m, K): the policy of least total cost is that with the largest V_pi - b_pi, for q = Q^mu (m, K)."""
-        return np.asarray(-(self.counts[:, None] / q + self.slope * self.rewards))
-
-    def violation(self, least_cost: float) -> float:
-        """Return D = max over pi of V_pi - (2K + b_pi), from the least total ``costs``."""
-        return float(-least_cost / self.counts.sum() - self.limit - self.slope * self.best)
-
-    def weight(self, q: Floats, labels: Ints, violation: float) -> float:
-        """Return (V + D) / (2 (1 - K mu) S), what the paper's step adds to the policy that plays ``labels`` (m,)."""
-        inverse = 1 / q[np.arange(len(labels)), labels]
-        share = self.counts / self.counts.sum()
-        second = 2 * (1 - q.shape[1] * self.mu) * (share @ inverse**2)
-        return float((share @ inverse + violation) / second)
-
-
-def descend(problem: LowVariance, mass: Floats, oracle: ValueOracle) -> Iterator[Floats]:
-    """Yield the mass (m, K) of Q before each coordinate step from ``mass``; the last one yielded solves ``problem``.
-
-    Paper, Algorithm 2: shrink, find the policy that violates its constraint most (one oracle call), raise its weight.
-    From mass 0 there are at most 4 ln(1 / (K mu)) / mu steps (as the paper's potential shows). Raises as
-    ``best_policy``.
-    """
+    (m, K), n = rewards.shape, counts.sum()
+    limit, share, rows = 2.0 * K, counts / n, np.arange(m)
     while True:
-        mass = problem.rescaled(mass)
+        earned = float((mass * rewards).sum()) / n
+        spent = float(mass[0].sum()) * (limit + slope * best) - slope * earned
+        mass = mass * (limit / spent) if spent > limit else mass
         yield mass
-        q = smooth(mass, problem.mu)
-        least_cost, labels = best_policy(oracle, problem.costs(q))
-        violation = problem.violation(least_cost)
-        if violation <= TOLERANCE * problem.limit:
+        q = smooth(mass, mu)
+        least_cost, labels = best_policy(oracle, np.asarray(-(counts[:, None] / q + slope * rewards)))
+        violation = float(-least_cost / n - limit - slope * best)
+        if violation <= TOLERANCE * limit:
             return
+        inverse = 1 / q[rows, labels]
         mass = mass.copy()
-        mass[np.arange(len(labels)), labels] += problem.weight(q, labels, violation)
+        mass[rows, labels] += float((share @ inverse + violation) / (2 * (1 - K * mu) * (share @ inverse**2)))
+
+
+def best_policy(oracle: ValueOracle, costs: Floats) -> tuple[float, Ints]:
+    """Return the least total cost and the labels (m,) of a policy attaining it; raises OracleInexact if not proved."""
+    answer = oracle.minimise(costs)
+    return answer.value, cast("Policy", answer.policy).predict(oracle.contexts)  # what is proved is attained
 
 
 class EpochLearner(Learner):
@@ -126,14 +90,12 @@ class EpochLearner(Learner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         require(type(self).__name__, oracle, "minimise")
         require_contexts(type(self).__name__, oracle)
-        K = self.n_actions
         self.delta = check_delta(delta)
         self._counts = np.zeros(oracle.n_contexts)
-        self._rewards = np.zeros((oracle.n_contexts, K))
+        self._rewards = np.zeros((oracle.n_contexts, self.n_actions))
         self._mass = np.zeros_like(self._rewards)
-        self._mu = 0.5 / K
-        _, first = best_policy(oracle, self._rewards)  # nothing is known yet: the paper lets it be any policy
-        self._table = smooth(completed(self._mass, first), self._mu)
+        self._mu = 0.5 / self.n_actions
+        self._complete(best_policy(oracle, self._rewards)[1])  # nothing is known yet: it may be any policy
 
     @abstractmethod
     def exploration(self, t: int) -> float:
@@ -150,24 +112,24 @@ class EpochLearner(Learner):
         self._counts[row] += 1
         self._rewards[row, action] += (1.0 - cost) / probability
         t = self.played + 1
-        if t >= 2 and t & (t - 1) == 0:
-            self._solve(t)
+        if t < 2 or t & (t - 1):
+            return
+        least_cost, best = best_policy(self.oracle, -self._rewards)
+        self._mu = self.exploration(t)
+        history = self._counts, self._rewards, -least_cost / t
+        for mass in descend(*history, self._mu, self.slope(t), self._mass, self.oracle):
+            self._mass = mass
+        self._complete(best)
 
     def estimates(self) -> Floats | None:
         """Return the estimated rewards (m, K) as costs: their negatives, as every reward is 1 - cost."""
         return -self._rewards
 
-    def _solve(self, t: int) -> None:
-        """Find the empirically best policy after ``t`` rounds, and the Q of the next epoch."""
-        least_cost, best = best_policy(self.oracle, -self._rewards)
-        self._mu = self.exploration(t)
-        problem = LowVariance(self._counts, self._rewards, -least_cost / t, self._mu, self.slope(t))
-        for mass in descend(problem, self._mass, self.oracle):
-            self._mass = mass
-        self._table = smooth(completed(self._mass, best), self._mu)
-
-
-PSI = 100.0  # the psi of the theorem
+    def _complete(self, labels: Ints) -> None:
+        """Make the table of q: what Q lacks to 1 goes to the policy that plays ``labels`` (m,)."""
+        full = self._mass.copy()
+        full[np.arange(len(labels)), labels] += max(0.0, 1.0 - float(full[0].sum()))
+        self._table = smooth(full, self._mu)
 
 
 class ILoveToConBandits(EpochLearner):
@@ -181,10 +143,7 @@ class ILoveToConBandits(EpochLearner):
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts of the pool; proves its answers
-    horizon : number of rounds T that the guarantee is for, and that may be played; the algorithm does not use it. None:
-        no end, and no guarantee
-    seed : not used
+    oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
     psi : how little estimated regret excuses variance. 100 in the theorem, where bad policies go on being estimated as
         well as good ones for very long; 0.01 to 1 has far less regret at T <= 1e6, without a guarantee
     delta : the chance that the theorem may fail
@@ -251,18 +210,15 @@ class RandomizedUCB(EpochLearner):
         V_Z(P) <= max(4K, beta D(Z)^2).                                                                         (1)
 
     Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
-    beta) D(pi) <= 2K. That is (OP), which is always feasible. It is linear in pi, so it holds for every Z, and it
-    implies (1): with u = sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. It
-    also implies the pointwise form V_pi <= 4K + beta D(pi)^2. The minimum is not sought, but sum_pi P(pi) D(pi) <= 2
-    sqrt(K / beta) = 2 sqrt(180 K C / n).
-
-    What differs from the paper: that minimum, and that P is found after rounds 2, 4, 8, ... only. Whether the published
-    regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives is not proved here, so ``guarantee`` is infinite.
+    beta) D(pi) <= 2K. That is (OP). It is linear in pi, so it holds for every Z, and it implies (1): with u =
+    sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. The minimum is not sought,
+    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta). What differs from the paper: that minimum, and that P is found after
+    rounds 2, 4, 8, ... only. Whether the published regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives
+    is not proved.
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts of the pool; proves its answers
-    horizon, seed : as of every learner; the algorithm uses neither
+    oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
     delta : the failure chance in the confidence widths
 
     """

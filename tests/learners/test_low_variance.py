@@ -8,7 +8,7 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.learners import ILoveToConBandits, RandomizedUCB
-from milpcb.learners.low_variance import LowVariance, descend, smooth
+from milpcb.learners.low_variance import descend, smooth
 from milpcb.oracles.base import Oracle
 from milpcb.types import Answer, Floats, Ints
 from policies import DecisionTrees
@@ -68,13 +68,13 @@ class Log:
         entropy = (u * np.log(u / q) + q - u).sum(axis=1).mean()
         return float(len(self.x) * mu * (entropy / (1 - self.K * mu) + Q @ b / (2 * self.K)))
 
-    def problem(self, mu: float, slope: float) -> LowVariance:
-        """Return the same history as counts and sums."""
+    def problem(self, mu: float, slope: float) -> tuple[Floats, Floats, float, float, float]:
+        """Return the same history as counts and sums, with the largest mean reward, and mu and slope."""
         m = self.labelings.shape[1]
         rewards = np.zeros((m, self.K))
         np.add.at(rewards, (self.x, self.a), self.r / self.p)
         counts = np.bincount(self.x, minlength=m).astype(float)
-        return LowVariance(counts, rewards, float(self.mean_rewards().max()), mu, slope)
+        return counts, rewards, float(self.mean_rewards().max()), mu, slope
 
 
 def random_log(rng: np.random.Generator) -> Log:
@@ -97,7 +97,7 @@ def test_coordinate_descent_solves_op(seed: int) -> None:
     mu, psi = float(rng.uniform(0.05, 1) / (2 * K)), float(10 ** rng.uniform(-2, 2))
     b = log.regrets() / (psi * mu)
     oracle = Recorder(listed(log.labelings, K))
-    masses = list(descend(log.problem(mu, 1 / (psi * mu)), np.zeros((log.labelings.shape[1], K)), oracle))
+    masses = list(descend(*log.problem(mu, 1 / (psi * mu)), np.zeros((log.labelings.shape[1], K)), oracle))
     assert len(oracle.answers) == len(masses)  # one call a step, and one that finds nothing to fix
 
     Q, potentials = np.zeros(len(log.labelings)), []
@@ -126,7 +126,7 @@ def test_warm_start_solves_op_too(start: float) -> None:
     log = random_log(np.random.default_rng(2))
     mu, slope, N = 0.02, 3.0, len(log.labelings)
     Q = np.full(N, start / N)
-    *_, mass = descend(log.problem(mu, slope), log.mass(Q), listed(log.labelings, log.K))
+    *_, mass = descend(*log.problem(mu, slope), log.mass(Q), listed(log.labelings, log.K))
     b, total = slope * log.regrets(), mass[0].sum()
     earned = np.mean(mass[log.x, log.a] * log.r / log.p)  # sum_pi Q(pi) times the mean reward of pi
     assert mass.sum(axis=1) == pytest.approx(total)
@@ -139,7 +139,7 @@ def test_nothing_to_do_at_the_largest_mu() -> None:
     """At mu = 1/(2K) no policy can have V above 2K: one call, no step."""
     log = random_log(np.random.default_rng(3))
     oracle = Recorder(listed(log.labelings, log.K))
-    masses = list(descend(log.problem(0.5 / log.K, 1.0), np.zeros((log.labelings.shape[1], log.K)), oracle))
+    masses = list(descend(*log.problem(0.5 / log.K, 1.0), np.zeros((log.labelings.shape[1], log.K)), oracle))
     assert len(masses) == len(oracle.answers) == 1
     assert (masses[0] == 0).all()
 
@@ -183,7 +183,7 @@ def test_every_epoch_ends_with_op_solved(psi: float) -> None:
         rest = (1 - total) * np.eye(K)[LABELINGS[rewards.argmax()]]
         assert table_of(learner) == pytest.approx((1 - K * mu) * (mass + rest) + mu, abs=1e-9)
         steps += total > 0
-        *_, expected = descend(log.problem(mu, 1 / (psi * mu)), warm, listed(LABELINGS, K))
+        *_, expected = descend(*log.problem(mu, 1 / (psi * mu)), warm, listed(LABELINGS, K))
         assert mass == pytest.approx(expected, abs=1e-9)  # from the Q of the epoch before
         before, warm = table_of(learner), mass.copy()
     assert steps > 0
