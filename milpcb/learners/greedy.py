@@ -18,16 +18,12 @@ class LoggedCosts:
     """Estimated costs of played actions, and the policy last trained on them.
 
     The costs go into a table that the oracle keeps (milpcb.protocols.oracles), those of all rounds since a training at
-    once when the next one asks. The policy is asked for the action on a row when that row is shown, None before the
-    first training. So a round costs the same however many contexts there are, if that is so of the table's queries,
-    and contexts may arrive. Costs are never negative: sums of them lose no digits, however long they are kept.
-    ``log_size`` is log N, taken as at least log 2: a class of one policy is treated as a class of two.
+    once when the next one asks. The policy is asked for the action on a row when that row is shown, so a round costs
+    the same however many contexts there are, if that is so of the table's queries, and contexts may arrive. Costs are
+    never negative: sums of them lose no digits, however long they are kept.
     """
 
-    def __init__(self, learner: str, oracle: ValueOracle) -> None:
-        require(learner, oracle, "minimise")
-        self.n_actions = whole("n_actions", oracle.n_actions, 2)
-        self.log_size = max(oracle.log_size, float(np.log(2)))
+    def __init__(self, oracle: ValueOracle) -> None:
         self.trained = False
         self._oracle = oracle
         self._table = oracle.table(noise=None)
@@ -54,17 +50,16 @@ class LoggedCosts:
         self._actions, self.trained = {}, True
         self._trained_on = self._table.state() if hasattr(self._oracle, "extend") else None
 
-    def play(self, row: int, epsilon: float) -> Floats:
-        """Return q (K,): uniform with probability ``epsilon``, or before any training, else the policy's action."""
-        if not self.trained:
-            return np.full(self.n_actions, 1.0 / self.n_actions)
-        q = np.full(self.n_actions, epsilon / self.n_actions)
-        q[self._action(row)] += 1.0 - epsilon
-        return q
+    def action(self, row: int) -> int:
+        """Return the action of the policy, once there is one."""
+        action = self._actions.get(row)
+        if action is None:
+            action = self._actions[row] = played_on(cast("Policy", self._policy), self._oracle.contexts, row)
+        return action
 
     def totals(self) -> Floats:
         """Return the estimated costs, summed by context (m, K)."""
-        totals = np.zeros((self._oracle.n_contexts, self.n_actions))
+        totals = np.zeros((self._oracle.n_contexts, self._oracle.n_actions))
         for cell, amount in self._cells.items():
             totals[cell] = amount
         return totals
@@ -95,49 +90,52 @@ class LoggedCosts:
             self._policy = self._table.minimise().policy  # for the rows that are still to arrive
         self._table.restore(state["table"])
 
-    def _action(self, row: int) -> int:
-        action = self._actions.get(row)
-        if action is None:
-            policy = cast("Policy", self._policy)  # there is one once it is trained
-            action = self._actions[row] = played_on(policy, self._oracle.contexts, row)
-        return action
-
-
-def luck(horizon: int, log_size: float) -> float:
-    """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
-
-    Bounds for i.i.d. rounds compare with the policy pi* of least expected cost R. The best in hindsight costs less, in
-    expectation by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
-    """
-    return float(np.sqrt(horizon * log_size / 2))
-
-
-def deviation(second_moment: Floats | float, log_size: float, weight: Floats | float) -> Floats:
-    """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
-
-    The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
-    ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail of a
-    sum of such estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest of N
-    shortfalls is at most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
-    """
-    return np.asarray(np.sqrt(2 * np.asarray(second_moment) * log_size) / weight)
-
 
 class GreedyLearner(Learner):
     """A learner that plays the policy of its last training, and explores; the subclasses choose when.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time.
+    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time. A class of one policy is
+    treated as a class of two.
     """
 
     stochastic = True
 
     def __init__(self, oracle: ValueOracle, *, horizon: int | None, seed: int) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
-        self._log = LoggedCosts(type(self).__name__, oracle)
+        require(type(self).__name__, oracle, "minimise")
+        self._log_size = max(oracle.log_size, float(np.log(2)))
+        self._log = LoggedCosts(oracle)
+
+    def _play(self, row: int, epsilon: float) -> Floats:
+        """Return q (K,): uniform with probability ``epsilon``, or before any training, else the policy's action."""
+        if not self._log.trained:
+            return np.full(self.n_actions, 1.0 / self.n_actions)
+        q = np.full(self.n_actions, epsilon / self.n_actions)
+        q[self._log.action(row)] += 1.0 - epsilon
+        return q
 
     def estimates(self) -> Floats | None:
         """Return the estimates that policies are trained on, summed by context (m, K)."""
         return self._log.totals()
+
+    def _luck(self) -> float:
+        """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
+
+        Bounds for i.i.d. rounds compare with the policy pi* of least expected cost R. The best in hindsight costs less,
+        in expectation by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range
+        1.
+        """
+        return float(np.sqrt((self.horizon or 0) * self._log_size / 2))
+
+    def _deviation(self, second_moment: Any, weight: Any) -> Floats:
+        """Return a bound on E[R(pi^)] - R(pi*) for the policy pi^ of least sum of estimates (derived for this project).
+
+        The estimates Y_s(pi) >= 0 have means w_s R(pi) given the past, and ``weight`` is the sum of the w_s;
+        ``second_moment`` bounds the sum of the E[Y_s(pi)^2]. As exp(-u) <= 1 - u + u^2 / 2 for u >= 0, the lower tail
+        of a sum of such estimates is sub-Gaussian with that sum as its variance, whatever their range. So the largest
+        of N shortfalls is at most sqrt(2 second_moment log N) in expectation, and the excess of pi* has mean 0.
+        """
+        return np.asarray(np.sqrt(2 * np.asarray(second_moment) * self._log_size) / weight)
 
 
 Data = Literal["all", "exploration"]
@@ -150,15 +148,12 @@ class EpsilonGreedy(GreedyLearner):
     Setting: i.i.d. rounds. Guarantee: to leading order, and if it trained in every round, E[regret] <= 4.5 / 3^(1/3)
     T^(2/3) (K log N)^(1/3) = 3.12 (...) for a = (K log N / 3)^(1/3) and ``data = "exploration"`` (derived for this
     project). ``guarantee()`` is not that constant but a bound that holds at every T: the sum of all e_t, of what the
-    policy then in force may lose (see ``deviation``), and of sqrt(T log N / 2). Training at powers of 2 on all data
-    makes it up to 14% more to leading order. Oracle: one minimiser per training, about log2(T) in the whole run at the
-    default ``ratio``.
+    policy then in force may lose, and of sqrt(T log N / 2). Training at powers of 2 on all data makes it up to 14% more
+    to leading order. Oracle: one minimiser per training, about log2(T) in the whole run at the default ``ratio``.
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
-        rounds are played does not depend on it
+    oracle, horizon : as of every learner; how rounds are played does not depend on the horizon
     seed : non-negative integer; used by ``data = "exploration"`` alone
     scale : a > 0; None takes the one above
     data : what the policy is trained on: "all" rounds, each estimated by (c / q) e_y; or the rounds of "exploration"
@@ -184,7 +179,7 @@ class EpsilonGreedy(GreedyLearner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         self._data = choice("data", data, get_args(Data))
         if scale is None:
-            scale = float(np.cbrt(self.n_actions * self._log.log_size / 3))
+            scale = float(np.cbrt(self.n_actions * self._log_size / 3))
         self.scale = real("scale (a)", scale, "finite and above 0", lambda a: a > 0)
         self.ratio = real("ratio", ratio, "finite and at least 1", lambda factor: factor >= 1)
         self._training = 1
@@ -196,7 +191,7 @@ class EpsilonGreedy(GreedyLearner):
         return self._epsilon() / self.n_actions
 
     def _act(self, row: int) -> Floats:
-        return self._log.play(row, self._epsilon())
+        return self._play(row, self._epsilon())
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         if self._data == "all":
@@ -215,10 +210,10 @@ class EpsilonGreedy(GreedyLearner):
         while ends[-1] < self.horizon:
             ends.append(min(self.horizon, self._after(ends[-1])))
         seen = np.array(ends[:-1], dtype=float)
-        lost = (np.diff(ends) * np.minimum(1.0, self._deviation(seen))).sum()
+        lost = (np.diff(ends) * np.minimum(1.0, self._lost(seen))).sum()
         once, T = np.array([1.0, self.horizon])
         explored = 1.0 + self._explored(T) - self._explored(once)  # round 1 is uniform
-        return float(explored + lost + luck(self.horizon, self._log.log_size))
+        return float(explored + lost + self._luck())
 
     def _epsilon(self) -> float:
         """Return e_t of the current round; a round before the first training explores for certain."""
@@ -227,14 +222,13 @@ class EpsilonGreedy(GreedyLearner):
     def _after(self, training: int) -> int:
         return max(training + 1, ceil(self.ratio * training))
 
-    def _deviation(self, seen: Floats) -> Floats:
+    def _lost(self, seen: Floats) -> Floats:
         """Return what the best-looking policy on ``seen`` rounds may lose a round; sums are bounded by integrals."""
-        K, log_size = self.n_actions, self._log.log_size
+        K, one = self.n_actions, np.ones(1)
         if self._data == "all":  # estimate (c / q) e_y: mean R, second moment at most K / e_s
-            inverse = self._inverses(seen + 1) - self._inverses(np.ones(1))
-            return np.asarray(deviation(K * inverse, log_size, seen))
-        explored = self._explored(seen + 1) - self._explored(np.ones(1))
-        return np.asarray(deviation(K * explored, log_size, explored))  # K c e_y: mean e_s R, second moment K e_s
+            return self._deviation(K * (self._inverses(seen + 1) - self._inverses(one)), seen)
+        explored = self._explored(seen + 1) - self._explored(one)
+        return self._deviation(K * explored, explored)  # K c e_y: mean e_s R, second moment K e_s
 
     def _explored(self, t: Floats) -> Floats:
         """Return the integral of e from 0 to ``t``; e is 1 up to a^3."""
@@ -250,18 +244,14 @@ class EpochGreedy(GreedyLearner):
     """Epoch l: one uniform round, a training on the l uniform rounds so far, then s_l rounds of the policy it gives.
 
     Setting: i.i.d. rounds; T need not be known. s_l = floor(1 / eps_l), where eps_l = min(1, sqrt(2 K log N / l))
-    bounds what the policy may lose in a round (see ``deviation``). So each epoch loses at most 1 in its uniform round
-    and at most s_l eps_l <= 1 in the others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of
-    epochs begun by round T: to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford
-    & Zhang's; eps_l and the constant are derived for this project. Oracle: one minimiser per epoch, at most L(T) in
-    all, so about T^(-1/3) calls a round.
+    bounds what the policy may lose in a round. So each epoch loses at most 1 in its uniform round and at most s_l eps_l
+    <= 1 in the others. Guarantee: E[regret] <= 2 L(T) + sqrt(T log N / 2), L(T) the number of epochs begun by round T:
+    to leading order 3.30 T^(2/3) (K log N)^(1/3). The algorithm and the argument are Langford & Zhang's; eps_l and the
+    constant are derived for this project. Oracle: one minimiser per epoch, so about T^(-1/3) calls a round.
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts of the pool
-    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee. How
-        rounds are played does not depend on it
-    seed : not used
+    oracle, horizon, seed : as of every learner; how rounds are played depends on the oracle alone
 
     """
 
@@ -269,12 +259,12 @@ class EpochGreedy(GreedyLearner):
 
     def __init__(self, oracle: ValueOracle, *, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
-        self._unit = 2 * self.n_actions * self._log.log_size  # eps_l = sqrt(unit / l)
+        self._unit = 2 * self.n_actions * self._log_size  # eps_l = sqrt(unit / l)
         self._epoch = 0
         self._greedy_left = 0
 
     def _act(self, row: int) -> Floats:
-        return self._log.play(row, 0.0 if self._greedy_left else 1.0)
+        return self._play(row, 0.0 if self._greedy_left else 1.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         if self._greedy_left:
@@ -295,23 +285,21 @@ class EpochGreedy(GreedyLearner):
             return np.inf
         T, unit = self.horizon, self._unit
         whole_epochs = min(T / 2, (1.5 * np.sqrt(unit) * max(T - unit / 3, unit * 2 / 3)) ** (2 / 3))
-        return float(2 * (whole_epochs + 1) + luck(T, self._log.log_size))
+        return float(2 * (whole_epochs + 1) + self._luck())
 
 
 class ExploreThenCommit(GreedyLearner):
     """Uniform play for n rounds, then for ever the policy that looks best on them.
 
-    Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed.
-    Guarantee: with n = (T^2 K log N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that
-    is 3 / 2^(1/3) T^(2/3) (K log N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are
-    derived for this project (see ``deviation``: each estimate K c has a second moment of at most K).
-    Oracle: one minimiser in the whole run, so 1 / T calls a round.
+    Setting: i.i.d. rounds; a change of the costs after the n-th round is never noticed. Guarantee: with n = (T^2 K log
+    N / 2)^(1/3), E[regret] <= n + (T - n) sqrt(2 K log N / n) + sqrt(T log N / 2), that is 3 / 2^(1/3) T^(2/3) (K log
+    N)^(1/3) = 2.38 (...) to leading order. The scheme is folklore; the constants are derived for this project: each
+    estimate K c has a second moment of at most K. Oracle: one minimiser in the whole run.
 
     Parameters
     ----------
-    oracle : the policy class, opened on the contexts of the pool
+    oracle, seed : as of every learner
     horizon : number of rounds T
-    seed : not used
     rounds : number n of uniform rounds, 1 <= n <= T; None takes the n above, rounded up, and at most T. With n = T all
         play is uniform and the oracle is never asked
 
@@ -324,13 +312,13 @@ class ExploreThenCommit(GreedyLearner):
         super().__init__(oracle, horizon=horizon, seed=seed)
         T = self.horizon
         if rounds is None:
-            rounds = min(T, int(np.ceil(np.cbrt(T**2 * self.n_actions * self._log.log_size / 2))))
+            rounds = min(T, int(np.ceil(np.cbrt(T**2 * self.n_actions * self._log_size / 2))))
         self.rounds = whole("rounds", rounds, 1)
         if self.rounds > T:
             raise InputError(f"rounds (n) must be at most the horizon of {T}, got {rounds!r}")
 
     def _act(self, row: int) -> Floats:
-        return self._log.play(row, 0.0)
+        return self._play(row, 0.0)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         t = self.played + 1
@@ -341,5 +329,5 @@ class ExploreThenCommit(GreedyLearner):
 
     def guarantee(self) -> float:
         """Return the bound on expected regret for i.i.d. rounds, at this T, n, K and class."""
-        n, K, log_size = self.rounds, self.n_actions, self._log.log_size
-        return float(n + (self.horizon - n) * deviation(n * K, log_size, n) + luck(self.horizon, log_size))
+        n = self.rounds
+        return float(n + (self.horizon - n) * self._deviation(n * self.n_actions, n) + self._luck())
