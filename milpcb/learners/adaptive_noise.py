@@ -45,23 +45,15 @@ def laplace(generator: np.random.Generator, size: int) -> Floats:
     return np.asarray(more - less)
 
 
-def normal(generator: np.random.Generator, size: int) -> Floats:
-    """Return normal variables of variance 1."""
-    return generator.standard_normal(size)
-
-
 def geometric(generator: np.random.Generator, size: int) -> Floats:
-    """Return two-sided geometric variables: each integer n with a probability proportional to exp(-|n|).
-
-    The whole part of an exponential variable is a geometric one, and the difference of two of these is two-sided.
-    """
+    """Return differences of geometric variables: each integer n with a probability proportional to exp(-|n|)."""
     more, less = np.floor(generator.standard_exponential((2, size)))
     return np.asarray(more - less)
 
 
 LAWS: dict[str, Law] = {
     "laplace": Law(laplace, shifts=True),
-    "normal": Law(normal),
+    "normal": Law(lambda generator, size: generator.standard_normal(size)),
     "whole": Law(geometric, whole=True),
 }
 
@@ -94,9 +86,8 @@ PRECISE = 0.01  # the standard error, as a share of the mean, at which an estima
 def spread(noise: Noise, least: Callable[[Floats], float], draws: int | None = None) -> Spread:
     """Return an estimate by Monte Carlo; ``least(n)`` is the least total of any policy where noise n is all there is.
 
-    A draw is half the range of n(pi) over the policies, by the least totals of n and of -n: as the law is symmetric,
-    its mean is that of max -n(pi), and it is 0 where all policies are alike. ``draws`` None takes as many as the
-    precision needs.
+    A draw is half the range of n(pi) over the policies: as the law is symmetric, its mean is that of max -n(pi), and it
+    is 0 where all policies are alike. ``draws`` None takes as many as the precision needs.
     """
     found: list[float] = []
     error = math.inf
@@ -148,15 +139,9 @@ STANDARD_ERRORS = 4.0  # added to the estimate of the spread in the guarantee
 class AdaptiveNoise(SavedPart):
     """The leader of ``epsilon = "adaptive"``: plays, learns, and keeps what its bound is made of.
 
-    Parameters
-    ----------
-    queries : how a table that is empty is queried, about noise of as many coordinates as that table has
-    noise : the draws
-    spreads : two independent estimates of E max over policies of -n(pi): for the rates, and for the bound
-    cap : M, None for ceil(sqrt(K t)) in round t
-    n_actions : K
-    optimism : what is added to the table in the place of c J; None for c J itself
-
+    The table of ``queries`` is empty, ``noise`` has as many coordinates as it has, ``spreads`` are two independent
+    estimates of E max over policies of -n(pi), for the rates and for the bound. ``cap`` is M, None for ceil(sqrt(K t))
+    in round t; ``optimism`` gives what is added to the table in the place of c J, None for c J itself.
     """
 
     kept = ("_scale", "_last_scale", "_excess", "_table", "_noise")
@@ -198,7 +183,9 @@ class AdaptiveNoise(SavedPart):
         estimate = cost * self._redraws(row, action, most)
         added = estimate if self._optimism is None else self._optimism.estimate(cost, estimate, played + 1)
         self._excess += cost - self._gain(row, action, added)
-        self._scale = self._next_scale()
+        if self._for_rates.mean:
+            wanted = self._excess / self._for_rates.mean
+            self._scale = max(self._scale, float(math.ceil(wanted)) if self._noise.law.whole else wanted)
         return estimate
 
     def bound(self) -> float:
@@ -209,7 +196,8 @@ class AdaptiveNoise(SavedPart):
         """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
-        known. What optimistic estimates leave out is in statement 19 of milpcb/theory/confidence.md.
+        known. By how much the means of optimistic estimates may fall short of those of c J is in statement 19 of
+        milpcb/theory/confidence.md.
         """
         if horizon is None or not self._noise.law.shifts:
             return math.inf
@@ -222,15 +210,11 @@ class AdaptiveNoise(SavedPart):
         capped = 2 * math.sqrt(K * T) if self._cap is None else K * T / self._cap
         instability = self._table.n_moved * (K - 0.5)
         chance = math.sqrt((2 * K - 1) * T)
-        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + self._left_out(T)
+        left_out = 0.0
+        if self._optimism is not None:
+            left_out = (K - 1) * (2 * K + 1) / (2 * K) * self._optimism.stake(1) * T
+        paid = chance + 1 + math.sqrt(2 * instability * T * estimate) + capped / math.e + left_out
         return spread * self._first + paid + spread / estimate * (paid + chance)
-
-    def _left_out(self, horizon: int) -> float:
-        """Return by how much the means of optimistic estimates may fall short of those of c J, in all rounds."""
-        if self._optimism is None:
-            return 0.0
-        K = self._n_actions
-        return (K - 1) * (2 * K + 1) / (2 * K) * self._optimism.stake(1) * horizon
 
     def _draw(self) -> Any:
         return self._noise.draw() * self._scale
@@ -241,9 +225,3 @@ class AdaptiveNoise(SavedPart):
 
     def _gain(self, row: int, action: int, estimate: float) -> float:
         return self._queries.add(row, action, estimate, self._draw())
-
-    def _next_scale(self) -> float:
-        if self._for_rates.mean == 0:
-            return self._scale
-        wanted = self._excess / self._for_rates.mean
-        return max(self._scale, float(math.ceil(wanted)) if self._noise.law.whole else wanted)

@@ -36,21 +36,18 @@ class BistroPlus(Learner):
     Guarantee: E[regret] <= 2 sqrt(2 T K L log N) + T K / L for the noise of the paper (equation (8)).
     Oracle: values only, K + 1 a round (``queries="all"``), or one profile, or one minimiser a round.
 
-    Totals are integers in units of L: an estimate adds 0 or 1 to one cell, the noise adds 0 or +-2. So psi/L is
-    an integer, phi is 0 or 1, and every exact oracle gives the same run, bit for bit. Other relaxations have other
-    units.
+    Totals are integers in units of L (other relaxations have other units): an estimate adds 0 or 1 to one cell, the
+    noise 0 or +-2. So phi is 0 or 1, and every exact oracle gives the same run, bit for bit.
 
     Parameters
     ----------
     oracle : the policy class, opened on the contexts of ``pool``
     pool : FinitePool, Transductive, Empirical, or a Sampler with a GrowingOracle
-    horizon : number of rounds T
-    seed : non-negative integer
+    horizon, seed : as of every learner
     scale : L >= K; None takes the minimiser of the guarantee; "relaxation" the minimiser of Rel(empty) itself,
         estimated once for this class on these contexts (about 800 oracle values). ``guarantee()`` is then the closed
-        form at that L, which is proved but larger than at its own best L; ``estimated_guarantee`` is the estimate of
-        Rel(empty) with its 95 % interval, the sharper bound (see milpcb.relaxations.value), and None for any
-        other ``scale``
+        form at that L; ``estimated_guarantee`` is the sharper bound, the estimate of Rel(empty) with its 95 % interval
+        (see milpcb.relaxations.value), and None for any other ``scale``
     noise : a registered relaxation: "paper" is BISTRO+ as published, "centred" the same with a sharper guarantee,
         "half" and "coordinate" have less noise and sharper guarantees still, "signed" estimates c - 1/2 and has the
         least, "bistro" is BISTRO (Rakhlin & Sridharan 2016)
@@ -110,7 +107,11 @@ class BistroPlus(Learner):
         self.relaxation: Relaxation = given if isinstance(given, Relaxation) else registry.load("relaxation", noise)()
         self._anytime, self._queries = flag("anytime", anytime), queries
         self._estimator: Estimator = estimator or self.relaxation.estimator
-        self._leftover_rule = self._check_rules(noise, leftover)
+        if leftover is None:
+            leftover = "leader" if queries == "argmin" else "descending" if self._anytime else "uniform"
+        self._leftover_rule: Leftover = leftover
+        choice("leftover", leftover, get_args(Leftover))
+        self._check(noise, pool, draws, once=once)
         require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUERY[queries])
         pool.attach(oracle, horizon)
         K = self.n_actions
@@ -128,7 +129,6 @@ class BistroPlus(Learner):
         self._everyone = np.full(K, 1.0 / K)
         self.one_draw: OneDraw | None = None
         if once:
-            self._check_once()
             futures, redraw = whole("futures", futures, 1), None if redraw is None else whole("redraw", redraw, 1)
             law = FutureLaw(oracle, pool, self.relaxation, horizon, self.scale, seed, redraw, anytime)
             self.one_draw = OneDraw(law, futures)
@@ -140,7 +140,7 @@ class BistroPlus(Learner):
 
     def totals(self) -> Floats:
         """Return past estimates plus the last drawn future (m, K), in the relaxation's units."""
-        return self._costs.copy() if self.one_draw is None else self.one_draw.left()
+        return self._costs.copy() if self.one_draw is None else self.one_draw.taken.left()
 
     @property
     def queries(self) -> int:
@@ -176,7 +176,7 @@ class BistroPlus(Learner):
         if self.one_draw is not None:
             action = self.one_draw.play(self.played, row)
             if self._anytime:
-                self._oracle_error += (1 - self.n_actions / self.scale) * self.one_draw.excess()
+                self._oracle_error += (1 - self.n_actions / self.scale) * self.one_draw.taken.excess()
             return (self._everyone if action is None else self._mixed[action]).copy()
         replies = [self._play(row) for _ in range(self._draws)]
         q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
@@ -220,28 +220,39 @@ class BistroPlus(Learner):
         self._past, self._costs = np.zeros((rows, self.n_actions)), np.empty((rows, self.n_actions))
         super()._restore(state)
 
-    def _check_rules(self, noise: str, leftover: Leftover | None) -> Leftover:
-        """Return the leftover rule; raises InputError where the choices do not go together."""
-        if leftover is None:
-            leftover = "leader" if self._queries == "argmin" else "descending" if self._anytime else "uniform"
-        choice("leftover", leftover, get_args(Leftover))
-        if leftover == "leader" and self._queries == "all":
-            raise InputError('leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"')
-        if leftover != "leader" and self._queries == "argmin":
-            raise InputError('queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out')
-        if self._queries not in self.relaxation.queries:
-            raise InputError(f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"')
-        if self._queries == "argmin" and self.relaxation.even_ties and self._estimator == "ips":
-            raise InputError(
-                f'noise = "{noise}" with queries = "argmin" needs whole totals: '
-                'set estimator = "bernoulli", or queries = "profile"'
-            )
-        if self._anytime and (self._queries == "profile" or leftover == "uniform" or not self.relaxation.certified):
-            raise InputError(
-                f'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; '
-                f'got queries "{self._queries}", leftover "{leftover}", noise "{noise}"'
-            )
-        return leftover
+    def _check(self, noise: str, pool: ContextModel, draws: int, *, once: bool) -> None:
+        """Raise InputError where the choices do not go together."""
+        queries, leftover, drawn = self._queries, self._leftover_rule, self._estimator == "bernoulli"
+        even, anytime = self.relaxation.even_ties, self._anytime
+        wrong = {
+            'leftover = "leader" needs to know the leaders: set queries = "profile" or "argmin"': (
+                leftover == "leader" and queries == "all"
+            ),
+            'queries = "argmin" knows a leader and no psi: set leftover = "leader", or leave it out': (
+                leftover != "leader" and queries == "argmin"
+            ),
+            f'noise = "{noise}" needs psi, not a policy: set queries = "profile" or "all"': (
+                queries not in self.relaxation.queries
+            ),
+            f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = '
+            '"profile"': queries == "argmin" and even and not drawn,
+            'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; got '
+            f'queries "{queries}", leftover "{leftover}", noise "{noise}"': (
+                anytime and (queries == "profile" or leftover == "uniform" or not self.relaxation.certified)
+            ),
+            'future = "once" keeps one minimiser: leave queries and draws out; see futures': (
+                once and (queries != "argmin" or draws != 1)
+            ),
+            'future = "once" needs drawn estimates: set estimator = "bernoulli", or leave it out': once and not drawn,
+            'anytime play with future = "once" needs a noise other than "signed", such as "half"': (
+                once and anytime and even
+            ),
+            'future = "once" draws the contexts of all rounds before the first one, so it needs their law: a '
+            "FinitePool, Transductive or Sampler": once and not pool.known,
+        }
+        for message, holds in wrong.items():
+            if holds:
+                raise InputError(message)
 
     def _choose_scale(self, scale: float | str | None, seed: int) -> float:
         """Return L; raises InputError where it is too small, or to be estimated and the law of contexts is unknown."""
@@ -255,20 +266,6 @@ class BistroPlus(Learner):
         least = self.relaxation.least_scale(K)
         wanted = f'finite and at least {least:g} for K = {K}, or "relaxation"'
         return real("scale (L)", scale, wanted, lambda number: number >= least)
-
-    def _check_once(self) -> None:
-        """Raise InputError where the options do not go with one draw."""
-        if self._queries != "argmin" or self._draws > 1:
-            raise InputError('future = "once" keeps one minimiser: leave queries and draws out; see futures')
-        if self._estimator != "bernoulli":
-            raise InputError('future = "once" needs drawn estimates: set estimator = "bernoulli", or leave it out')
-        if self._anytime and self.relaxation.even_ties:
-            raise InputError('anytime play with future = "once" needs a noise other than "signed", such as "half"')
-        if not self._pool.known:
-            raise InputError(
-                'future = "once" draws the contexts of all rounds before the first one, so it needs their law: '
-                "a FinitePool, Transductive or Sampler"
-            )
 
     def _with_room(self) -> Floats:
         """Return a copy of past estimates with a row for each context that the oracle has taken in."""
@@ -288,15 +285,17 @@ class BistroPlus(Learner):
         np.add(self._past, noise, out=self._costs)
 
     def _ask_all(self, row: int) -> Reply:
+        """Return q* for upper bounds of psi, where known differences of psi have tightened the bounds on both sides."""
         probe, costs = self.relaxation.probe, self._costs
-        ask = self._bounds if self._anytime else self._value
         psi = np.empty((self.n_actions + 1, 2))  # lower and upper bound of each
-        psi[0] = ask()
+        psi[0] = self._bounds()
         for i in range(self.n_actions):
             costs[row, i] += probe
-            psi[i + 1] = ask()
+            psi[i + 1] = self._bounds()
             costs[row, i] -= probe
-        return self._respond(*psi.T)
+        lower, upper = tightened(*psi.T, probe) if self._anytime else psi.T
+        q_star = self.relaxation.respond(upper, self._everyone, descending=self._leftover_rule == "descending")
+        return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 
     def _ask_profile(self, row: int) -> Reply:
         profile = self.oracle.profile(self._costs, row)
@@ -307,10 +306,7 @@ class BistroPlus(Learner):
         return Reply(self.relaxation.respond(psi_from_profile(profile, self.relaxation.probe), leftover))
 
     def _ask_argmin(self, row: int) -> Reply:
-        """Ask for one minimiser and follow it.
-
-        Where minimisers disagree on ``row`` every q* is optimal, or an even mixture.
-        """
+        """Follow one minimiser: where minimisers disagree on ``row`` every q* is optimal, or an even mixture."""
         costs = self._costs
         if self.relaxation.even_ties:  # totals are whole, so the ranks only choose among minimisers
             costs = self.n_actions * costs
@@ -323,21 +319,12 @@ class BistroPlus(Learner):
         q_star[played_on(answer.policy, self.oracle.contexts, row)] = 1.0
         return Reply(q_star, min(1.0, gap / self.relaxation.hit))
 
-    def _value(self) -> tuple[float, float]:
-        value = self.oracle.value(self._costs)
-        return value, value
-
     def _bounds(self) -> tuple[float, float]:
+        if not self._anytime:
+            value = self.oracle.value(self._costs)
+            return value, value
         answer = self.oracle.minimise(self._costs)
         return answer.lower, min(answer.upper, float(self._costs.max(axis=1).sum()))
-
-    def _respond(self, lower: Floats, upper: Floats) -> Reply:
-        """Return q* for the upper bounds, once the known differences of psi have tightened the bounds on both sides."""
-        descending = self._leftover_rule == "descending"
-        if self._anytime:
-            lower, upper = tightened(lower, upper, self.relaxation.probe)
-        q_star = self.relaxation.respond(upper, self._everyone, descending=descending)
-        return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 
 
 _QUERY = {"all": "value", "profile": "profile"}

@@ -39,7 +39,11 @@ class FixedNoise(SavedPart):
         K, T = oracle.n_actions, horizon
         self._noisy = _distinct(oracle, seed) if separator is None else _separating(oracle, separator)
         self._stability = 1 if separator is None else len(self._noisy)  # kappa
-        self._noise_price = _noise_price(len(self._noisy), oracle.log_size)
+        # A bound on E max_pi of the noise of a policy at eps = 1: each sums d Laplace variables, -log(1 - l^2) <= l^2 /
+        # (1 - l) bounds the log of their moment generating function, and the largest of N such sums is at most that.
+        # A class of one is treated as a class of two.
+        log_size = max(oracle.log_size, float(np.log(2)))
+        self._noise_price = float(2 * np.sqrt(len(self._noisy) * log_size) + log_size)
         if epsilon is None:
             epsilon = float(np.sqrt(self._noise_price / (2 * self._stability * K * T)))
         self.epsilon = real("epsilon", epsilon, 'finite and above 0, or "adaptive"', lambda rate: rate > 0)
@@ -81,29 +85,18 @@ class FixedNoise(SavedPart):
         return float(instability + self._noise_price / self.epsilon + K * T / (math.e * self.cap))
 
 
-def _noise_price(n_noisy: int, log_size: float) -> float:
-    """Return a bound on E max_pi of the noise of a policy at eps = 1; a class of one is treated as a class of two.
-
-    Each policy sums d Laplace variables, -log(1 - l^2) <= l^2 / (1 - l) bounds the log of their moment generating
-    function, and the maximum of N such sums is at most 2 sqrt(d log N) + log N.
-    """
-    log_size = max(log_size, float(np.log(2)))
-    return float(2 * np.sqrt(n_noisy * log_size) + log_size)
-
-
 def _distinct(oracle: ValueOracle, seed: int) -> Ints:
     """Return the first row of every distinct context; all rows, where some policy plays differently on equal ones.
 
-    To find out, weights are moved from equal rows to their first one. A policy that labels them alike has total 0; any
-    other has another total, but for a coincidence of random weights.
+    Weights are moved from equal rows to their first one: a policy that labels them alike has total 0, and any other has
+    another total, but for a coincidence of random weights.
     """
     _, first, group = np.unique(oracle.contexts, axis=0, return_index=True, return_inverse=True)
     if len(first) == oracle.n_contexts:
         return np.arange(oracle.n_contexts)
     require("ftpl", oracle, "value")
-    probe = (
-        rng.child(seed, "learner", "probe").integers(2**16, size=(oracle.n_contexts, oracle.n_actions)).astype(float)
-    )
+    draws = rng.child(seed, "learner", "probe")
+    probe = draws.integers(2**16, size=(oracle.n_contexts, oracle.n_actions)).astype(float)
     np.subtract.at(probe, first[group.reshape(-1)], probe.copy())
     differ = oracle.value(probe) < 0 or oracle.value(-probe) < 0
     return np.arange(oracle.n_contexts) if differ else np.sort(first)
@@ -118,21 +111,15 @@ def _separating(oracle: ValueOracle, separator: list[int]) -> Ints:
             f"separator must list different row numbers of the {oracle.n_contexts} contexts, got {separator!r}"
         )
     if "enumerate" in oracle.capabilities:
-        _check_separates(np.unique(cast("Any", oracle).labelings, axis=0), rows)
+        labelings = np.unique(cast("Any", oracle).labelings, axis=0)
+        _, first, group = np.unique(labelings[:, rows], axis=0, return_index=True, return_inverse=True)
+        differ = np.argwhere(labelings != labelings[first[group.reshape(-1)]])
+        if len(differ):
+            raise InputError(
+                f"separator = {rows.tolist()} leaves two policies alike that differ elsewhere; "
+                f"add row {differ[0, 1]}, where they do"
+            )
     return rows
-
-
-def _check_separates(labelings: Ints, rows: Ints) -> None:
-    """Raise InputError when two of the distinct ``labelings`` (N, m) agree on all ``rows``."""
-    _, first, group = np.unique(labelings[:, rows], axis=0, return_index=True, return_inverse=True)
-    twin = first[group.reshape(-1)]
-    other = np.flatnonzero(twin != np.arange(len(labelings)))
-    if len(other):
-        differ = np.flatnonzero(labelings[other[0]] != labelings[twin[other[0]]])
-        raise InputError(
-            f"separator = {rows.tolist()} leaves two policies alike that differ elsewhere; "
-            f"add row {differ[0]}, where they do"
-        )
 
 
 Queries = Literal["profile", "argmin"]
@@ -151,9 +138,8 @@ class ContextualFTPL(Learner):
     set version: the noise is on every distinct context of the oracle), or a separator is: rows on which any two
     distinct policies differ, and then the noise is on these alone.
     Guarantee: E[regret] <= 2 eps kappa K T + (2 sqrt(d log N) + log N) / eps + K T / (e M) for noise on d contexts,
-    where kappa = 1 transductively and kappa = d with a separator. The algorithm is published; this bound is derived for
-    this project. Its rates are no worse than those of the paper's abstract, O(T^(3/4) (K log N)^(1/2)) transductively
-    and O(T^(2/3) d^(3/4) K (log N)^(1/2)) with a separator of size d.
+    where kappa = 1 transductively and kappa = d with a separator. This bound is derived for this project; its rates are
+    no worse than those of the paper's abstract.
 
     ``epsilon = "adaptive"`` (derived for this project; see milpcb.learners.adaptive_noise) needs no horizon. The noise
     grows with what the run itself has seen, and ``bound()`` is what it proves about itself. For Laplace noise
@@ -167,9 +153,7 @@ class ContextualFTPL(Learner):
     Parameters
     ----------
     oracle : the policy class, opened on all contexts that will occur
-    horizon : number of rounds T that may be played. A fixed epsilon is made from it; "adaptive" does without: no end,
-        and no ``guarantee()``
-    seed : non-negative integer
+    horizon, seed : as of every learner; a fixed epsilon is made from the horizon
     epsilon : eps > 0, the noise is Laplace of scale 1 / eps; None takes the minimiser of the guarantee; "adaptive" is
         above
     noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
@@ -226,22 +210,19 @@ class ContextualFTPL(Learner):
                 raise InputError('a separator is for a fixed epsilon; leave it out, or epsilon = "adaptive"')
             optimism = self._optimism(oracle, horizon) if optimistic else None
             self._leader = self._adaptive(seed, noise_on, law, cap, queries, optimism)
-        else:
-            if horizon is None:
-                raise InputError(
-                    "ContextualFTPL with a fixed epsilon needs a horizon; "
-                    'give one, or set epsilon = "adaptive", which needs none'
-                )
-            if (noise_on, law) != ("contexts", "laplace"):
-                raise InputError(f'noise_on = "{noise_on}" and law = "{law}" are for epsilon = "adaptive"; set it too')
-            if optimistic:
-                raise InputError('estimates = "optimistic" are for epsilon = "adaptive"; set it too')
-            require_contexts(
-                "ContextualFTPL with a fixed epsilon", oracle, ', or set epsilon = "adaptive" and noise_on = "columns"'
+            return
+        fixed = "ContextualFTPL with a fixed epsilon"
+        if horizon is None:
+            raise InputError(f'{fixed} needs a horizon; give one, or set epsilon = "adaptive", which needs none')
+        if (noise_on, law, optimistic) != ("contexts", "laplace", False):
+            raise InputError(
+                f'noise_on = "{noise_on}", law = "{law}" and estimates = "{estimates}" are for epsilon = "adaptive"; '
+                "set it too"
             )
-            self._leader = FixedNoise(
-                oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
-            )
+        require_contexts(fixed, oracle, ', or set epsilon = "adaptive" and noise_on = "columns"')
+        self._leader = FixedNoise(
+            oracle, horizon=horizon, seed=seed, epsilon=epsilon, cap=cap, separator=separator, queries=queries
+        )
 
     @property
     def epsilon(self) -> float:
@@ -274,7 +255,6 @@ class ContextualFTPL(Learner):
         return self.ledger.totals(self.oracle.n_contexts, self.n_actions)
 
     def _optimism(self, oracle: ValueOracle, horizon: int | None) -> Optimism:
-        """Return how estimates are made optimistic, by the ledger's stake too where there is one."""
         if np.isnan(oracle.log_union):
             raise InputError(
                 'estimates = "optimistic" needs the number of policies before all contexts are known; hand in all '
@@ -298,6 +278,5 @@ class ContextualFTPL(Learner):
             return table.minimise(vector).value
 
         first = spread(for_rates, least)
-        second = spread(for_bound, least, first.draws)
-        spreads = first, second
+        spreads = first, spread(for_bound, least, first.draws)
         return AdaptiveNoise(asked, for_play, spreads, cap=cap, n_actions=self.n_actions, optimism=optimism)

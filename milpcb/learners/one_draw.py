@@ -22,11 +22,10 @@ from milpcb.types import Floats, FoundPolicy, Ints
 
 
 class CurrentRule(NamedTuple):
-    """The rule in force.
+    """The rule in force: its ``policy``, and the probability of each other action, ``exploration``.
 
-    ``policy`` is what it plays where it does not explore; ``number`` is 1 for the first rule of a run and 1 more for
-    each that follows; ``since`` is the first round in force, counted from 1; ``exploration`` is the probability of each
-    other action.
+    ``number`` is 1 for the first rule of a run and 1 more for each that follows; ``since`` is the first round in force,
+    counted from 1.
     """
 
     policy: FoundPolicy
@@ -36,11 +35,7 @@ class CurrentRule(NamedTuple):
 
 
 class FutureLaw(NamedTuple):
-    """Law of a future; all rounds after the first carry noise with the relaxation's rate.
-
-    ``redraw`` is the number of rounds after which all futures are drawn anew, None for never; ``unproved`` whether play
-    goes on with the bounds of an oracle that stops early.
-    """
+    """Law of a future; all rounds after the first carry noise with the relaxation's rate."""
 
     oracle: ValueOracle
     pool: ContextModel
@@ -48,8 +43,8 @@ class FutureLaw(NamedTuple):
     horizon: int
     scale: float
     seed: int
-    redraw: int | None
-    unproved: bool
+    redraw: int | None  # rounds after which all futures are drawn anew, None for never
+    unproved: bool  # whether play goes on with the bounds of an oracle that stops early
 
 
 class Future:
@@ -171,7 +166,8 @@ class OneDraw(SavedPart):
         self._now = 0  # the number of the future that was taken last
 
     @property
-    def _taken(self) -> Future:
+    def taken(self) -> Future:
+        """The future that was taken last."""
         return self._futures[self._now]
 
     def begin(self, past: Callable[[], Floats]) -> None:
@@ -183,7 +179,7 @@ class OneDraw(SavedPart):
         """Return the action that q* is on, None for the uniform distribution."""
         if len(self._futures) > 1:
             self._now = int(self._pick.integers(len(self._futures)))
-        now = self._taken
+        now = self.taken
         action = now.play(t, row)
         if self._ties:
             ranks = self._ranks.random(self._n_actions)  # in every round, so that they are the same for all oracles
@@ -195,14 +191,6 @@ class OneDraw(SavedPart):
         """Count an estimate of the cost of an action."""
         for future in self._futures:
             future.count(row, action, units)
-
-    def excess(self) -> float:
-        """Return what an unproved answer may cost in this round, but for mixing."""
-        return self._taken.excess()
-
-    def left(self) -> Floats:
-        """Return past estimates plus what is left of the future that was taken last (m, K), in units."""
-        return self._taken.left()
 
     @property
     def queries(self) -> int:
@@ -227,7 +215,7 @@ class OneDraw(SavedPart):
     @property
     def number(self) -> int | None:
         """The number of the rule in force, None where there is none: before the first, and where several take turns."""
-        return None if self._ties or len(self._futures) > 1 else self._taken.kept.number or None
+        return None if self._ties or len(self._futures) > 1 else self.taken.kept.number or None
 
     def rule(self, exploration: float) -> CurrentRule:
         """Return the rule in force; raises InputError where there is none."""
@@ -236,9 +224,10 @@ class OneDraw(SavedPart):
                 "no single rule is in force: signed noise plays leaders that are equal in turn, and with futures = M "
                 'each round takes one of M rules; set noise = "half" and futures = 1'
             )
-        if not self._taken.kept.number:
+        kept = self.taken.kept
+        if not kept.number:
             raise InputError("no rule is in force before the first round")
-        return CurrentRule(self._taken.kept.policy(), self._taken.kept.number, self._taken.since, exploration)
+        return CurrentRule(kept.policy(), kept.number, self.taken.since, exploration)
 
 
 def _order(seed: int, n_actions: int, n_contexts: int) -> Floats:
