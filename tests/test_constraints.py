@@ -207,15 +207,12 @@ def best(name, costs, rules):
 @settings(max_examples=5)
 @given(seed=st.integers(0, 10_000))
 def test_a_share_is_a_share_of_the_contexts(seed):
-    """The best of the labelings that give the action to at most 40 % of the weight of the contexts is found."""
+    """The best of the labelings that give the action to at most 40 % of the contexts is found."""
     rng = np.random.default_rng(seed)
     costs, labelings = rng.integers(-9, 10, (5, 3)).astype(float), LABELINGS["threshold rules"]
-    weights = rng.random(5)
-    for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
-        value, labels = best("threshold rules", costs, [share_at_most(2, 0.4, weights=given_weights)])
-        share = ((labelings == 2) * counted).sum(axis=1) / counted.sum()
-        assert value == totals(costs, labelings[share <= 0.4 + 1e-9]).min()
-        assert ((labels == 2) * counted).sum() / counted.sum() <= 0.4 + 1e-9
+    value, labels = best("threshold rules", costs, [share_at_most(2, 0.4)])
+    assert value == totals(costs, labelings[(labelings == 2).mean(axis=1) <= 0.4 + 1e-9]).min()
+    assert (labels == 2).mean() <= 0.4 + 1e-9
 
 
 @settings(max_examples=5)
@@ -235,13 +232,12 @@ def test_parity_bounds_the_difference_of_two_rates(seed, delta):
 def test_a_second_outcome_is_bounded_on_average(seed):
     """The best of the labelings whose mean second outcome is within the bound is found."""
     rng = np.random.default_rng(seed)
-    costs, outcome, weights = rng.integers(-9, 10, (5, 2)).astype(float), rng.random((5, 2)), rng.random(5)
+    costs, outcome = rng.integers(-9, 10, (5, 2)).astype(float), rng.random((5, 2))
     labelings = LABELINGS["trees of depth 2"]
-    for given_weights, counted in ((None, np.ones(5)), (weights, weights)):
-        means = totals(outcome * counted[:, None], labelings) / counted.sum()
-        bound = float(np.median(means))
-        value, _ = best("trees of depth 2", costs, [mean_at_most(outcome, bound, weights=given_weights)])
-        assert value == totals(costs, labelings[means <= bound + 1e-9]).min()
+    means = totals(outcome, labelings) / 5
+    bound = float(np.median(means))
+    value, _ = best("trees of depth 2", costs, [mean_at_most(outcome, bound)])
+    assert value == totals(costs, labelings[means <= bound + 1e-9]).min()
 
 
 @pytest.mark.parametrize("rows", [[1, 3], [False, True, False, True, False], np.array([3, 1, 1])])
@@ -262,10 +258,8 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(rows):
     [
         (lambda: share_at_most(0, 1.5), "share must be between 0 and 1, got 1.5"),
         (lambda: share_at_most(0, np.nan), "share must be between"),
-        (lambda: share_at_most(0, 0.5, weights=[1, -2]), "not negative"),
-        (lambda: share_at_most(0, 0.5, weights=[0, 0]), "not all zero"),
-        (lambda: share_at_most(0, 0.5, weights=["a", "b"]), "must be numbers"),
-        (lambda: share_at_most(0, 0.5, weights=[[1, 2]]), "a finite number for each row, or the name of a column"),
+        (lambda: mean_at_most({0: ["a", "b"]}, 0.5), "must be numbers"),
+        (lambda: mean_at_most({0: [[1, 2]]}, 0.5), "a finite number for each row, or the name of a column"),
         (lambda: parity(0, [[0, 1]], 0.1), "group must be the name or number of a column, or a value for each row"),
         (lambda: parity(0, None, 0.1), "group must be the name or number of a column"),
         (lambda: parity(0, [0, 1], -0.1), "delta must be between"),
@@ -295,12 +289,7 @@ def test_a_wrong_argument_is_one_clear_line(make, fragment):
         (share_at_most(3, 0.5), "unknown action of a constraint '3'; known: 0, 1, 2"),
         (share_at_most(-1, 0.5), "unknown action of a constraint '-1'"),
         (never(3, rows=[0]), "unknown action of a constraint '3'"),
-        (
-            share_at_most(0, 0.5, weights=[1, 2]),
-            "the weights of share_at_most must have an entry for each of the 5 rows, got 2",
-        ),
-        (share_at_most(0, 0.5, weights="x9"), "unknown column of a constraint 'x9'"),
-        (share_at_most(0, 0.5, weights="x0"), "weights of share_at_most must not be negative: column 'x0'"),
+        (mean_at_most({0: "x9"}, 0.5), "unknown column of a constraint 'x9'"),
         (parity(0, [0, 1, 2], 0.1), "the values of a group must have an entry for each of the 5 rows, got 3"),
         (parity(0, [1] * 5, 0.1), "group has one value only, so parity has no two groups to compare"),
         (parity(0, 9, 0.1), "the column of a constraint must be"),

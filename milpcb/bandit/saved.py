@@ -30,7 +30,7 @@ from milpcb.plugins import injection, registry
 from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
-FORMAT = 11
+FORMAT = 12
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:

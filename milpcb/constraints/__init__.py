@@ -1,11 +1,7 @@
 """Side constraints on the policy, which every oracle keeps: one vocabulary by names, and one linear form below it.
 
-``share_at_most``, ``parity``, ``mean_at_most``, ``never`` and ``always`` are what ``open_oracle``, ``Bandit``,
-estimators and ``[[constraints]]`` of a config take. Any other rule is a LabelConstraint, a table of weights on the
-rows, or a NamedConstraint of your own.
-
-Reading order: ``linear`` (the form), ``by_names`` (the vocabulary), ``rows`` (what constraints are bound to),
-``binding`` (from one to the other), ``arguments`` (what may be written).
+Any rule without a name of its own is a LabelConstraint, a table of weights on the rows, or a NamedConstraint of yours.
+Read linear, rows, by_names, binding.
 """
 
 from milpcb.constraints.binding import Constraint, bind_for, bind_to

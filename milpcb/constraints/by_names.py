@@ -1,12 +1,7 @@
-"""The vocabulary of side constraints: what open_oracle, Bandit, estimators and ``[[constraints]]`` of a config take.
+"""Side constraints by names: what open_oracle, Bandit, estimators and ``[[constraints]]`` of a config take.
 
-Actions and columns go by their names, or by numbers where they have none. Such a constraint holds in cross-validation,
-and for contexts that arrive one by one. What is given for each row instead (``rows``, ``weights``, values of a group)
-belongs to the rows of one table.
-
-Each constraint needs a few tables that are summed over the rows (``tables``): an estimator sums over the rows of its
-fit, weights included, and a Bandit over the decisions so far. The sums make LabelConstraints (``rules``). These hold on
-these rows; on other rows shares and means may differ.
+A constraint needs a few tables that are summed over the rows of a fit or the decisions so far (``tables``), and makes
+LabelConstraints of the sums (``rules``). These hold on these rows; on other rows shares and means may differ.
 """
 
 import json
@@ -19,19 +14,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from milpcb.constraints.arguments import is_share, plain_amounts, plain_group, plain_rows, plain_weights
 from milpcb.constraints.linear import LabelConstraint, close_rates
 from milpcb.constraints.rows import NamedRows
-from milpcb.core.checks import real
+from milpcb.core.checks import number_array, real
 from milpcb.data.columns import Values, in_words
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
-from milpcb.errors import InputError
+from milpcb.errors import InputError, shown
 from milpcb.types import Bools, Floats
 
 Action = bool | int | float | str  # the name of an action, or its number
-Weights = str | Sequence[float] | npt.NDArray[Any]  # the name of a column, or a number for each row
-ALL = "all"  # the table of the weights themselves, whose sum a share or a mean is divided by
 
 
 class NamedConstraint(ABC):
@@ -74,25 +66,23 @@ class ShareAtMost(NamedConstraint):
     ----------
     action : name of the action, or its number where actions have none
     share : from 0 to 1
-    weights : counts rows unequally: a number for each row, or the name of a column; none is negative
 
     """
 
     action: Action
     share: float
-    weights: Weights | None = None
 
     def __post_init__(self) -> None:
-        real("share", self.share, "between 0 and 1", is_share)
-        object.__setattr__(self, "weights", plain_weights(self.weights))
+        _check_share("share", self.share)
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action."""
-        return _weighted(rows.table(np.ones(len(rows)), self.action), self.weights, rows, "share_at_most")
+        return {"": rows.table(np.ones(len(rows)), self.action)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
-        return _bounded(sums, self.share, weight, f"{called(self.action)} on at most {self.share:g} of the rows")
+        name = f"{called(self.action)} on at most {self.share:g} of the rows"
+        return [LabelConstraint(table, float(self.share) * weight, name) for table in sums.values()]
 
 
 @dataclass(frozen=True)
@@ -112,9 +102,9 @@ class RateParity(NamedConstraint):
     delta: float
 
     def __post_init__(self) -> None:
-        real("delta", self.delta, "between 0 and 1", is_share)
+        _check_share("delta", self.delta)
         if not isinstance(self.group, str):
-            object.__setattr__(self, "group", plain_group(self.group))
+            object.__setattr__(self, "group", _plain_group(self.group))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 for the action at the members of a group, for each group; missing is a group too."""
@@ -153,41 +143,35 @@ class MeanAtMost(NamedConstraint):
 
     Parameters
     ----------
-    amounts : maps names of actions to what they take of it: a number, the name of a column that has it for each row, or
-        a number for each row; actions that are not named take nothing. Or a table with a number for each action: a row
-        for each row, or one for all
+    amounts : maps names of actions to what they take of it, else nothing: a number, the name of a column that has it
+        for each row, or a number for each row. Or a table with a number for each action: one row, or one for each row
     bound : the largest mean
-    weights : makes it a weighted mean: a number for each row, or the name of a column; none is negative
 
     """
 
     amounts: Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
     bound: float
-    weights: Weights | None = None
 
     def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
-        object.__setattr__(self, "amounts", plain_amounts(self.amounts))
-        object.__setattr__(self, "weights", plain_weights(self.weights))
+        object.__setattr__(self, "amounts", _plain_amounts(self.amounts))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return what each action takes."""
-        what = "mean_at_most"
+        what = "the amounts of mean_at_most"
         if isinstance(self.amounts, Mapping):
-            each = [
-                rows.table(rows.numbers(f"the amounts of {what}", amount), action)
-                for action, amount in self.amounts.items()
-            ]
-            return _weighted(np.sum(each, axis=0), self.weights, rows, what)
+            each = [rows.table(rows.numbers(what, amount), action) for action, amount in self.amounts.items()]
+            return {"": np.sum(each, axis=0)}
         self.named(rows.actions)
-        each_row = np.repeat(self.amounts, len(rows), axis=0) if len(self.amounts) == 1 else None
-        table = rows.per_row(f"the amounts of {what}", self.amounts) if each_row is None else each_row
-        return _weighted(table, self.weights, rows, what)
+        if len(self.amounts) == 1:
+            return {"": np.repeat(self.amounts, len(rows), axis=0)}
+        return {"": rows.per_row(what, self.amounts)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
         of = f"of {', '.join(map(called, self.amounts))} " if isinstance(self.amounts, Mapping) else ""
-        return _bounded(sums, self.bound, weight, f"mean {of}at most {self.bound:g}")
+        name = f"mean {of}at most {self.bound:g}"
+        return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
 
     def named(self, actions: Sequence[Any]) -> set[int]:
         """Return the numbers of the actions that are named: by a table all; raises InputError where it has others."""
@@ -204,10 +188,8 @@ class MeanAtMost(NamedConstraint):
     def by_row(self) -> str:
         """The name of an argument that has an entry for each row of one table; "" for none."""
         if isinstance(self.amounts, Mapping):
-            listed = any(isinstance(amount, tuple) for amount in self.amounts.values())
-        else:
-            listed = len(self.amounts) > 1
-        return "amounts" if listed else "weights" * isinstance(self.weights, tuple)
+            return "amounts" * any(isinstance(amount, tuple) for amount in self.amounts.values())
+        return "amounts" * (len(self.amounts) > 1)
 
 
 @dataclass(frozen=True)
@@ -232,7 +214,7 @@ class Never(NamedConstraint):
         if (self.where is None) == (self.rows is None):
             raise InputError(f'{self.word} needs either a condition, such as where="age > 45", or rows=')
         if self.rows is not None:
-            object.__setattr__(self, "rows", plain_rows(self.rows))
+            object.__setattr__(self, "rows", _plain_rows(self.rows))
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return 1 where it is forbidden to play an action."""
@@ -295,10 +277,7 @@ def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]
 
 
 def of_document(document: Mapping[str, Any]) -> NamedConstraint:
-    """Return the constraint that a document of ``as_documents`` describes.
-
-    Raises LookupError, TypeError on anything else.
-    """
+    """Return the constraint of a document of ``as_documents``; raises LookupError, TypeError on anything else."""
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
         own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
@@ -319,17 +298,52 @@ def groups(column: Values) -> dict[str, Bools]:
     return found | ({"missing": np.isnan(column)} if np.isnan(column).any() else {})
 
 
-def _weighted(table: Floats, weights: Any, rows: NamedRows, what: str) -> dict[str, Floats]:
-    """Return a table (n, K) times the weights of the rows, with the table of these where there are some."""
-    if weights is None:
-        return {"": table}
-    each = rows.numbers(f"the weights of {what}", weights)
-    if (each < 0).any():
-        raise InputError(f"weights of {what} must not be negative: column '{weights}' has a number below 0")
-    return {"": table * each[:, None], ALL: np.repeat(each[:, None], table.shape[1], axis=1)}
+def _check_share(name: str, given: Any) -> None:
+    real(name, given, "between 0 and 1", lambda number: 0.0 <= number <= 1.0)
 
 
-def _bounded(sums: Mapping[str, Floats], bound: float, weight: float, name: str) -> list[LabelConstraint]:
-    """Return the constraint that a mean is at most a bound; a share is the mean of 0 and 1."""
-    of = fsum(sums[ALL][:, 0]) if ALL in sums else weight
-    return [LabelConstraint(sums[""], float(bound) * of, name)] if "" in sums else []
+def _plain_group(given: Any) -> int | tuple[Any, ...]:
+    array = np.array(given, dtype=object) if isinstance(given, (list, tuple)) else np.asarray(given)
+    if array.ndim == 0 and np.issubdtype(array.dtype, np.integer):
+        return int(array)
+    entries = tuple(array.tolist()) if array.ndim == 1 else ()
+    if not entries or not {list, tuple, dict, set}.isdisjoint(map(type, entries)):
+        raise InputError(f"group must be the name or number of a column, or a value for each row, got {shown(given)}")
+    return entries
+
+
+def _plain_amounts(given: Any) -> dict[Any, Any] | tuple[tuple[float, ...], ...]:
+    if isinstance(given, Mapping) and given:
+        return {action: _amount(amount) for action, amount in given.items()}
+    if isinstance(given, Mapping) or not hasattr(given, "__len__"):
+        raise InputError(f"amounts must map names of actions to numbers or columns, or be a table, got {shown(given)}")
+    table = np.atleast_2d(number_array("amounts of mean_at_most", given))
+    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
+        raise InputError(f"amounts of mean_at_most must be a table of finite numbers, got {shown(given)}")
+    return tuple(map(tuple, table.tolist()))
+
+
+def _amount(given: Any) -> str | float | tuple[float, ...]:
+    what = "an amount of mean_at_most"
+    if isinstance(given, str):
+        return given
+    if not hasattr(given, "__len__"):
+        return real(what, given, "a finite number", lambda _number: True)
+    found = number_array(what, given)
+    if found.ndim != 1 or not len(found) or not np.isfinite(found).all():
+        raise InputError(f"{what} must be a finite number for each row, or the name of a column, got {shown(given)}")
+    return tuple(found.tolist())
+
+
+def _plain_rows(given: Any) -> tuple[int, ...] | tuple[bool, ...]:
+    try:
+        rows = np.atleast_1d(np.asarray(given))
+    except ValueError:  # lists of several lengths
+        rows = np.zeros(1)
+    if rows.ndim != 1 or not len(rows) or (rows.dtype == bool and not rows.any()):
+        raise InputError("rows names no row; give row numbers, or one True or False for each row")
+    if rows.dtype != bool and not np.issubdtype(rows.dtype, np.integer):
+        raise InputError(f"rows must be row numbers, or True and False, got {shown(given)}")
+    if rows.dtype != bool and rows.min() < 0:
+        raise InputError(f"row {rows.min()} is none; rows count from 0")
+    return tuple(rows.tolist())

@@ -224,7 +224,5 @@ class FromBatches(PolicyEstimator):
                 "themselves: leave them out, or learn from rows in memory"
             )
         every = self.constraints if isinstance(self.constraints, (list, tuple)) else [self.constraints]
-        if not all(isinstance(rule, ShareAtMost) and rule.weights is None for rule in every):
-            raise InputError(
-                "of the constraints only share_at_most, without weights, adds up over rows; learn from rows in memory"
-            )
+        if not all(isinstance(rule, ShareAtMost) for rule in every):
+            raise InputError("of the constraints only share_at_most adds up over rows; learn from rows in memory")

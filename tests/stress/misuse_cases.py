@@ -219,9 +219,9 @@ def environments() -> Iterator[Case]:
 def side_constraints() -> Iterator[Case]:
     """Yield side constraints that say nothing, by their functions and as tables of weights."""
     right: dict[str, dict[str, Any]] = {
-        "share_at_most": {"action": 1, "share": 0.5, "weights": [1, 2, 1, 1]},
+        "share_at_most": {"action": 1, "share": 0.5},
         "parity": {"action": 1, "group": [0, 1, 0, 1], "delta": 0.1},
-        "mean_at_most": {"amounts": np.ones((4, K)), "bound": 1.0, "weights": [1, 2, 1, 1]},
+        "mean_at_most": {"amounts": np.ones((4, K)), "bound": 1.0},
         "never": {"action": 1, "rows": [0, 1]},
         "always": {"action": 1, "rows": [0, 1]},
     }
@@ -234,7 +234,6 @@ def side_constraints() -> Iterator[Case]:
         "share": between,
         "delta": between,
         "amounts": tables,
-        "weights": wrong(text="abc", few=[1, 2], negative=[1, -1, 1, 1], zeros=[0] * 4, nan=[1, np.nan, 1, 1]),
         "rows": wrong(
             none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few=[True, False]
         ),

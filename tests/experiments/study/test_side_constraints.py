@@ -32,11 +32,6 @@ def mean(labels, outcome):
     return outcome[np.arange(4), labels].mean()
 
 
-def exposed(labels):
-    """Return whether action 1 is played on at most 45 % of the exposure."""
-    return (labels == 1) @ EXPOSURE <= 0.45 * EXPOSURE.sum()
-
-
 def equal(labels):
     """Return whether the rates of action 1 in the groups of the first column differ by at most a half."""
     return apart(labels, 1, CONTEXTS[:, 0]) <= 0.5
@@ -44,11 +39,9 @@ def equal(labels):
 
 BY_COLUMN = np.column_stack([np.zeros(4), SPENT, np.full(4, 2.0)])
 IN_ROWS = np.column_stack([SPENT, np.zeros(4), np.zeros(4)])
-SHARE, PARITY = ("share_at_most", {"action": 1, "share": 0.45}), ("parity", {"action": 1, "delta": 0.5})
+PARITY = ("parity", {"action": 1, "delta": 0.5})
 SECTIONS = {
     "a share": ("share_at_most", {"action": 1, "share": 0.5}, lambda y: (y == 1).mean() <= 0.5),
-    "by weights": (SHARE[0], SHARE[1] | {"weights": [3.0, 1, 1, 5]}, exposed),
-    "by a column of weights": (SHARE[0], SHARE[1] | {"weights": "exposure"}, exposed),
     "groups of a column": (PARITY[0], PARITY[1] | {"group": "group"}, equal),
     "of a column by its number": (PARITY[0], PARITY[1] | {"group": 0}, equal),
     "that are listed": (
@@ -67,11 +60,6 @@ SECTIONS = {
         "mean_at_most",
         {"amounts": {"0": [1, 0.5, 2, 1]}, "bound": 0.5},
         lambda y: mean(y, IN_ROWS) <= 0.5,
-    ),
-    "a weighted mean": (
-        "mean_at_most",
-        {"amounts": OUTCOME.tolist(), "bound": 0.9, "weights": "exposure"},
-        lambda y: OUTCOME[np.arange(4), y] @ EXPOSURE / EXPOSURE.sum() <= 0.9,
     ),
     "never where": ("never", {"action": 2, "where": "spent >= 1 and group <= 1"}, lambda y: 2 not in y[[0, 3]]),
     "never on rows": ("never", {"action": 2, "rows": [0, 3]}, lambda y: 2 not in y[[0, 3]]),

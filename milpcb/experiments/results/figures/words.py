@@ -211,11 +211,11 @@ def constraint_words(settings: Mapping[str, Any]) -> str:
 
 def _rule(table: Mapping[str, Any]) -> str:
     options = {key: value for key, value in table.items() if key not in {"name", "label"}}
-    name, action, weighted = str(table.get("name")), called(options.get("action")), "weighted " * ("weights" in options)
+    name, action = str(table.get("name")), called(options.get("action"))
     if name == "share_at_most":
-        return f"{action} on at most {100 * options['share']:g}{THIN}% of the {weighted}contexts"
+        return f"{action} on at most {100 * options['share']:g}{THIN}% of the contexts"
     if name == "mean_at_most":
-        return f"a second cost of at most {options['bound']:g} on {weighted}average"
+        return f"a second cost of at most {options['bound']:g} on average"
     if name == "parity":
         group = options["group"]
         of = "" if isinstance(group, list) else f" of {group if isinstance(group, str) else f'column {group}'}"
