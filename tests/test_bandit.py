@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit, Decision, rng
+from milpcb.core.files import sealed
 from milpcb.errors import InputError, OracleInexact
 from milpcb.estimators import LoggedPolicyTree
 from milpcb.learners import Exp4
@@ -26,6 +27,7 @@ TREES = DecisionTrees(
     3, 2, thresholds=CUTS, feature_names=["age", "visits", "member"], action_names=["call", "write", "wait"]
 )
 NUMBERED = DecisionTrees(3, 1, thresholds=CUTS)
+OLD = sealed({"format": 2})
 
 
 def cost_of(context: Any, action: int) -> float:
@@ -175,8 +177,8 @@ def test_a_saved_bandit_goes_on_as_if_nothing_had_happened(tmp_path: Path, conte
 def test_what_is_no_saved_bandit_is_refused(tmp_path: Path) -> None:
     """Another file, an older one, none, a folder; and a class that the file does not describe."""
     path = tmp_path / "bandit.json"
-    for text, reason in (("{}", "no file that Bandit.save wrote"), ("[", "no file"), ('{"format": 2}', "has format 2")):
-        path.write_text(text)
+    for content, reason in ((b"{}", "no file that Bandit.save wrote"), (b"[", "no file"), (OLD, "has format 2")):
+        path.write_bytes(content)
         with pytest.raises(InputError, match=reason):
             Bandit.load(path)
     with pytest.raises(InputError, match="No such file"):

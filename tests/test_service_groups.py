@@ -81,7 +81,7 @@ def test_the_chance_of_an_error_is_shared_by_all_statements_on_all_groups() -> N
     for _ in range(2_000):
         action = int(rng.integers(2))
         cost = float(rng.random() < (0.6, 0.3)[action])
-        groups.enter(NamedRows({"a": np.ones(1)}, ["x", "y"]), 0, action, action, cost, 2 * cost)
+        groups.enter(groups.members(NamedRows({"a": np.ones(1)}, ["x", "y"])), 0, action, action, cost, 2 * cost)
         ledger.add(0, action, cost, 2 * cost)
         paid.add(cost)
         rate.add(float(action == 0))

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from milpcb.bandit.decisions import Decision, Override
-from milpcb.bandit.groups import GroupSummary
 from milpcb.bandit.rule import RuleInForce, Why, explained
-from milpcb.bandit.saved import BanditParts
-from milpcb.bandit.statement import Statement, in_words
+from milpcb.bandit.statement import BanditStatement
 from milpcb.blocks import Changes
-from milpcb.core.checks import ROUNDING, check_confidence, real
+from milpcb.core.checks import ROUNDING, real
 from milpcb.data.schema import Schema
 from milpcb.errors import InputError
 from milpcb.protocols import FoundPolicy
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from milpcb.offline import Log, Settled
 
 
-class BanditAnswers(BanditParts):
+class BanditAnswers(BanditStatement):
     """The questions that a bandit answers, in any thread, without changing what it does."""
 
     @property
@@ -60,39 +58,13 @@ class BanditAnswers(BanditParts):
         others, and what ``policy`` raises.
         """
         with self.lock:
-            rounds = self._rounds
-            made, oracle = rounds.book.made(decision), rounds.allowed()
-            context = self._reader.read_row(made.context)
-            row = int(rounds.oracle.rows(np.array(context.numbers, dtype=float))[0])
-            policy, judged = rounds.learner.policy(oracle), rounds.learner.judged(oracle)
-            every = rounds.learner.ledger.totals(oracle.n_contexts, oracle.n_actions)
-            error = rounds.learner.certificate_error(oracle) * np.sqrt(judged.sum() / every.sum() if every.any() else 1)
-            if made.rule_number is not None:
-                policy = rounds.log.rule(made.rule_number, lambda found: found, tuple(self._names)).policy
-            more = oracle.profile(judged, row)
             alone = "no choice" if self._settings["baseline"] is None else "baseline"
-            if rounds.learner.hides_law:  # what it explores is drawn before its law
+            if self._rounds.learner.hides_law:  # what it explores is drawn before its law
                 alone = "exploration"
-            own = (more - more.min(), error, alone, oracle.contexts)
-            return explained(made, policy, self._reader, self._names, *own)
-
-    def by_group(self, confidence: float = 0.95) -> list[GroupSummary]:
-        """Return cost, rates of actions and certificate of each of the bandit's ``groups``; print them.
-
-        All of it holds at once, at all times, with the ``confidence``. Intervals are of means of expectations given all
-        decisions before: of who comes, what is drawn, and what it costs. Raises InputError without ``groups``.
-        """
-        confidence = check_confidence(confidence)
-        with self.lock:
-            if not self._rounds.groups:
-                raise InputError('name the groups beforehand, as in Bandit(..., groups=["region = north", "age > 60"])')
-            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._scale)
+            return explained(self._rounds.book.made(decision), self._rounds, self._reader, self._names, alone)
 
     def overrides(self) -> list[Override]:
-        """Return the decisions that a person overrode, in that order, with who, why, and what it cost if that is known.
-
-        Their share may be watched: a rule that people overrule lacks something that they know, or see.
-        """
+        """Return the decisions that a person overrode, in that order, with who, why, and what it cost if known."""
         with self.lock:
             return list(self._rounds.book.overridden.values())
 
@@ -100,9 +72,8 @@ class BanditAnswers(BanditParts):
         """Return a number whose mean bounds the mean regret of the decisions learnt so far; see Learner.certificate.
 
         With a ``confidence`` such as 0.95, a number that the regret of this very bandit stays at or below, at all times
-        at once, with that chance. Costs may then react to decisions before their own, and come late, whatever that
-        depends on: regret over all decisions is at most this plus 1 for each whose cost is not known yet. ``changes``
-        lets the policies compared with change that often: see ``changes``.
+        at once, with that chance, even if costs react to earlier decisions and come late: regret over all decisions is
+        at most this plus 1 for each whose cost is not known yet. ``changes``: see ``changes``.
         """
         with self.lock:
             return self._rounds.learner.certificate(self._rounds.allowed(), confidence=confidence, changes=changes)
@@ -125,8 +96,7 @@ class BanditAnswers(BanditParts):
 
         Infinite where the learner has none, under constraints on contexts that arrive, once an action was added or a
         decision overridden, and where the bandit began with a log. Learners that must know the law of contexts
-        (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``; theirs is for
-        contexts of that law.
+        (``bistro_plus``, ``policy_elimination``) take it to be even over the rows of ``contexts``.
         """
         with self.lock:
             others = self._rounds.changing or self._added or self._logged or self._rounds.book.overridden
@@ -143,23 +113,6 @@ class BanditAnswers(BanditParts):
                 return np.nan
             learner = self._rounds.learner
             return learner.bound(confidence) + learner.ledger.others
-
-    def statement(self, confidence: float = 0.95) -> str:
-        """Return in sentences what can be stated of this very bandit, for people who need not know how it learns.
-
-        What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
-        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that
-        are open, given up or overridden; the rule in force; groups. Costs and rewards are in their own unit.
-        """
-        confidence = check_confidence(confidence)
-        with self.lock:
-            rounds, compared = self._rounds, in_words(self._policies, constrained=bool(self._constraints))
-            settings = self._settings["baseline"], self._scale, self._added, self._logged, self._stated
-            made = Statement(rounds, confidence, compared, *settings)
-            groups = self.by_group(confidence) if rounds.groups and rounds.counted() else []
-            lines = [*made.lines(), *rounds.log.sentences(), *made.of_groups(groups)]
-            self._stated = (rounds.counted(), rounds.learner.ledger.cost)
-            return "\n".join(lines)
 
     def settled(self, eps: float, confidence: float = 0.95) -> Settled:
         """Return whether enough is known to end: no policy is better than the best-looking one by ``eps`` or more.
@@ -198,10 +151,10 @@ class BanditAnswers(BanditParts):
         """Return the decisions learnt, in that order, with their costs in [0, 1] and the probability of every action.
 
         It is what milpcb.offline reads; features that have names are a polars data frame. Learners that draw within
-        ``act``, such as ``ftpl``, leave nobody a probability that estimates could be weighed by: the log of theirs has
-        none, and milpcb.offline estimates it. An action that was not available, or had no chance, has the probability 0
-        in its row: there the method "ips" counts it as 0, and knows of no replacement. Raises InputError unless the
-        bandit was made with ``keep_log=True``, and while some action has never been played; ExtraMissingError.
+        ``act``, such as ``ftpl``, leave nobody a probability that estimates could be weighed by: milpcb.offline
+        estimates it. An action that was not available, or had no chance, has the probability 0 in its row: there the
+        method "ips" counts it as 0, and knows of no replacement. Raises InputError unless the bandit was made with
+        ``keep_log=True``, and while some action has never been played; ExtraMissingError.
         """
         from milpcb.offline import read_log  # it needs more than a service does
 

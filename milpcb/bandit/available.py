@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from milpcb.data.actions import place
+from milpcb.data.frames import is_frame, named, records
 from milpcb.errors import InputError, shown
 
 Offered = Sequence[int] | None  # numbers of actions in order, None for all
@@ -37,8 +38,14 @@ class Availability:
         self.retired.add(number)
 
     def readmit(self, action: Any) -> None:
-        """Make an action available again."""
+        """Make a retired action available again."""
         self.retired.discard(self.number(action))
+
+    def restore(self, retired: Iterable[int]) -> None:
+        """Go on from saved numbers."""
+        self.retired = set()
+        for action in retired:
+            self.retire(self._names[action])
 
     def offered(self, available: Any, count: int) -> list[Offered]:
         """Return what each of ``count`` decisions may take.
@@ -70,17 +77,18 @@ class Availability:
         whole = isinstance(available, (str, bytes)) or getattr(available, "ndim", 1) == 0
         if whole or not isinstance(available, Iterable):
             raise InputError(f"available must be a list of actions, got {shown(available)}")
-        labels, entries = _labelled(available)
+        by_name = available if isinstance(available, Mapping) else named(available)
+        entries = list(available if by_name is None else by_name.values())
         masks = [isinstance(entry, (bool, np.bool_)) for entry in entries]
-        if labels is None and not any(masks):
+        if by_name is None and not any(masks):
             if sorted(map(str, entries)) == ["0", "1"] == sorted(map(str, range(len(self._names)))) != self._names:
                 raise InputError(f"available {shown(available)} may be a list or a mask: give the names of the actions")
             return self._distinct(entries)
         if not all(masks):
             raise InputError(f"available must be a list of actions or a mask of booleans, got {shown(available)}")
-        if isinstance(available, (set, frozenset)) or (labels is None and {"True", "False"} & set(self._names)):
+        if isinstance(available, (set, frozenset)) or (by_name is None and {"True", "False"} & set(self._names)):
             raise InputError(f"available {shown(available)} can be read in two ways: give the names of the actions")
-        numbers = list(range(len(entries))) if labels is None else self._distinct(labels)
+        numbers = list(range(len(entries))) if by_name is None else self._distinct(by_name)
         if len(numbers) != len(self._names):
             raise InputError(f"available has {len(numbers)} booleans for the {len(self._names)} actions {self._names}")
         return [number for number, there in zip(numbers, entries, strict=True) if there]
@@ -95,12 +103,6 @@ class Availability:
                 )
         return numbers
 
-    def restore(self, retired: Iterable[Any]) -> None:
-        """Go on from saved numbers."""
-        self.retired = set()
-        for action in retired:
-            self.retire(self._names[action])
-
 
 def replaced(q: list[float], offered: Sequence[int]) -> list[float]:
     """Return the law (K,) of what is played where ``q`` is drawn from."""
@@ -113,26 +115,10 @@ def replaced(q: list[float], offered: Sequence[int]) -> list[float]:
 
 def _by_row(available: Any) -> list[Any] | None:
     """Return the parts of what is available row by row; None where it is the same for all decisions."""
-    if hasattr(available, "columns"):
-        records = available.to_dicts() if hasattr(available, "to_dicts") else available.to_dict("records")
-        return list(records)
+    if is_frame(available):
+        return records(available)
     if isinstance(available, np.ndarray) and available.ndim > 1:
         return list(available)
-    if not isinstance(available, (list, tuple)):
-        return None
-    parts = [
-        entry is None or isinstance(entry, (list, tuple, set, frozenset, Mapping, np.ndarray)) for entry in available
-    ]
-    return list(available) if parts and all(parts) else None
-
-
-def _labelled(available: Any) -> tuple[list[Any] | None, list[Any]]:
-    """Return the actions that booleans stand at, None where they are in the order of the class, and the entries."""
-    if isinstance(available, Mapping):
-        return list(available), list(available.values())
-    entries = list(available)
-    if not (hasattr(available, "index") and hasattr(available, "items")):
-        return None, entries
-    labels = list(available.index)  # of a pandas Series; one that is only numbered has the order of the class
-    boolean = all(isinstance(entry, (bool, np.bool_)) for entry in entries)
-    return (labels if boolean and labels != list(range(len(labels))) else None), entries
+    parts = (list, tuple, set, frozenset, Mapping, np.ndarray, type(None))
+    by_row = isinstance(available, (list, tuple)) and available and all(isinstance(each, parts) for each in available)
+    return list(available) if by_row else None

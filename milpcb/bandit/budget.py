@@ -12,8 +12,6 @@ import numpy as np
 from milpcb.constraints import LabelConstraint, NamedConstraint, NamedRows
 from milpcb.constraints.by_names import Never
 from milpcb.core.checks import whole
-from milpcb.data.columns import Value, Values
-from milpcb.data.fields import plain
 from milpcb.errors import InputError
 from milpcb.types import Bools, Floats
 
@@ -30,22 +28,16 @@ class ContextsSoFar:
 
     def __init__(self, constraints: Sequence[NamedConstraint], n_actions: int) -> None:
         self._constraints, self._n_actions = constraints, n_actions
-        self._by_row = [bool(each.by_row) for each in constraints]  # such need no look at single contexts
         self._sums: list[dict[str, dict[int, Floats]]] = [{} for _ in constraints]
         self._decisions = 0
         self._bound_at = 0  # decisions when the constraints were bound last
         self._read = False  # whether conditions were read once: what is declared stands in the rows of every context
 
-    def tables(self, rows: NamedRows) -> tuple[Tables, dict[str, Value]]:
-        """Return the tables of each constraint at the first of ``rows``, and the values there that they read, by name.
+    def tables(self, rows: NamedRows) -> Tables:
+        """Return the tables of each constraint at the first of ``rows``; {} of those that are by rows.
 
         Raises InputError where a condition names a string that no row has: here a guard-rail would never hold.
         """
-        noted = _Noted(rows.values)
-        found = self._checked(NamedRows(noted, rows.actions))
-        return found, {name: plain(noted[name][0]) for name in sorted(noted.read)}
-
-    def _checked(self, rows: NamedRows) -> Tables:
         if self._read:
             return self._tables(rows)
         with warnings.catch_warnings():
@@ -59,8 +51,8 @@ class ContextsSoFar:
 
     def _tables(self, rows: NamedRows) -> Tables:
         return [
-            {} if by_row else {key: table[0] for key, table in rule.tables(rows).items()}
-            for rule, by_row in zip(self._constraints, self._by_row, strict=True)
+            {} if rule.by_row else {key: table[0] for key, table in rule.tables(rows).items()}
+            for rule in self._constraints
         ]
 
     def forbidden(self, tables: Tables) -> Bools:
@@ -102,26 +94,28 @@ class ContextsSoFar:
                 sums = own.setdefault(key, {})
                 sums[row] = sums[row] + table if row in sums else table.copy()
 
-    def with_actions(self, names: Sequence[Any]) -> ContextsSoFar:
-        """Return the sums for more actions, the last of ``names``: a new one counts as any that is not named does."""
-        made = ContextsSoFar(self._constraints, len(names))
-        made._decisions, made._read = self._decisions, self._read
-        for constraint, own, sums in zip(self._constraints, self._sums, made._sums, strict=True):
-            others = sorted(set(range(self._n_actions)) - constraint.named(names))
-            for key, by_row in own.items():
-                sums[key] = {row: _wider(total, others, len(names)) for row, total in by_row.items()}
-        return made
-
     def bind_next(self) -> None:
         """Have the constraints bound anew with the next decision."""
         self._bound_at = 0
 
+    def with_actions(self, names: Sequence[Any]) -> ContextsSoFar:
+        """Return the sums for more actions, the last of ``names``: a new one counts as any that is not named does."""
+        made = ContextsSoFar(self._constraints, len(names))
+        made._decisions, made._read = self._decisions, self._read
+        more = range(self._n_actions, len(names))
+        for constraint, own, sums in zip(self._constraints, self._sums, made._sums, strict=True):
+            like = min(set(range(self._n_actions)) - constraint.named(names), default=None)
+            for key, by_row in own.items():
+                sums[key] = {
+                    row: np.append(total, [0.0 if like is None else total[like] for _ in more])
+                    for row, total in by_row.items()
+                }
+        return made
+
     def copy(self) -> ContextsSoFar:
         """Return a copy that stays as it is while this one takes decisions in."""
         made = copy(self)
-        made._sums = [  # noqa: SLF001 - of this class
-            {key: dict(by_row) for key, by_row in own.items()} for own in self._sums
-        ]
+        made._sums = [{key: dict(by_row) for key, by_row in own.items()} for own in self._sums]  # noqa: SLF001 - ours
         return made
 
     def state(self) -> dict[str, Any]:
@@ -139,24 +133,6 @@ class ContextsSoFar:
         for own, entries in zip(self._sums, state["sums"], strict=True):
             for key, row, total in entries:
                 own.setdefault(key, {})[whole("row", row, 0)] = np.array(total, dtype=float).reshape(self._n_actions)
-
-
-class _Noted(dict[str, Values]):
-    """Columns by name; ``read`` names those that were looked at."""
-
-    def __init__(self, columns: Mapping[str, Values]) -> None:
-        super().__init__(columns)
-        self.read: set[str] = set()
-
-    def __getitem__(self, name: str) -> Values:
-        self.read.add(name)
-        return super().__getitem__(name)
-
-
-def _wider(total: Floats, others: Sequence[int], n_actions: int) -> Floats:
-    """Return sums (K,) for more actions, which count as the ``others``, the first of them."""
-    more = np.full(n_actions - len(total), total[others[0]] if others else 0.0)
-    return np.concatenate([total, more])
 
 
 def as_plain(rules: Sequence[LabelConstraint]) -> list[list[Any]]:

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import numpy as np
 
-from milpcb.constraints import NamedRows
 from milpcb.core.checks import LARGEST
 from milpcb.core.decimals import in_32_bits, rounded_to_32_bits
 from milpcb.core.text import folded
@@ -59,21 +58,20 @@ class ContextReader:
             policies = replace(changed, thresholds=[[]], feature_names=None)
         self.policies = policies
         self.names = tuple(map(str, getattr(policies, "feature_names", None) or ()))
-        self.declared = _checked(declared)
         self.marks = tuple(marks)
-        _check_marks(self.marks, self.declared)
-        others = [name for name in self.declared if name not in self.names]
+        self.declared = _checked(declared, self.marks)
         self._cuts = cuts = _cut_points(policies, self.names)
         own = [_field(name, self.declared.get(name, ()), cuts.get(name, ())) for name in self.names]
+        others = [name for name in self.declared if name not in self.names]
         more = [_field(name, self.declared[name], (), "constraint") for name in others]
-        fields = tuple(replace(field, missing_as=self.marks) for field in own + more)
-        self.schema, features = Schema(fields), fields[: len(own)]
-        self._features, self._fields = features, {field.name: field for field in fields}
+        self.schema = Schema(tuple(replace(field, missing_as=self.marks) for field in own + more))
+        self._features = self.schema.fields[: len(own)]
+        self._fields = {field.name: field for field in self.schema.fields}
         every = {cut: rounded_to_32_bits(cut) for points in cuts.values() for cut in points}
         self._singles = {single: cut for cut, single in every.items() if single > cut}
         self._columns: tuple[Column, ...] = ()
         if self.marks or any(name in self.declared for name in self.names):
-            self._columns, self.policies = _with_columns(policies, features, cuts, self.declared)
+            self._columns, self.policies = _with_columns(policies, self._features, cuts, self.declared)
 
     def read(self, context: Any) -> Context:
         """Return one context: numbers (d,), a row that carries names, or a table of one row; raises InputError.
@@ -110,9 +108,8 @@ class ContextReader:
         """Return a policy as one that reads tables as they come, strings and missing values included."""
         if not self._columns:
             return policy
-        return policy.with_columns(
-            Schema(self._features), self._columns, getattr(self.policies, "action_names", None) or ()
-        )
+        actions = getattr(self.policies, "action_names", None) or ()
+        return policy.with_columns(Schema(self._features), self._columns, actions)
 
     def cut_points(self, i: int) -> Sequence[float]:
         """Return the explicit cut points of feature ``i``, () where the class has none."""
@@ -122,12 +119,11 @@ class ContextReader:
         """Return the places of the numbers that are feature ``i`` itself, and no test of it."""
         if not self._columns:
             return [i]
-        return [
-            j for j, column in enumerate(self._columns) if column.name == self.names[i] and isinstance(column, Number)
-        ]
+        name = self.names[i]
+        return [j for j, column in enumerate(self._columns) if column.name == name and isinstance(column, Number)]
 
-    def named_rows(self, context: Context, actions: Sequence[Any]) -> NamedRows:
-        """Return the context as constraints read it: the first of several rows.
+    def columns(self, context: Context) -> dict[str, Values]:
+        """Return the context by name as constraints read it: the first of several rows.
 
         The other rows hold every value that was declared, so that a column of strings has their type and a condition
         that names a value which nobody declared is noticed.
@@ -141,13 +137,10 @@ class ContextReader:
                 columns[name] = field.array([one, *others, *[one] * (size - 1 - len(others))])
         if not columns:
             raise InputError("constraints read contexts by name: give the class feature_names, or contexts by names")
-        return NamedRows(columns, actions)
+        return columns
 
     def advice(self, context: Context) -> str:
-        """Return what is to be done that constraints read the strings that were not declared; "" where there are none.
-
-        Constraints do not read these.
-        """
+        """Return what is to be done that constraints read strings that were not declared; "" where there are none."""
         for name, value in context.named.items():
             if isinstance(value, str) and name not in self._fields:
                 if as_number(value) is not None:
@@ -221,12 +214,12 @@ def _constant(context: Any) -> list[float]:
 
 
 def _fix_of_text(text: str, example: str, *, may_be_missing: bool) -> str:
-    if folded(text) in {"", *NULLS}:
-        declare = f"missing=[{shown(text)}]" if may_be_missing else f"values={{'{example}': [None]}}"
-        how = "or name it as missing" if may_be_missing else "and declare that it may be missing"
-        return f"give None, {how}, as in Bandit(..., {declare})"
-    as_in = f"as in Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
-    return f"convert it, or declare its strings, with [] as its cut points, {as_in}"
+    if folded(text) not in {"", *NULLS}:
+        as_in = f"as in Bandit(..., values={{'{example}': [{shown(text)}, ...]}})"
+        return f"convert it, or declare its strings, with [] as its cut points, {as_in}"
+    if may_be_missing:
+        return f"give None, or name it as missing, as in Bandit(..., missing=[{shown(text)}])"
+    return f"give None, and declare that it may be missing, as in Bandit(..., values={{'{example}': [None]}})"
 
 
 def _rows(context: Any) -> Sequence[Any]:
@@ -252,33 +245,26 @@ def _undeclared(name: str, value: Any, marks: tuple[str, ...]) -> Field | None:
     return None if text else Field(name, missing=True, role="constraint", missing_as=marks)
 
 
-def _checked(declared: Mapping[str, Sequence[Value]] | None) -> dict[str, tuple[Value, ...]]:
-    if declared is None:
-        return {}
-    if not isinstance(declared, Mapping):
+def _checked(declared: Mapping[str, Sequence[Value]] | None, marks: Sequence[str]) -> dict[str, tuple[Value, ...]]:
+    """Return what was declared as plain data; raises InputError on anything else, and on marks that mark nothing."""
+    if declared is not None and not isinstance(declared, Mapping):
         raise InputError(f"values must map features to the strings that they may hold, got {shown(declared)}")
-    for name, values in declared.items():
+    found: dict[str, tuple[Value, ...]] = {}
+    for name, values in (declared or {}).items():
         if isinstance(values, str) or not isinstance(values, Iterable) or not list(values):
             raise InputError(f"values['{name}'] must be a list of strings, and None where it may be missing")
-    return {str(name): _plain_values(name, values) for name, values in declared.items()}
-
-
-def _check_marks(marks: Sequence[str], declared: Mapping[str, tuple[Value, ...]]) -> None:
-    """Raise InputError where marks have nothing to mark, or are values as well."""
-    if marks and not any(None in values for values in declared.values()):
+        try:
+            known = found[str(name)] = tuple(dict.fromkeys(map(plain, values)))
+        except (TypeError, ValueError, OverflowError) as error:
+            wanted = "give strings, numbers, booleans, or None"
+            raise InputError(f"values['{name}'] holds {shown(values)}; {wanted}") from error
+        if both := [value for value in known if value is not None and str(value) in marks]:
+            raise InputError(f"values['{name}'] holds {shown(both[0])}, a mark of missing: it is one of the two")
+    if marks and not any(None in values for values in found.values()):
         raise InputError(
             "missing has marks, and no value may be missing: declare where, as in Bandit(..., values={'NAME': [None]})"
         )
-    for name, values in declared.items():
-        if both := [value for value in values if value is not None and str(value) in marks]:
-            raise InputError(f"values['{name}'] holds {shown(both[0])}, a mark of missing: it is one of the two")
-
-
-def _plain_values(name: Any, values: Iterable[Any]) -> tuple[Value, ...]:
-    try:
-        return tuple(dict.fromkeys(map(plain, values)))
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"values['{name}'] holds {shown(values)}; give strings, numbers, booleans, or None") from error
+    return found
 
 
 def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[float]]:
@@ -323,22 +309,17 @@ def _with_columns(
     columns: list[Column] = []
     thresholds: list[Sequence[float]] = []
     for field in features:
-        points = cuts[field.name]
-        _check_cuts(field, points)
+        name, points = clipped(field.name), cuts[field.name]
+        if field.is_number and field.missing and not (points and all(map(isfinite, points))):
+            raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
+        if "category" in field.kind and points:
+            raise InputError(
+                f"feature '{name}' has the cut points {shown(points)}, which compare numbers, and the values "
+                f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as its cut "
+                "points"
+            )
         made = declared_columns(field, points) if field.name in declared else (Number(field.name),)
         columns += made
         thresholds += [points if isinstance(column, Number) else [0.5] for column in made]
     changed: Any = policies
     return tuple(columns), cast("PolicyClass", replace(changed, thresholds=thresholds, feature_names=None))
-
-
-def _check_cuts(field: Field, points: list[float]) -> None:
-    """Raise InputError where values are declared of a feature that its cut points do not fit."""
-    name = clipped(field.name)
-    if field.is_number and field.missing and not (points and all(map(isfinite, points))):
-        raise InputError(f"feature '{name}' holds numbers that may be missing: give it cut points")
-    if "category" in field.kind and points:
-        raise InputError(
-            f"feature '{name}' has the cut points {shown(points)}, which compare numbers, and the values "
-            f"{shown(list(field.values))} are declared for it: convert it to numbers, or give it [] as its cut points"
-        )

@@ -52,7 +52,7 @@ class Override:
     cost: float | None = None
 
     @classmethod
-    def of(cls, decision: Any, instead: str | int, by: Any, reason: Any) -> Self:
+    def of(cls, decision: Decision, instead: str | int, by: Any, reason: Any) -> Self:
         """Return that of a decision, as of now; raises InputError where it does what was drawn, or has no name."""
         if str(instead) == str(decision.action):
             raise InputError(f"'{instead}' is what decision '{decision.id}' was: nothing is overridden; learn its cost")
@@ -196,13 +196,13 @@ class Book:
         ``drawn`` is what the learner drew, in round ``aside``; ``rule`` the number of the rule in force, and its part.
         """
         number = self._counts.get(self.session, 0)
-        name, law = f"{self.session}-{number}-{secrets.token_hex(8)}", tuple(q)
-        content = (name, action, q[played], law, context, beside)
+        name = f"{self.session}-{number}-{secrets.token_hex(8)}"
+        content = (name, action, q[played], tuple(q), context, beside)
         number_and_leaf = rule or (None, None)
         made = Decision(*content, self._seal(*content, *number_and_leaf), *number_and_leaf)
         self._counts[self.session] = number + 1
         own = None if aside.q == q else aside.q
-        self.open[made.id] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
+        self.open[name] = Open(made, aside.row, drawn, aside.played, time(), aside.note, own)
         return made
 
     def made(self, given: object) -> Decision:
@@ -230,7 +230,7 @@ class Book:
             )
         known = self.open.get(name)
         if known is not None:
-            if isinstance(given, Decision) and given is not known.decision and given != known.decision:
+            if isinstance(given, Decision) and given != known.decision:
                 self._changed(given, known.decision)
             return known
         if name in self._strangers or self._counted(name):
@@ -262,10 +262,10 @@ class Book:
         """Return the id of a decision that is open and was not overridden, None for none."""
         return next((name for name in self.open if name not in self.overridden), None)
 
-    def older(self, age: timedelta) -> list[Open]:
-        """Return the open decisions that were made at least ``age`` ago."""
+    def older(self, age: timedelta) -> list[str]:
+        """Return the ids of the open decisions that were made at least ``age`` ago."""
         latest = time() - age.total_seconds()
-        return [known for known in self.open.values() if known.made <= latest]
+        return [name for name, known in self.open.items() if known.made <= latest]
 
     def state(self) -> dict[str, Any]:
         """Return everything as plain data, but for those open: of a million of them the list is made in no time."""
@@ -311,14 +311,11 @@ class Book:
         """Return the seal of all fields before it; this is on the path of every decision."""
         return hashlib.blake2b(json.dumps(content).encode(), key=self._key, digest_size=32).hexdigest()
 
-    def _changed(self, given: Decision, made: Decision) -> NoReturn:
-        different = next(
-            field.name for field in fields(made) if getattr(given, field.name) != getattr(made, field.name)
-        )
-        raise InputError(
-            f"decision '{made.id}' was changed: its {different} was {shown(getattr(made, different))}, "
-            f"not {shown(getattr(given, different))}"
-        )
+    @staticmethod
+    def _changed(given: Decision, made: Decision) -> NoReturn:
+        name = next(name for name, was in vars(made).items() if getattr(given, name) != was)
+        before, now = shown(getattr(made, name)), shown(getattr(given, name))
+        raise InputError(f"decision '{made.id}' was changed: its {name} was {before}, not {now}")
 
 
 def _as_stored(given: object) -> object:

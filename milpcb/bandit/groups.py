@@ -67,7 +67,6 @@ class Groups:
     def __init__(self, conditions: Sequence[str], n_actions: int) -> None:
         self._conditions = list(conditions)
         self._groups = [_Group(n_actions) for _ in conditions]
-        self.reads = frozenset(name for condition in conditions for name in names_in(condition))
 
     def __bool__(self) -> bool:
         return bool(self._conditions)
@@ -76,10 +75,11 @@ class Groups:
         """Return the numbers of the groups that the first of ``rows`` is in; raises InputError where none can read."""
         return [i for i, condition in enumerate(self._conditions) if holds(condition, rows.values)[0]]
 
-    def enter(self, rows: NamedRows, row: int, drawn: int, played: int, cost: float, estimate: float | None) -> None:
+    def enter(
+        self, members: Sequence[int], row: int, drawn: int, played: int, cost: float, estimate: float | None
+    ) -> None:
         """Take in a decision at ``row``: the actions drawn and played; no estimate where a person overrode it."""
-        for i in self.members(rows):
-            group = self._groups[i]
+        for group in (self._groups[i] for i in members):
             group.cost.add(cost)
             for a, rate in enumerate(group.rates):
                 rate.add(float(a == played))

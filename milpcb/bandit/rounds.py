@@ -15,8 +15,8 @@ from milpcb.bandit.contexts import Context, ContextReader
 from milpcb.bandit.decisions import Book, Decision, Open, Override
 from milpcb.bandit.groups import Groups
 from milpcb.bandit.rule import RuleLog
-from milpcb.constraints import NamedConstraint
-from milpcb.data.columns import Value
+from milpcb.constraints import NamedConstraint, NamedRows
+from milpcb.data.columns import Value, Values
 from milpcb.data.fields import plain
 from milpcb.errors import InputError, shown
 from milpcb.oracles import open_oracle
@@ -130,14 +130,11 @@ class DecisionRounds:
 
     def replay(self, context: Context, action: int, cost: float, law: list[float]) -> None:
         """Take in a decision that another made, of the law (K,) that it was drawn from, with its cost."""
-        row = self._row(context)
-        tables, _ = self._tables(context) if self.changing else ([], ())
+        row, (tables, groups, _) = self._row(context), self._read(context)
         self.learner.take_over(row, law, self.learner.played)
         self.learner.learn(row, action, cost, law[action])
         self._enter_unbound(row, tables)
-        if self.groups:
-            rows = self._reader.named_rows(context, self._names)
-            self.groups.enter(rows, row, action, action, cost, self.learner.ledger.last)
+        self.groups.enter(groups, row, action, action, cost, self.learner.ledger.last)
 
     def with_actions(self, reader: ContextReader, names: Sequence[Any]) -> DecisionRounds:
         """Return the rounds of a class with more actions, which go on from here; these are of no use any more.
@@ -228,15 +225,8 @@ class DecisionRounds:
             raise InputError(f"{name} takes costs in order, so it decides for one context at a time, not {count}")
 
     def _decide(self, context: Context, offered: Offered) -> Decision:
-        row = self._row(context)
-        tables: budget.Tables = []
-        beside: Beside = ()
-        renewed = False
-        if self._constraints:
-            tables, beside = self._tables(context)
-            renewed = self.changing and self._so_far.due(row, tables)
-        if self.groups:
-            beside = self._beside_groups(context, beside)
+        row, (tables, _, beside) = self._row(context), self._read(context)
+        renewed = self.changing and self._so_far.due(row, tables)
         if renewed:
             rules = self._so_far.rules(self.oracle.n_contexts, row, tables)
             self.oracle.hold(rules)  # where nobody keeps them, those of before stay
@@ -260,19 +250,24 @@ class DecisionRounds:
         numbers.setflags(write=False)  # so that it need not be copied
         return int(self.oracle.rows(numbers)[0])
 
-    def _tables(self, context: Context) -> tuple[budget.Tables, Beside]:
-        """Return what constraints need to know of a context, and what they read beside its features.
+    def _read(self, context: Context) -> tuple[budget.Tables, list[int], Beside]:
+        """Return the tables of constraints and the groups at a context, and what both read beside its features.
 
         Raises InputError where they cannot read it.
         """
+        if not (self._constraints or self.groups):
+            return [], [], ()
+        noted = _Noted(self._reader.columns(context))
+        rows = NamedRows(noted, self._names)
         try:
-            tables, read = self._so_far.tables(self._reader.named_rows(context, self._names))
-            return tables, tuple(item for item in read.items() if item[0] not in self._reader.names)
+            tables, groups = self._so_far.tables(rows), self.groups.members(rows)
         except InputError as error:
             advice = self._reader.advice(context)
             if not advice:
                 raise
             raise InputError(f"{error}; {advice}") from error
+        others = sorted(noted.read - {*self._reader.names})
+        return tables, groups, tuple((name, plain(noted[name][0])) for name in others)
 
     def _check_allowed(self, row: int, q: Floats, tables: budget.Tables) -> None:
         """Raise InputError where a guard-rail forbids what may be drawn."""
@@ -314,8 +309,7 @@ class DecisionRounds:
         if decision.action not in self._names:  # it was added after this bandit was saved, too
             raise InputError(f"decision '{decision.id}' is of the action {shown(decision.action)}: add that first")
         context = self._context(decision)
-        row = self._row(context)
-        tables, _ = self._tables(context) if self.changing else ([], ())
+        row, (tables, *_) = self._row(context), self._read(context)
         self.learner.take_over(row, list(decision.probabilities))
         self._enter_unbound(row, tables)
         return Open(decision, row, self._names.index(decision.action), self.learner.played, made=0.0)
@@ -323,25 +317,28 @@ class DecisionRounds:
     def _context(self, decision: Decision) -> Context:
         """Return the context of a decision, with what only constraints and groups read of it."""
         context = self._reader.read_row(decision.context)
-        if decision.beside:
-            context = replace(context, named={**context.named, **dict(decision.beside)})
-        return context
-
-    def _beside_groups(self, context: Context, beside: Beside) -> Beside:
-        """Return what groups, too, read beside the features; raises InputError where they cannot read the context."""
-        rows = self._reader.named_rows(context, self._names)
-        self.groups.members(rows)
-        known = {*self._reader.names, *(name for name, _ in beside)}
-        return (*beside, *((name, plain(rows.values[name][0])) for name in sorted(self.groups.reads - known)))
+        return replace(context, named={**context.named, **dict(decision.beside)})
 
     def _enter_groups(self, known: Open, cost: float, estimate: float | None, played: Any) -> None:
         """Enter a decision in its groups, with the name of the action that was played."""
         if self.groups:
-            rows = self._reader.named_rows(self._context(known.decision), self._names)
-            self.groups.enter(rows, known.row, known.action, self._names.index(played), cost, estimate)
+            _, groups, _ = self._read(self._context(known.decision))
+            self.groups.enter(groups, known.row, known.action, self._names.index(played), cost, estimate)
 
     def _enter_unbound(self, row: int, tables: budget.Tables) -> None:
         """Let a context that was decided on elsewhere enter the constraints; the next decision binds them anew."""
         if self.changing:
             self._so_far.enter(row, tables, bound=False)
             self._so_far.bind_next()
+
+
+class _Noted(dict[str, Values]):
+    """Columns by name; ``read`` names those that were looked at."""
+
+    def __init__(self, columns: Mapping[str, Values]) -> None:
+        super().__init__(columns)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Values:
+        self.read.add(name)
+        return super().__getitem__(name)

@@ -1,8 +1,8 @@
 """The rule in force of a bandit, published, exported and logged; and why a decision was made, by the rule."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import inf, nextafter
 from time import time
@@ -67,12 +67,8 @@ class RuleInForce:
         return str(self.policy.to_python(self.actions, name))
 
 
-@dataclass(frozen=True)
-class RuleChange:
-    """An entry of the log: a rule came into force with decision ``since``, at ``made`` (Unix time).
-
-    ``actions`` are what it plays on each of the known contexts.
-    """
+class RuleChange(NamedTuple):
+    """A rule came into force with decision ``since``, at ``made`` (Unix time); it plays ``actions`` (m,)."""
 
     number: int
     since: int
@@ -104,7 +100,7 @@ class RuleLog:
         """Return the numbers of all rules so far."""
         return [change.number for change in self._changes]
 
-    def rule(self, number: int | None, show: Any, names: tuple[Any, ...]) -> RuleInForce:
+    def rule(self, number: int | None, show: Callable[[Any], Any], names: tuple[Any, ...]) -> RuleInForce:
         """Return the rule in force, or an earlier one by its number; raises InputError where there is none."""
         if not self._changes:
             raise InputError(
@@ -125,17 +121,16 @@ class RuleLog:
             return []
         last, other = self._changes[-1], 1 / self._learner.scale
         own = 1 - (self._oracle.n_actions - 1) * other
-        since = as_count(last.since)
         words = f"its action is taken with probability {own:.3g}, each other one with {other:.3g}"
-        return [f"Rule {last.number} is in force since decision {since}: {words}."]
+        return [f"Rule {last.number} is in force since decision {as_count(last.since)}: {words}."]
 
-    def state(self) -> list[dict[str, Any]]:
+    def state(self) -> list[list[Any]]:
         """Return the log as plain data."""
-        return [asdict(change) for change in self._changes]
+        return [list(change) for change in self._changes]
 
-    def restore(self, state: list[dict[str, Any]]) -> None:
+    def restore(self, state: list[list[Any]]) -> None:
         """Go on from a saved state."""
-        self._changes = [RuleChange(**entry) for entry in state]
+        self._changes = [RuleChange(*entry) for entry in state]
         for change in self._changes:
             whole("a rule", change.number, 1)
         if self._changes:
@@ -153,6 +148,7 @@ def _leaves(policy: FoundPolicy, contexts: Floats) -> list[int | None]:
     return [None] * len(contexts) if apply is None else np.asarray(apply(contexts)).tolist()
 
 
+_AS_GOOD = "policies that are as good up to chance play"
 MOST_VALUES = 200  # of a feature that are tried where neither class nor rule has cut points of it
 
 
@@ -221,45 +217,36 @@ class Why:
         lines += [f"With {change.words} {it} would play {change.action}." for change in self.changes] or [
             "No change of a single feature would alter that."
         ]
-        if self.disputed:
-            others = " or ".join(map(str, self.disputed))
-            lines.append(f"Other policies that are as good up to chance play {others} here.")
-        else:
-            lines.append(f"All policies that are as good up to chance play {self.rule} here.")
-        return "\n".join(lines)
+        others = " or ".join(map(str, self.disputed))
+        play = f"Other {_AS_GOOD} {others}" if self.disputed else f"All {_AS_GOOD} {self.rule}"
+        return "\n".join([*lines, f"{play} here."])
 
 
-def explained(
-    decision: Any,
-    policy: Any,
-    reader: ContextReader,
-    names: Sequence[Any],
-    rivals: Iterable[float],
-    chance: float,
-    alone: str,
-    known: Any,
-) -> Why:
-    """Return the reasons of a decision.
-
-    ``policy`` reads numbers, ``rivals`` (K,) is how much more the best policy that plays each action has cost,
-    ``alone`` what it means that nothing else had a chance, and ``known`` (m, d) are numbers of contexts.
-    """
-    context = reader.read_row(decision.context)
-    played = int(policy.predict(np.array(context.numbers, dtype=float))[0])
-    if decision.action == names[played]:
+def explained(made: Any, rounds: Any, reader: ContextReader, names: Sequence[Any], alone: str) -> Why:
+    """Return the reasons of a decision of the rounds; ``alone``: what it means that no other action had a chance."""
+    oracle, learner, context = rounds.allowed(), rounds.learner, reader.read_row(made.context)
+    numbers = np.array(context.numbers, dtype=float)
+    row = int(rounds.oracle.rows(numbers)[0])
+    policy, judged = learner.policy(oracle), learner.judged(oracle)
+    if made.rule_number is not None:
+        policy = rounds.log.rule(made.rule_number, lambda found: found, tuple(names)).policy
+    every = learner.ledger.totals(oracle.n_contexts, oracle.n_actions)
+    chance = learner.certificate_error(oracle) * np.sqrt(judged.sum() / every.sum() if every.any() else 1)
+    profile = oracle.profile(judged, row)
+    own = int(policy.predict(numbers)[0])
+    if made.action == names[own]:
         by = "rule"
-    elif sum(chance > 0 for chance in decision.probabilities) == 1:
+    elif sum(probability > 0 for probability in made.probabilities) == 1:
         by = alone
     else:
-        by = "majority" if decision.probability > 0.5 else "exploration"
-    found = (_change(policy, reader, names, context.features, i, played, known) for i in range(len(context.features)))
+        by = "majority" if made.probability > 0.5 else "exploration"
+    features = range(len(context.features))
+    found = (_change(policy, reader, names, context.features, i, own, oracle.contexts) for i in features)
     changes = tuple(sorted((change for change in found if change), key=lambda change: change.steps))
-    more = {names[a]: float(v) for a, v in enumerate(rivals) if a != played and np.isfinite(v)}
+    more = {names[a]: float(v) for a, v in enumerate(profile - profile.min()) if a != own and np.isfinite(v)}
     shown = reader.show(policy)
-    path: tuple[str, ...] = ()
-    if hasattr(shown, "ways"):
-        path = shown.ways().get(int(policy.apply(np.array(context.numbers, dtype=float))[0]), ())
-    return Why(decision.action, decision.probability, by, names[played], path, changes, more, chance, shown)
+    path = shown.ways().get(int(policy.apply(numbers)[0]), ()) if hasattr(shown, "ways") else ()
+    return Why(made.action, made.probability, by, names[own], path, changes, more, chance, shown)
 
 
 def _change(
@@ -272,20 +259,16 @@ def _change(
         return None
     rows = [reader.read_row([*features[:i], value, *features[i + 1 :]]).numbers for value, *_ in tried]
     actions = policy.predict(np.vstack([np.array(row, dtype=float) for row in rows])).tolist()
-    other = next((place for place, action in enumerate(actions) if action != played), None)
-    if other is None:
-        return None
-    _, words, steps, _ = tried[other]
-    return FeatureChange(name, f"{name_in_words(name)} {words}", names[actions[other]], steps)
-
-
-Candidate = tuple[Value, str, int, float]  # the value, in words, steps, distance
+    for (_, words, steps, _), action in zip(tried, actions, strict=True):
+        if action != played:
+            return FeatureChange(name, f"{name_in_words(name)} {words}", names[action], steps)
+    return None
 
 
 def _candidates(
     policy: Any, reader: ContextReader, features: Sequence[Value], i: int, known: Any
-) -> Iterator[Candidate]:
-    """Yield values of one feature that may alter what the rule plays."""
+) -> Iterator[tuple[Value, str, int, float]]:
+    """Yield values of one feature that may alter what the rule plays: each in words, with its steps and distance."""
     value, declared = features[i], reader.declared.get(reader.names[i], ()) if reader.names else ()
     for other in declared:
         if other != value:
@@ -299,24 +282,15 @@ def _candidates(
         yield float(1 - value), f"= {int(1 - value)}", 1, 0.0
         return
     for place, cut in enumerate(cuts):
+        above, below = nextafter(cut, inf), nextafter(cut, -inf)
         if value is None:
-            yield nextafter(cut, inf), f"> {written(cut)}", 1, float(place)
+            yield above, f"> {written(cut)}", 1, float(place)
             yield cut, f"<= {written(cut)}", 1, float(place)
-        else:
-            yield from _across(float(value), cut, cuts)
-
-
-def _across(value: float, cut: float, cuts: Sequence[float]) -> Iterator[Candidate]:
-    """Yield a cut point, and what lies just beyond it, as seen from a value."""
-    steps = sum(min(value, cut) < each < max(value, cut) for each in cuts) + 1
-    if cut > value:
-        yield cut, f">= {written(cut)}", steps, cut - value
-    if cut >= value:
-        yield nextafter(cut, inf), f"> {written(cut)}", steps, nextafter(cut - value, inf)
-    if cut < value:
-        yield cut, f"<= {written(cut)}", steps, value - cut
-    if cut <= value:
-        yield nextafter(cut, -inf), f"< {written(cut)}", steps, nextafter(value - cut, inf)
+            continue
+        here = float(value)
+        steps = sum(min(here, cut) < each < max(here, cut) for each in cuts) + 1
+        sides = ((cut, ">=", cut > here), (above, ">", cut >= here), (cut, "<=", cut < here), (below, "<", cut <= here))
+        yield from ((other, f"{sign} {written(cut)}", steps, abs(other - here)) for other, sign, far in sides if far)
 
 
 def _cuts(policy: Any, reader: ContextReader, i: int, known: Any) -> list[float]:

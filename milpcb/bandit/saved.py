@@ -20,10 +20,9 @@ from milpcb.bandit.contexts import ContextReader
 from milpcb.bandit.decisions import Decision, Open, Override, makers
 from milpcb.bandit.rounds import DecisionRounds
 from milpcb.bandit.scale import Scale
-from milpcb.bandit.statement import Stated
 from milpcb.constraints.by_names import NamedConstraint, as_documents, of_document
 from milpcb.core import files, gate
-from milpcb.core.checks import check_file, index, probabilities, unit_cost, whole
+from milpcb.core.checks import check_file, index, instance, probabilities, unit_cost, whole
 from milpcb.core.decimals import spaced
 from milpcb.errors import InputError, MilpcbError, RunError, shown
 from milpcb.plugins import injection, registry
@@ -31,56 +30,12 @@ from milpcb.protocols import PolicyClass
 from milpcb.types import Floats
 
 FORMAT = 12
+Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 
 
 def sealed(state: Mapping[str, Any]) -> bytes:
     """Return a state as the content of a file; raises TypeError where it is no plain data."""
     return files.sealed({"format": FORMAT, **state}, default=_fields)
-
-
-def as_path(path: Any) -> Path:
-    """Return the path of a file; raises InputError on what is none."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise InputError(f"the path of a file must be a string or a Path, got {shown(path)}")
-    return Path(path)
-
-
-def write(path: Path, content: bytes) -> None:
-    """Write what ``sealed`` returned; readers see the old file or the new one, whole. Raises InputError.
-
-    What is replaced is a plain file. What earlier saves to the path left that were stopped is removed.
-    """
-    if len(content) > gate.MOST_BYTES:
-        raise InputError(
-            f"cannot write {path}: it would have {spaced(len(content) / 2**20, '.0f')} MB, and load reads "
-            f"at most {spaced(gate.MOST_BYTES / 2**20, '.0f')}; give up decisions whose cost will never be known, "
-            "or keep no log"
-        )
-    _check_plain(path)
-    try:
-        files.write_over(path, content)
-    except RunError as error:
-        raise InputError(str(error)) from error
-
-
-def _check_plain(path: Path) -> None:
-    """Raise InputError unless there is a plain file, or room for one.
-
-    A pipe, a device or a link that is replaced is lost to those who use it.
-    """
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError as error:
-        if not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: there is no folder {path.parent}") from error
-        return
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
-    except ValueError as error:  # a zero byte in the path
-        raise InputError(f"cannot write {path}: {error}") from error
-    if not stat.S_ISREG(mode):
-        kind = "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "pipe or a device"
-        raise InputError(f"cannot write {path}: it is a {kind}; give the path of a plain file, or a new one")
 
 
 def _fields(value: Any) -> dict[str, Any]:
@@ -90,16 +45,50 @@ def _fields(value: Any) -> dict[str, Any]:
     raise TypeError(f"{shown(value)} is of type {type(value).__name__}")
 
 
+def as_path(path: Any) -> Path:
+    """Return the path of a file; raises InputError on what is none."""
+    instance("the path of a file", path, (str, os.PathLike), "a string or a Path")
+    return Path(path)
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write what ``sealed`` returned; readers see the old file or the new one, whole. Raises InputError.
+
+    Only a plain file is replaced: a pipe, a device or a link would be lost to those who use it. What earlier saves to
+    the path left that were stopped is removed.
+    """
+    if len(content) > gate.MOST_BYTES:
+        raise InputError(
+            f"cannot write {path}: it would have {spaced(len(content) / 2**20, '.0f')} MB, and load reads "
+            f"at most {spaced(gate.MOST_BYTES / 2**20, '.0f')}; give up decisions whose cost will never be known, "
+            "or keep no log"
+        )
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            kind = "a folder, a link, a pipe or a device"
+            raise InputError(f"cannot write {path}: it is {kind}; give the path of a plain file, or a new one")
+    except FileNotFoundError as error:
+        if not path.parent.is_dir():
+            raise InputError(f"cannot write {path}: there is no folder {path.parent}") from error
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+    except ValueError as error:  # a zero byte in the path
+        raise InputError(f"cannot write {path}: {error}") from error
+    try:
+        files.write_over(path, content)
+    except RunError as error:
+        raise InputError(str(error)) from error
+
+
 def read(path: Path) -> dict[str, Any]:
     """Return the state that ``sealed`` was given; raises InputError on any other file, and on one that was damaged."""
     check_file(path)
     try:
-        content = gate.read_bytes(path, follow=True)
+        state = files.unsealed(gate.read_bytes(path, follow=True))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    state = files.unsealed(content)
     if state is None:
-        raise InputError(_reason(path, content))
+        raise InputError(f"{path} is no file that Bandit.save wrote, or was damaged: its checksum does not fit")
     if state.get("format") != FORMAT:
         raise InputError(f"{path} has format {shown(state.get('format'))}, this version reads {FORMAT}")
     return state
@@ -109,10 +98,8 @@ def as_written(policies: PolicyClass) -> dict[str, Any] | None:
     """Return a registered class by its name and settings; None for a class of somebody's own."""
     for name in registry.BUILTIN["policies"]:
         if type(policies) is registry.load("policies", name) and is_dataclass(policies):
-            return {
-                "name": name,
-                "options": {part.name: getattr(policies, part.name) for part in fields(policies) if part.init},
-            }
+            options = {part.name: getattr(policies, part.name) for part in fields(policies) if part.init}
+            return {"name": name, "options": options}
     return None
 
 
@@ -121,16 +108,6 @@ def written_class(written: Mapping[str, Any] | None) -> PolicyClass:
     if written is None:
         raise InputError("the file is of a policy class of your own: pass it, as in Bandit.load(path, policies=...)")
     return cast("PolicyClass", injection.make(registry.load("policies", written["name"]), {}, written["options"]))
-
-
-def _reason(path: Path, content: bytes) -> str:
-    try:
-        found = gate.read_json(content)
-    except ValueError as error:
-        return f"{path} is no file that Bandit.save wrote, or was damaged: {error}"
-    if isinstance(found, dict) and "checksum" not in found and isinstance(found.get("format"), int):
-        return f"{path} has format {found['format']}, this version reads {FORMAT}"
-    return f"{path} is no file that Bandit.save wrote, or was damaged: its checksum does not fit"
 
 
 def checked_log(lines: Any, n_actions: int) -> list[list[Any]] | None:
@@ -176,8 +153,7 @@ class BanditParts:
 
         Readers see the old file or the new one, whole, whatever threads and processes save at the same time; while it
         is written, decisions are made. The file holds the key by which decisions are recognised: who reads it can forge
-        them. Raises InputError where it cannot be written, as where the path is that of a pipe, a device or a link, and
-        where it would be larger than ``load`` reads (1 GB).
+        them. Raises InputError where it cannot be written, or would be larger than ``load`` reads (1 GB).
         """
         with self._saving:  # files replace each other in the order of their states, and nobody waits for the disk
             write(as_path(path), self._content())
@@ -186,8 +162,7 @@ class BanditParts:
     def load(cls, path: str | Path, policies: PolicyClass | None = None) -> Self:
         """Return the bandit that ``save`` wrote; ``policies`` for your own class, which the file does not describe.
 
-        Raises InputError on any other file, on one that was damaged, and on one that names what is not registered: a
-        file of somebody else's runs no code.
+        Raises InputError on any other file, and on one that names what is not registered: no file runs code.
         """
         state = read(as_path(path))
         try:

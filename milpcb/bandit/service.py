@@ -49,30 +49,11 @@ class Event:
 class Bandit(BanditAnswers):
     """A learner that is asked for one decision at a time, and later handed what it cost.
 
-    Contexts need not be known in advance: each is added when it first comes, and what is kept grows with the number of
-    contexts that lie between different cut points, not with the number of decisions. ``certificate()`` bounds the mean
-    regret of the decisions learnt so far although the costs of the other actions are never known.
-
-    Costs may arrive late and in any order where the learner is ``delayed`` (``exp4``, ``fixed_share``, ``uniform``);
-    with the others each decision must be learnt before the next. Delays may depend on anything, costs and actions
-    included: over all decisions made, regret is at most ``certificate()`` plus 1 for each whose cost is not known. Over
-    those learnt alone that holds without the 1 if whether a cost is known depends neither on it nor on the action.
-    ``guarantee()`` is for costs that are learnt at once, or, with ``rate="fixed"`` of "exp4" and ``delays``, the most
-    that all delays add up to, for costs that come late.
-
-    **Constraints.** With ``contexts`` they hold on these, each row counting once: every policy that is played keeps
-    them there, and so does ``policy()``; certificate, bound and guarantee are against the policies that do. Where
-    contexts arrive they hold on those of the decisions so far, which the policies played keep up to the last renewal:
-    when there are a tenth more decisions, and at once where a guard-rail forbids more. Which policies are allowed then
-    changes on the way, so there is no bound and no guarantee; the certificate is against the best of the policies that
-    keep the constraints on all contexts so far. Guard-rails (``never``, ``always``) hold for each single decision; a
-    share or a mean is kept by the policies, and by the actions drawn up to chance where contexts follow one law. Only
-    learners whose play is a mix of policies can keep constraints: ``exp4``, ``fixed_share`` and ``ftpl``.
-
-    All methods may be called from several threads: one lock makes them take turns. A process that is forked goes on
-    with a bandit of its own; a copy and a pickle are bandits of their own too, without ``on_event``. What is drawn
-    follows from ``seed`` and, once a bandit was loaded, copied or forked, from the random name of its session: so no
-    two of them draw alike, and certificates hold for each even where its costs react to what another does.
+    Contexts need not be known in advance: memory grows with the number of contexts that lie between different cut
+    points, not with the number of decisions. Costs may arrive late and in any order where the learner is ``delayed``
+    (``exp4``, ``fixed_share``, ``uniform``); with the others each decision must be learnt before the next. Constraints,
+    late costs, and the draws of bandits that are loaded, copied or forked are explained in milpcb/README.md, "Decisions
+    one by one". All methods may be called from several threads: one lock makes them take turns.
 
     Parameters
     ----------
@@ -90,20 +71,15 @@ class Bandit(BanditAnswers):
     constraints : what policies must keep, by the names of actions and features: milpcb.share_at_most, mean_at_most,
         parity, never, always, one of them or several. A context by names may have more than the features for them
     values : of features that hold strings, or may be missing: the strings, and None for missing, as in
-        ``{"region": ["north", "south"], "income": [None]}``. Rules then test each of them against all others; a string
-        that is not among them is like any other, and refused where it looks like one of them ("North") or like none
-        ("N/A"). Numbers that are codes are declared as strings are; text is no number, and a number is no string.
-        Strings that constraints read are declared here too
+        ``{"region": ["north", "south"], "income": [None]}``. Codes, and strings that constraints read, are declared too
     missing : marks of missing values, as in ``["NA", -999]``, which are read as None, in exports of the policy too
     on_event : is handed an Event for each decision and each cost, in the thread that made the call, after the lock is
-        free. What it raises is logged, and changes nothing. It is not saved
+        free. What it raises is logged, and changes nothing. It is neither saved nor copied
     baseline : what is done today, an action or a policy of milpcb: with probability ``confidence``, at every moment,
-        all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative.
-        Decisions whose cost is not learnt yet count as if they cost 1. Of ``constraints`` it keeps guard-rails, or
-        ``act`` raises InputError; only the policies of the learner keep shares and means
+        all decisions so far cost at most (1 + ``loss``) times what it would have; see milpcb.learners.Conservative
     loss, confidence : those of the baseline
     groups : conditions on contexts, such as "region = north", that costs, rates of actions and certificates are wanted
-        for while it runs: see ``by_group``. They may overlap, and read what rules do not, if contexts come by name
+        for while it runs: see ``by_group``
     options : those of the learner, as ``rate="certified"`` of "exp4"; ``milpcb list exp4`` explains them
 
     Raises
@@ -138,26 +114,33 @@ class Bandit(BanditAnswers):
         instance("oracle", oracle, (str, Mapping), "a kind, such as 'search', or a table of its options")
         if on_event is not None and not callable(on_event):
             raise InputError(f"on_event must be a function that takes an Event, got {shown(on_event)}")
-        kind = {"kind": oracle} if isinstance(oracle, str) else dict(oracle)
-        settings = {"learner": learner, "seed": seed, "horizon": horizon, "oracle": kind, "options": options}
         today = None
         if baseline is not None:
             document = made.as_document(baseline, made.action_names(policies))
             today = {"is": document, "loss": loss, "confidence": confidence}
-        settings |= {"keep_log": keep_log, "baseline": today, "groups": listed_groups(groups)}
-        settings["missing"] = as_marks(missing)
+        settings = {
+            "learner": learner,
+            "seed": seed,
+            "horizon": horizon,
+            "oracle": {"kind": oracle} if isinstance(oracle, str) else dict(oracle),
+            "options": options,
+            "keep_log": keep_log,
+            "baseline": today,
+            "groups": listed_groups(groups),
+            "missing": as_marks(missing),
+        }
         self._set_up(policies, settings, Scale.of(cost_range, reward_range), values, listed(constraints))
         self._on_event = on_event
-        if contexts is None:
-            for rule in self._constraints:
-                if rule.by_row:
-                    raise InputError(
-                        f"{rule.by_row} of a constraint is by rows, and contexts arrive one by one: "
-                        "name a condition or a column, or give Bandit the contexts that can occur"
-                    )
-            self._begin((None, ()))
-        else:
+        if contexts is not None:
             self._begin(made.known(contexts, self._reader, self._constraints, self._names))
+            return
+        for rule in self._constraints:
+            if rule.by_row:
+                raise InputError(
+                    f"{rule.by_row} of a constraint is by rows, and contexts arrive one by one: "
+                    "name a condition or a column, or give Bandit the contexts that can occur"
+                )
+        self._begin((None, ()))
 
     def __repr__(self) -> str:
         learner = self._rounds.learner
@@ -167,10 +150,9 @@ class Bandit(BanditAnswers):
     def from_log(cls, policies: PolicyClass, log: Log, learner: str = "exp4", **options: Any) -> Self:
         """Return a bandit that begins with the rounds of a log (milpcb.offline.read_log); ``options`` as for any other.
 
-        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives, in its order.
-        Certificates hold if actions were drawn so given all rows before: a log without probabilities, or with estimates
-        ("randomised"), is refused. There is no ``guarantee()``. Their contexts enter constraints. Rows without the
-        probability of every action will do.
+        They count as decisions learnt, drawn by somebody else with the probabilities that the log gives. Certificates
+        hold if actions were drawn so given all rows before: a log without probabilities, or with estimates
+        ("randomised"), is refused. Rows without the probability of every action will do. There is no ``guarantee()``.
 
         Raises InputError where the learner takes costs in order, and with a baseline; what reading contexts raises;
         UnknownNameError on an action that the class has not.
@@ -191,7 +173,7 @@ class Bandit(BanditAnswers):
     def act(self, context: Any = None, *, available: Any = None) -> Decision:
         """Return the decision for one context: (d,) values, a mapping by feature names, or a data frame of one row.
 
-        A class without features, of ``thresholds=[]``, needs no context. Of the actions only those are played that are
+        A class without features, of ``thresholds=[]``, needs no context. Only actions are played that are
         ``available``, all that are not retired where it is None: a list of actions, or a mask of booleans, in the order
         of the class or by name. A policy whose action is not available plays the first that is, in the order of the
         class: against such policies are certificate, bound and guarantee.
@@ -212,10 +194,7 @@ class Bandit(BanditAnswers):
         return self._act(self._reader.read_all(table), available)
 
     def retire(self, action: str | int) -> None:
-        """Make an action unavailable from now on: for one that ends, or, called at once, one that is to come later.
-
-        Raises UnknownNameError, and InputError where no action would be left.
-        """
+        """Make an action unavailable from now on; raises UnknownNameError, and InputError where none would be left."""
         with self.lock:
             self._rounds.availability.retire(action)
 
@@ -227,11 +206,9 @@ class Bandit(BanditAnswers):
     def add_action(self, name: str | int) -> None:
         """Add an action that the class had not so far, as its last one; all that is known is kept.
 
-        It is as if the action had been named from the start and retired until now: in the decisions so far it stands
-        for the first action, or what replaced that one, and certificates are against such policies. There is no
-        ``bound()`` and no ``guarantee()`` any more. At first the learner takes the new action for as good as the best
-        one at a context, so that it is tried; nothing is learnt of it from decisions that are open now. Constraints
-        treat it as any action that they do not name: ``mean_at_most`` takes it to take nothing, ``always`` forbids it.
+        In the decisions so far it stands for the first action, or what replaced that one, and certificates are against
+        such policies; there is no ``bound()`` and no ``guarantee()`` any more. Constraints treat it as any action that
+        they do not name: ``mean_at_most`` takes it to take nothing, ``always`` forbids it. See milpcb/bandit/README.md.
 
         A class whose actions have no names gets the next number. Raises InputError on a name that there is, for classes
         without ``n_actions``, for learners other than ``exp4`` and ``uniform``, and where constraints are on contexts
@@ -248,10 +225,10 @@ class Bandit(BanditAnswers):
     def learn(self, decision: Decision | str, *, cost: Any = None, reward: Any = None) -> None:
         """Take in what a decision cost, or the reward it earned, within its range; each decision once.
 
-        ``decision`` is the decision, its id, or what it was stored as. After a crash, one that was made after the file
-        was saved is taken if it is handed in whole and the learner takes costs late. Raises
-        InputError on anything else; nothing is learnt then. Where the learner itself fails, as by OracleInexact if an
-        oracle is stopped before its proof, the decision is given up.
+        ``decision`` is the decision, its id, or what it was stored as; one that was made after the file was saved is
+        taken whole, if the learner takes costs late. Raises InputError on anything else; nothing is learnt then. Where
+        the learner itself fails, as by OracleInexact if an oracle is stopped before its proof, the decision is given
+        up.
         """
         with self.lock:
             paid = self._scale.paid(cost, reward)
@@ -266,13 +243,10 @@ class Bandit(BanditAnswers):
         self._report("cost", [made], learnt, paid)
 
     def override(self, decision: Any, action: str | int, *, by: str, reason: str = "") -> None:
-        """Take in that a person played another ``action`` than a decision was; what that cost is learnt as any cost.
+        """Take in that a person, ``by``, played another ``action`` than a decision was; its cost is learnt as any cost.
 
-        ``decision`` is given as ``learn`` takes it, before its cost is; ``by`` is who it was. The learner learns
-        nothing of it. Certificates, bound and statement count what was paid, whatever made the person do it; what they
-        are above it for nothing is known of other policies there. There is no ``guarantee()`` any more, and a
-        baseline's promise grows by 1 where the action is not its own. ``log()`` leaves it out: values of policies by it
-        are for decisions that nobody overrides. See ``overrides()`` and milpcb/bandit/people.md.
+        ``decision`` is given as ``learn`` takes it, before its cost is. What that means for certificates, statement,
+        promise, guarantee and log is explained in milpcb/bandit/people.md.
 
         Raises InputError on what ``learn`` refuses, on the action that the decision was, and UnknownNameError on none.
         """
@@ -284,14 +258,9 @@ class Bandit(BanditAnswers):
     def give_up(self, decision: Any = None, *, older_than: timedelta | None = None) -> int:
         """Give up a decision whose cost will never be known, or all open ones made ``older_than`` ago or before.
 
-        A decision is given as ``learn`` takes it; the age is a ``datetime.timedelta``. Returns how many are given up.
-        Nothing is learnt of them, they are open no longer, and learners that take costs in order go on.
-
-        Certificates, bounds and guarantees are over the decisions learnt, and hold if whether a decision is given up
-        depends neither on what it cost nor on its action, as by an age within which outcomes of all actions come. The
-        promise of a baseline counts it as if it had cost 1, but where the baseline alone decided.
-
-        Raises InputError on what ``learn`` refuses, and unless one of the two is given.
+        Returns how many are given up. Nothing is learnt of them, and learners that take costs in order go on. What is
+        certain of the others is explained in milpcb/bandit/README.md. Raises InputError on what ``learn`` refuses, and
+        unless one of the two is given.
         """
         if (decision is None) == (older_than is None):
             raise InputError(
@@ -300,8 +269,7 @@ class Bandit(BanditAnswers):
         if older_than is not None and not (isinstance(older_than, timedelta) and older_than >= timedelta(0)):
             raise InputError(f"older_than must be a timedelta, such as timedelta(days=30), got {shown(older_than)}")
         with self.lock:
-            book = self._rounds.book
-            lost = [decision] if older_than is None else [known.decision for known in book.older(older_than)]
+            lost = [decision] if older_than is None else self._rounds.book.older(older_than)
             for each in lost:
                 self._rounds.give_up(each)
         return len(lost)
@@ -317,10 +285,8 @@ class Bandit(BanditAnswers):
 
     def _report(self, kind: Any, decisions: list[Decision], learnt: int, cost: float | None = None) -> None:
         """Hand events to the user's function; what it raises is logged, as the decisions were made all the same."""
-        if (on_event := self._on_event) is None:
-            return
-        for decision in decisions:
+        for decision in decisions if self._on_event is not None else ():
             try:
-                on_event(Event(kind, decision, cost, learnt))
+                self._on_event(Event(kind, decision, cost, learnt))  # type: ignore[misc]  # it is not None
             except Exception:  # noqa: BLE001 - whatever a user's function raises
                 _log.exception("on_event failed on the %s of decision %s", kind, decision.id)

@@ -3,122 +3,114 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from math import ceil, floor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from milpcb.bandit.scale import COSTS, Scale, as_count, counted
+from milpcb.bandit.groups import GroupSummary
+from milpcb.bandit.saved import BanditParts
+from milpcb.bandit.scale import COSTS, as_count, counted
 from milpcb.blocks import ProvedChange
+from milpcb.core.checks import check_confidence
+from milpcb.errors import InputError
 
-if TYPE_CHECKING:
-    from milpcb.bandit.groups import GroupSummary
-    from milpcb.bandit.rounds import DecisionRounds
-
-Stated = tuple[int, float]  # decisions learnt, and what was paid for them, when a statement was made
 IN_TURN = 5  # policies, at most, that are compared with a single one
 
 
-@dataclass(frozen=True)
-class Statement:
-    """Figures of a bandit that can be stated; numbers that bound others are rounded so that they still do.
+class BanditStatement(BanditParts):
+    """The statement of a bandit; numbers that bound others are rounded so that they still do."""
 
-    Attributes
-    ----------
-    rounds : the decisions
-    compared : the policies that they are compared with, in words
-    baseline : its settings
-    scale : of costs, or rewards
-    added, logged : actions that came later, and the decisions of the log that it began with
-    before : what was stated last
+    def by_group(self, confidence: float = 0.95) -> list[GroupSummary]:
+        """Return cost, rates of actions and certificate of each of the bandit's ``groups``; print them.
 
-    """
+        All of it holds at once, at all times, with the ``confidence``. Intervals are of means of expectations given all
+        decisions before: of who comes, what is drawn, and what it costs. Raises InputError without ``groups``.
+        """
+        confidence = check_confidence(confidence)
+        with self.lock:
+            if not self._rounds.groups:
+                raise InputError('name the groups beforehand, as in Bandit(..., groups=["region = north", "age > 60"])')
+            return self._rounds.groups.summaries(self._rounds.allowed(), self._names, confidence, self._scale)
 
-    rounds: DecisionRounds
-    confidence: float
-    compared: str
-    baseline: Mapping[str, Any] | None
-    scale: Scale
-    added: Sequence[str]
-    logged: int
-    before: Stated | None
+    def statement(self, confidence: float = 0.95) -> str:
+        """Return in sentences what can be stated of this very bandit, in the unit of its costs or rewards.
 
-    def lines(self) -> Iterator[str]:
-        """Yield the sentences, but for those on the rule in force and on groups."""
-        if not self.rounds.counted():
-            yield "No decision is learnt yet, so there is nothing to state."
-            yield from self._others()
-            return
-        learner, oracle = self.rounds.learner, self.rounds.allowed()
-        n, paid, done, sure = self.rounds.counted(), learner.ledger.cost, self._done, _percent(self.confidence)
-        total = self.scale.total(n, paid)
+        What was paid; how much more, at most, than the best policy of the class would have paid, or why that is not
+        known yet; a proof that up to five policies in turn would have been better; a baseline's promise; decisions that
+        are open, given up or overridden; the rule in force; groups.
+        """
+        confidence = check_confidence(confidence)
+        with self.lock:
+            n = self._rounds.counted()
+            lines = [*(self._known(n, confidence) if n else self._nothing()), *self._others()]
+            lines += self._rounds.log.sentences()
+            lines += self._of_groups(confidence) if self._rounds.groups and n else ()
+            self._stated = (n, self._rounds.learner.ledger.cost)
+            return "\n".join(lines)
+
+    @property
+    def _words(self) -> tuple[str, str, str]:
+        """The verb of an outcome, the word for worse, and what nothing is known of where the best may have had it."""
+        if self._scale.rewards:
+            return "earned", "less", "earned less than the most there is"
+        return "cost", "more", "cost anything" if self._scale.best == 0 else "cost more than the least there is"
+
+    @staticmethod
+    def _nothing() -> Iterator[str]:
+        yield "No decision is learnt yet, so there is nothing to state."
+
+    def _known(self, n: int, confidence: float) -> Iterator[str]:
+        """Yield the sentences on what was paid, and on what others would have paid."""
+        learner, oracle, (done, worse, _) = self._rounds.learner, self._rounds.allowed(), self._words
+        paid, sure = learner.ledger.cost, _percent(confidence)
+        total = self._scale.total(n, paid)
         each = f" in all, {total / n:.4g} each" if n > 1 else ""
         yield f"{counted(n, 'decision')} {done} {as_count(total)}{each}."
-        yield from self._since(n, paid)
-        best = f"the best of all {self.compared} would have {done} on {'them' if n > 1 else 'it'}"
-        most = learner.certificate(oracle, confidence=self.confidence)
+        if self._stated is not None:
+            yield self._since(n - self._stated[0], paid - self._stated[1])
+        best = f"the best of all {self._compared()} would have {done} on {'them' if n > 1 else 'it'}"
+        most = learner.certificate(oracle, confidence=confidence)
         if most < paid:
-            amount = f"{as_count(ceil(self.scale.unit * most))} {self._more}"
+            amount = f"{as_count(ceil(self._scale.unit * most))} {worse}"
             yield f"With {sure} confidence that is at most {amount} than {best}."
-            yield from self._of_change(learner.ledger.change(oracle, IN_TURN, self.confidence))
+            change = learner.ledger.change(oracle, IN_TURN, confidence)
+            if change is not None:
+                yield f"With {sure} confidence {self._of_change(change)}"
         else:
-            reason = self._reason(n, learner.ledger.covered(oracle, self.confidence))
+            reason = self._reason(n, learner.ledger.covered(oracle, confidence))
             yield f"It is not known yet with {sure} confidence how much {best}: {reason}."
-        if self.baseline is not None:
-            yield from self._of_baseline(learner, self.baseline)
-        yield from self._others()
+        if (baseline := self._settings["baseline"]) is not None:
+            yield from self._of_baseline(learner, baseline)
 
-    def of_groups(self, groups: Sequence[GroupSummary]) -> Iterator[str]:
-        """Yield lines on each group, none where there are none."""
-        if groups:
-            yield f"By group, with {_percent(self.confidence)} confidence for all that follows at once:"
-        for group in groups:
-            yield str(group)
-            if group.certificate < group.paid:
-                most = as_count(ceil(self.scale.unit * group.certificate))
-                yield f"    in all at most {most} {self._more} than the best rule for this group alone"
+    def _compared(self) -> str:
+        """Return what the policies of the class are called: "decision trees", and that they keep constraints."""
+        words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(self._policies).__name__)
+        return " ".join(map(str.lower, words)) + (" that keep the constraints" if self._constraints else "")
 
-    @property
-    def _done(self) -> str:
-        return "earned" if self.scale.rewards else "cost"
-
-    @property
-    def _more(self) -> str:
-        return "less" if self.scale.rewards else "more"
-
-    def _since(self, n: int, paid: float) -> Iterator[str]:
-        if self.before is None:
-            return
-        more, cost = n - self.before[0], paid - self.before[1]
-        if more:
-            total = as_count(self.scale.total(more, cost))
-            yield f"Since the last statement {counted(more, 'more decision')} {self._done} {total}."
-        else:
-            yield "Nothing was learnt since the last statement."
+    def _since(self, more: int, cost: float) -> str:
+        if not more:
+            return "Nothing was learnt since the last statement."
+        total = as_count(self._scale.total(more, cost))
+        return f"Since the last statement {counted(more, 'more decision')} {self._words[0]} {total}."
 
     def _reason(self, n: int, covered: float) -> str:
         """Return why nothing is known of the best policy, and when that may change."""
         if not covered:  # no more is certain than that no cost is below 0
-            free = "cost anything" if self.scale.best == 0 else "cost more than the least there is"
-            worse = "earned less than the most there is" if self.scale.rewards else free
-            return f"nothing that was learnt shows that it would have {worse}"
+            return f"nothing that was learnt shows that it would have {self._words[2]}"
         few = f"{counted(n, 'decision')} {'are' if n > 1 else 'is'} too few to rule out chance"
         enough = counted(ceil(n / min(covered, 1.0)), "decision")
         return f"{few}. If costs go on like this, about {enough} will be enough"
 
-    def _of_change(self, change: ProvedChange | None) -> Iterator[str]:
-        if change is None:
-            return
-        as_good = "earned as much" if self.scale.rewards else "cost as little"
+    def _of_change(self, change: ProvedChange) -> str:
+        as_good = "earned as much" if self._scale.rewards else "cost as little"
         *others, last = map(as_count, change.after)
         then = f"{', '.join(others)} and {last}" if others else last
         in_turn = f"as {change.changes + 1} in turn, which change once {then} decisions were learnt"
-        none = f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
-        yield f"With {_percent(self.confidence)} confidence {none}"
+        return f"no single one of them would have {as_good} {in_turn}: none is the best throughout."
 
     def _of_baseline(self, learner: Any, baseline: Mapping[str, Any]) -> Iterator[str]:
         """Yield the sentences on the baseline, in units of cost, of which the promise is made."""
-        unit = "" if self.scale == COSTS else " (of costs from 0 to 1)"
+        unit = "" if self._scale == COSTS else " (of costs from 0 to 1)"
         promise = f"at most {100 * baseline['loss']:g} % more than the baseline would have{unit}"
         if learner.deviations:
             n = as_count(learner.deviations)
@@ -128,36 +120,38 @@ class Statement:
         left = f"the baseline alone made {as_count(learner.rounds_of_baseline)} of all {as_count(self._made)} decisions"
         yield f"It would have cost at least {as_count(floor(learner.floor))}, and {paid} was paid; {left}."
         if learner.at_limit:
-            waits = (
-                f": each cost that is not known ({as_count(learner.unknown)}) counts as 1" if learner.unknown else ""
-            )
+            unknown = f": each cost that is not known ({as_count(learner.unknown)}) counts as 1"
+            waits = unknown if learner.unknown else ""
             yield f"The next decision is left to it too, as no more may be risked yet{waits}."
 
     @property
     def _made(self) -> int:
-        return self.rounds.counted() + len(self.rounds.book.open) + self.rounds.book.given_up
+        return self._rounds.counted() + len(self._rounds.book.open) + self._rounds.book.given_up
 
     def _others(self) -> Iterator[str]:
         """Yield the sentences on decisions that the numbers before them do not count, and on how to read those."""
-        if self.logged:
-            yield f"The log that it began with has {counted(self.logged, 'decision')} of these."
-        if self.added:
-            names = ", ".join(f"'{name}'" for name in self.added)
+        book = self._rounds.book
+        if self._logged:
+            yield f"The log that it began with has {counted(self._logged, 'decision')} of these."
+        if self._added:
+            names = ", ".join(f"'{name}'" for name in self._added)
             yield f"Before {names} came, policies that name it are taken to play the first action instead."
-        if overridden := len(self.rounds.book.overridden):
-            of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(overridden)}"
+        if book.overridden:
+            of_all = f"Of {counted(self._made, 'decision')}, a person overrode {as_count(len(book.overridden))}"
             yield f"{of_all}; that cost counts in full."
-        if waiting := len(self.rounds.book.open):
-            yield f"The cost of {counted(waiting, 'more decision')} is not known yet, and not counted here."
-        if given_up := self.rounds.book.given_up:
+        if book.open:
+            yield f"The cost of {counted(len(book.open), 'more decision')} is not known yet, and not counted here."
+        if book.given_up:
             depended = "this holds if giving up depended neither on cost nor on action"
-            yield f"The cost of {counted(given_up, 'more decision')} will never be known: {depended}."
+            yield f"The cost of {counted(book.given_up, 'more decision')} will never be known: {depended}."
 
-
-def in_words(policies: object, *, constrained: bool) -> str:
-    """Return what the policies of a class are called: "decision trees", and that they keep constraints."""
-    words = re.findall(r"[A-Z][a-z]*|[A-Z]+(?![a-z])", type(policies).__name__)
-    return " ".join(map(str.lower, words)) + (" that keep the constraints" if constrained else "")
+    def _of_groups(self, confidence: float) -> Iterator[str]:
+        yield f"By group, with {_percent(confidence)} confidence for all that follows at once:"
+        for group in self.by_group(confidence):
+            yield str(group)
+            if group.certificate < group.paid:
+                most = as_count(ceil(self._scale.unit * group.certificate))
+                yield f"    in all at most {most} {self._words[1]} than the best rule for this group alone"
 
 
 def _percent(share: float) -> str:
