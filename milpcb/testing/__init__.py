@@ -14,6 +14,7 @@ Kinds: ``"policies"`` (entry: a name or an Instance, see milpcb.testing.instance
 and ``"environment"`` (entry: a name or an Environment).
 """
 
+import sys
 import unittest
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,6 +46,12 @@ class Check:
 
     def __str__(self) -> str:
         return self.id
+
+
+def laws(module: str) -> dict[str, Callable[..., None]]:
+    """Return the functions ``check_...`` of a module by the words of their names, in the order of the module."""
+    named = ((name.partition("check_"), entry) for name, entry in vars(sys.modules[module]).items())
+    return {words.replace("_", " "): entry for (before, found, words), entry in named if found and not before}
 
 
 def battery(kind: str, entry: Any) -> list[Check]:

@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.protocols import Environment, PolicyClass, Stream
-from milpcb.testing import Check
+from milpcb.testing import Check, laws
 from milpcb.types import Floats, Ints
 
 HORIZON = 200
@@ -27,10 +27,7 @@ def battery(entry: str | Environment) -> list[Check]:
     """
     environment = _by_default(entry) if isinstance(entry, str) else entry
     policies = registry.load("policies", "decision_trees")(n_actions=environment.n_actions, depth=1)
-    return [
-        Check(check.__name__.removeprefix("check_"), partial(check, environment, policies, HORIZON, SEED))
-        for check in CHECKS
-    ]
+    return [Check(name, partial(check, environment, policies, HORIZON, SEED)) for name, check in CHECKS.items()]
 
 
 def _by_default(name: str) -> Environment:
@@ -138,12 +135,4 @@ def _check_alike(first: tuple[Ints, Floats], second: tuple[Ints, Floats]) -> Non
         assert one.tobytes() == other.tobytes(), f"{what} differ between two readings"
 
 
-CHECKS = (
-    check_settings,
-    check_contexts,
-    check_rounds,
-    check_same_seed,
-    check_rereadable,
-    check_guarded,
-    check_refusals,
-)
+CHECKS = laws(__name__)

@@ -38,7 +38,7 @@ def check_json(case: Case) -> None:
     assert (again.predict(table) == policy.predict(table)).all(), (policy, again)
 
 
-def check_source(case: Case) -> None:
+def check_source_code(case: Case) -> None:
     """SQL (SQLite, and DuckDB where it is installed) and Python source give each context the action of ``predict``."""
     policy, table = _drawn(case)
     if getattr(policy, "decision", lambda: None)() is None:
@@ -53,7 +53,7 @@ def check_source(case: Case) -> None:
         assert answers == expected, (name, policy.to_sql())
 
 
-def check_printed(case: Case) -> None:
+def check_printed_rules(case: Case) -> None:
     """The printed rule, read line by line, gives each context the action of ``predict``."""
     policy, table = _drawn(case)
     text = str(policy)

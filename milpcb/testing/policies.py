@@ -14,8 +14,8 @@ from milpcb.constraints import LabelConstraint
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.oracles.enumeration import EnumerationOracle
-from milpcb.testing import Check, Unmet
-from milpcb.testing.exports import check_json, check_printed, check_source
+from milpcb.testing import Check, Unmet, laws
+from milpcb.testing.exports import check_json, check_printed_rules, check_source_code  # noqa: F401 - laws, too
 from milpcb.testing.instances import SEARCHED, Case, Instance, instances
 from milpcb.types import Ints
 
@@ -72,7 +72,7 @@ def check_draw(case: Case) -> None:
     assert (labels == case.labelings).all(axis=1).any(), (labels, "is no labeling of the class")
 
 
-def check_constraint(case: Case) -> None:
+def check_side_constraint(case: Case) -> None:
     """Under a budget on action 0 the program's optimum is the best labeling within the budget."""
     weights = np.zeros_like(case.costs)
     weights[:, 0] = 1.0
@@ -121,7 +121,7 @@ def check_terms(case: Case) -> None:
     case.check_value(*terms.minimise(kept), SEARCHED)
 
 
-def check_forbidden(case: Case) -> None:
+def check_forbidden_actions(case: Case) -> None:
     """The class's own search finds the best of the policies that do not play action 0 at a context, and no other."""
     case.require("search")
     if (case.labelings[:, case.row] == 0).all():
@@ -160,7 +160,7 @@ def _check_under(constraints: list[LabelConstraint], case: Case) -> None:
         expected.check_profile(table.profile(case.row), SEARCHED)
 
 
-def check_near_best(case: Case) -> None:
+def check_near_best_policies(case: Case) -> None:
     """All policies within a slack are those of the definition, each once, cheapest first, and play what these play."""
     kind = "search" if "search" in case.policies.on(case.contexts).capabilities else "milp"
     totals, least, costs = case.totals, case.totals.min(), case.costs
@@ -179,24 +179,6 @@ def check_near_best(case: Case) -> None:
     assert (found.actions == actions).all(), (found.actions, actions)
 
 
-CHECKS: dict[str, Callable[[Case], None]] = {
-    "program": check_program,
-    "reordered contexts": check_reordered_contexts,
-    "enumeration": check_enumeration,
-    "draw": check_draw,
-    "json": check_json,
-    "source code": check_source,
-    "printed rules": check_printed,
-    "side constraint": check_constraint,
-    "search": check_search,
-    "action weights": check_action_weights,
-    "terms": check_terms,
-    "forbidden actions": check_forbidden,
-    "side constraints": check_side_constraints,
-    "near-best policies": check_near_best,
-}
-
-
 def _check_weights(oracle: Oracle, case: Case) -> None:
     """The Exp4 distribution is within a factor N of exp(-rate * profile), N the number of derivations."""
     rate, profile = 0.7, oracle.profile(case.costs, case.row)
@@ -210,3 +192,6 @@ def _check_weights(oracle: Oracle, case: Case) -> None:
 
 def _rows(labelings: Ints) -> set[tuple[int, ...]]:
     return {tuple(labels) for labels in labelings.tolist()}
+
+
+CHECKS = laws(__name__)

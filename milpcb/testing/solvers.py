@@ -13,7 +13,7 @@ from milpcb.errors import SolverLicenceError, SolverMissingError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Solver
 from milpcb.solvers import load_solver
-from milpcb.testing import Check, Unmet
+from milpcb.testing import Check, Unmet, laws
 from milpcb.testing.problems import KnownProblem, known_problems, violation
 from milpcb.types import Floats, Ints, Solution, Stop
 
@@ -24,20 +24,20 @@ def battery(entry: str | Solver) -> list[Check]:
     """Return every check of a solver, named as in ``solver = "pulp:PULP_CBC_CMD"`` or given."""
     checks: dict[str, Callable[[Solver], None]] = dict(CHECKS)
     for problem in known_problems():
-        checks[problem.name] = partial(check_known_problem, problem=problem)
+        checks[problem.name] = partial(_known_problem, problem=problem)
         if problem.optimum is not None:
-            checks[f"{problem.name}, objectives in a row"] = partial(check_objectives_in_a_row, problem=problem)
+            checks[f"{problem.name}, objectives in a row"] = partial(_objectives_in_a_row, problem=problem)
     return [Check(name, partial(_run, check, entry)) for name, check in checks.items()]
 
 
-def check_known_problem(solver: Solver, problem: KnownProblem) -> None:
+def _known_problem(solver: Solver, problem: KnownProblem) -> None:
     """Twice in a row the solver finds the optimum with a feasible integral point, or reports why there is none."""
     with closing(solver.open(problem.program)) as session:
         for _ in range(2):
             _check(problem, session.solve(problem.objective))
 
 
-def check_objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
+def _objectives_in_a_row(solver: Solver, problem: KnownProblem) -> None:
     """A kept session forgets the last objective: answers do not depend on what was asked before."""
     with closing(solver.open(problem.program)) as session:
         other = problem.objective[::-1].copy()
@@ -175,19 +175,6 @@ def check_infeasible_after_rows(solver: Solver) -> None:
         session.close()
 
 
-CHECKS: dict[str, Callable[[Solver], None]] = {
-    "many objectives": check_many_objectives,
-    "relaxation": check_relaxation,
-    "vertices": check_vertices,
-    "no time": check_no_time,
-    "two sessions": check_two_sessions,
-    "closing twice": check_closing_twice,
-    "added rows": check_added_rows,
-    "optimum cut off": check_optimum_cut_off,
-    "infeasible after rows": check_infeasible_after_rows,
-}
-
-
 def _run(check: Callable[[Solver], None], entry: str | Solver) -> None:
     try:
         check(load_solver(entry) if isinstance(entry, str) else entry)
@@ -228,3 +215,6 @@ def _assignment(n: int) -> Program:
     for lines in (x, x.T):
         b.rows((lines, 1.0), lower=1.0, upper=1.0)
     return b.build(integral=True)
+
+
+CHECKS = laws(__name__)
