@@ -133,18 +133,13 @@ def main() -> None:
         _silence()
     except OSError as error:
         _fail(_of_the_system(error))
-    except (
-        SystemExit
-    ) as error:  # no command of ours exits, so a plug-in did, and its code would hide that nothing was done
+    except SystemExit as error:  # no command of ours exits: a plug-in did, whose code would hide that nothing was done
         _fail(f"a class of the config ended Python: {cause(error)}; remove that")
     except Exception as error:  # a mistake of ours, or of a plug-in: its place, and how to see more
         if os.environ.get(TRACE):
             raise
-        _fail(
-            MEMORY
-            if out_of_memory(error)
-            else f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
-        )
+        unexpected = f"unexpected error, {cause(error)}; please report it, with what {TRACE}=1 shows"
+        _fail(MEMORY if out_of_memory(error) else unexpected)
 
 
 def _open_what_is_closed() -> None:

@@ -14,17 +14,10 @@ MEMORY = "out of memory; make the policy class, the contexts or the number of ch
 _NO_MEMORY = ("map segment", "allocate memory", "start new thread")
 LONGEST = 60  # characters of a name in a message
 _HERE = Path(__file__).parent
-_RESOLVERS = tuple(
-    str(_HERE / "plugins" / name) for name in ("registry.py", "injection.py")
-)  # they call what is somebody else's
-_INSTALLED = tuple(
-    f"{path}{os.sep}"
-    for path in (
-        *(sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib")),
-        _HERE,
-        _HERE.parent / "policies",
-    )
-)
+# They call what is somebody else's.
+_RESOLVERS = tuple(str(_HERE / "plugins" / name) for name in ("registry.py", "injection.py"))
+_PYTHONS = (sysconfig.get_path(key) for key in ("stdlib", "platstdlib", "purelib", "platlib"))
+_INSTALLED = tuple(f"{path}{os.sep}" for path in (*_PYTHONS, _HERE, _HERE.parent / "policies"))
 
 
 class MilpcbError(Exception):
@@ -118,10 +111,9 @@ def cause(error: BaseException) -> str:
 
 
 def traced(error: BaseException) -> str:
-    """Return the traceback of an error; of compiled code it has no lines.
+    """Return the traceback of an error; of compiled code, whose sources have relative paths, it has no lines.
 
-    Compilers such as Cython call sources by relative paths: Python would look in the current folder, where such a file
-    is anybody's, and wait for a pipe of that name.
+    Python would look for these in the current folder, where such a file is anybody's, and wait for a pipe of that name.
     """
     found, errors = traceback.TracebackException.from_exception(error, lookup_lines=False), [error]
     for each in errors:  # it grows

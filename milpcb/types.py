@@ -33,7 +33,6 @@ class Policy(Protocol):
 
     def predict(self, contexts: Any) -> Ints:
         """Return the action of each context, (n, d) -> (n,) int."""
-        ...
 
     def __str__(self) -> str: ...
 
@@ -44,47 +43,36 @@ class ReadablePolicy(Policy, Protocol):
     @property
     def leaf_actions(self) -> tuple[int, ...]:
         """The action of each part."""
-        ...
 
     def predict_names(self, contexts: Any) -> list[str]:
         """Return the name of the action of each context."""
-        ...
 
     def apply(self, contexts: Any) -> Ints:
         """Return the number of the part (n,) that each context (n, d) is in."""
-        ...
 
     def leaves(self, contexts: Any, costs: Any = None, counts: Any = None) -> Sequence[Any]:
         """Return action, share of ``contexts`` (n, d) and mean cost of each part; ``costs`` is (n, K), or None."""
-        ...
 
     def graph(self, leaves: Any = None) -> Any:
         """Return the rule as a rooted networkx graph."""
-        ...
 
     def draw(self, axes: Any, leaves: Any = None) -> None:
         """Draw the rule on matplotlib axes."""
-        ...
 
     def figure(self, leaves: Any = None) -> Any:
         """Return a matplotlib figure with the rule drawn on it."""
-        ...
 
     def to_json(self) -> str:
         """Return the rule as JSON."""
-        ...
 
     def parts(self) -> list[dict[str, Any]]:
         """Return conditions and action of each part as plain data."""
-        ...
 
     def to_sql(self, actions: Any = None) -> str:
         """Return the rule as a CASE expression."""
-        ...
 
     def to_python(self, actions: Any = None, name: str = "decide") -> str:
         """Return the source of a function ``name(row)``."""
-        ...
 
 
 # The type of an answer that may not be there, or come from a class of somebody's own whose policies only predict and

@@ -80,25 +80,19 @@ def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
 
     None for the whole list where either has no names: columns then go by their position. Raises InputError.
     """
-    own = policy.names.features
+    own = read = policy.names.features
     if not own or not names:
         return None
-    missing = [name for name in _read_by(policy) if name not in names]
-    if missing:
+    cuts = policy.cut_points() if hasattr(policy, "cut_points") else None
+    if cuts is not None:  # else it cannot be written as tests, and may read all
+        columns = [column.name for column in policy.names.columns] or own
+        read = list(dict.fromkeys(columns[i] for i in cuts))
+    if missing := [name for name in read if name not in names]:
         raise InputError(
             f"the baseline reads {', '.join(map(shown, missing))}, and the class has only the features {list(names)}: "
             "add what is missing to its feature_names, with [] as its cut points where rules need not test it"
         )
     return [names.index(name) if name in names else None for name in own]
-
-
-def _read_by(policy: Any) -> list[str]:
-    """Return the features that the policy's tests read, all of them where it cannot be written as tests."""
-    cuts = policy.cut_points() if hasattr(policy, "cut_points") else None
-    if cuts is None:
-        return list(policy.names.features)
-    columns = [column.name for column in policy.names.columns] or policy.names.features
-    return list(dict.fromkeys(columns[i] for i in cuts))
 
 
 def action_names(policies: PolicyClass) -> list[Any]:
@@ -112,17 +106,16 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     own: set[str] = {part.name for part in fields(policies)} if is_dataclass(policies) else set()
     if "n_actions" not in own:
         raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
-    names = action_names(policies)
+    names, named = action_names(policies), bool(getattr(policies, "action_names", None))
     if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name) in map(str, names):
         raise InputError(f"add_action takes the name of an action that there is not yet, got {shown(name)}")
-    changed: Any = policies
-    if getattr(policies, "action_names", None):
-        if not isinstance(name, str) or not name.strip():
-            raise InputError(f"the actions of the class have names: give another one, and not {shown(name)}")
-        return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, action_names=[*names, str(name)]))
-    if str(name) != str(len(names)):
+    if named and not (isinstance(name, str) and name.strip()):
+        raise InputError(f"the actions of the class have names: give another one, and not {shown(name)}")
+    if not named and str(name) != str(len(names)):
         raise InputError(f"the actions of the class have no names: the next is {len(names)}, got {shown(name)}")
-    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1))
+    changed: Any = policies
+    more = {"action_names": [*names, name]} if named else {}
+    return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, **more))
 
 
 def known(

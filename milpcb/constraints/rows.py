@@ -20,11 +20,9 @@ class WeightedRows(Protocol):
     @property
     def weight(self) -> Floats:
         """The weight (n,) of each row."""
-        ...
 
     def total(self, table: Floats) -> Floats:
         """Return the weighted totals (g, k) of a table (n, k) at each distinct context."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,7 @@ from milpcb.types import Floats, Ints
 LARGEST = 1e100  # of a context: sums and products of numbers up to here stay finite
 LARGEST_SUM = 1e306  # of the sizes of costs: their sums and differences stay finite
 _FLOAT = np.dtype(float)
-_KINDS = {
-    "U": "text",
-    "S": "text",
-    "O": "objects",
-    "M": "dates",
-    "m": "times",
-    "c": "complex numbers",
-    "b": "booleans",
-}
+_KINDS = {"U": "text", "S": "text", "O": "objects", "M": "dates", "m": "times", "c": "complex numbers", "b": "booleans"}
 MOST = 2**53  # of a count: up to here every integer is a float
 ROUNDING = 1e-9  # what a sum of probabilities may be off by, and, as a share, a probability that is handed back
 
@@ -167,10 +159,7 @@ def check_time_limit(time_limit: float | None) -> float | None:
 
 def check_gap(gap: float) -> float:
     """Return an absolute gap in units of the costs; raises InputError unless it is finite, and 0 or more."""
-    number = _float(gap)
-    if not 0 <= number < np.inf:
-        raise InputError(f"gap must be an absolute gap in units of the costs, 0 or more and finite; got {shown(gap)}")
-    return number
+    return real("gap", gap, "an absolute gap in units of the costs, 0 or more and finite", lambda number: number >= 0)
 
 
 def whole(name: str, value: Any, least: int, most: int = MOST) -> int:
@@ -191,10 +180,7 @@ def index(name: str, value: Any, count: int | None) -> int:
 
 
 def real(name: str, value: Any, wanted: str, holds: Callable[[float], bool]) -> float:
-    """Return ``value`` as a float; raises InputError unless it is a number, finite, for which ``holds`` is true.
-
-    ``wanted`` gives in words what must hold, as in "epsilon must be above 0, got -1".
-    """
+    """Return ``value`` as a float; raises InputError unless it is finite and ``holds``: ``wanted`` in words."""
     number = _float(value)
     if not (np.isfinite(number) and holds(number)):
         raise InputError(f"{name} must be {wanted}, got {shown(value)}")
@@ -219,10 +205,7 @@ def instance(name: str, value: Any, cls: type | tuple[type, ...], wanted: str) -
 
 
 def several(name: str, values: Any, cls: type | tuple[type, ...], wanted: str) -> list[Any]:
-    """Return a list of what may be walked through once only; raises InputError unless each is of a class.
-
-    Messages call the class ``wanted``.
-    """
+    """Return a list of what may be walked through once; raises InputError unless each is of a class, ``wanted``."""
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise InputError(f"{name} must be a list of {wanted}, got {shown(values)}")
     found = list(values)
@@ -294,8 +277,8 @@ def probabilities(q: Any, n_actions: int) -> list[float]:
 def check_returned(name: str, probability: Any, given: float) -> float:
     """Return ``probability`` as a float; raises InputError unless it is the one ``given``, above 0, up to rounding."""
     number = probability if type(probability) is float else _float(probability)
-    if not (given > 0.0 and abs(number - given) <= ROUNDING * given):
-        if not given > 0.0:
-            raise InputError(f"{name} has probability 0 in the q that act() returned, so it was not drawn from it")
+    if not given > 0.0:
+        raise InputError(f"{name} has probability 0 in the q that act() returned, so it was not drawn from it")
+    if not abs(number - given) <= ROUNDING * given:
         raise InputError(f"{name} was played with probability {given!r}, got {shown(probability)}; hand in q[action]")
     return number

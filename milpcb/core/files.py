@@ -17,6 +17,7 @@ from milpcb.core import gate
 from milpcb.errors import RunError
 
 TEMPORARY = re.compile(r"\.milpcb-[a-z0-9_]{8}\.tmp")  # exactly what write_file makes before it renames it
+contents = gate.read_bytes  # of a plain file
 _SEAL = re.compile(rb'\{"checksum": "([0-9a-f]{64})",')
 
 
@@ -45,11 +46,6 @@ def unsealed(content: bytes) -> dict[str, Any] | None:
         return dict(gate.read_json(text, finite=False))
     except ValueError:
         return None
-
-
-def contents(path: Path) -> bytes:
-    """Return what a plain file holds; raises OSError where it is none: see milpcb.core.gate.read_bytes."""
-    return gate.read_bytes(path)
 
 
 def own_contents(path: Path) -> bytes:
@@ -132,23 +128,16 @@ def check_sole(path: Path) -> None:
 
 
 def append(target: Path, text: str) -> None:
-    """Add text to the end of a file, which is made if need be; raises OSError where it is a link of any kind."""
-    with open_to_append(target) as file:
-        file.write(text)
-
-
-def open_to_append(target: Path) -> IO[str]:
-    """Open a text file to write at its end; raises OSError where it is a link, or a pipe that nobody reads.
+    """Add text to the end of a file, which is made if need be; raises OSError where it is a pipe or a link of any kind.
 
     A file with another name elsewhere (a hard link) is taken for a link: what is added would stand there too.
     """
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    file = os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8")
-    state = os.fstat(file.fileno())
-    if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
-        file.close()
-        raise OSError(errno.EINVAL, "it is no plain file of its own", str(target))
-    return file
+    with os.fdopen(os.open(target, flags, 0o666), "a", encoding="utf-8") as file:
+        state = os.fstat(file.fileno())
+        if not stat.S_ISREG(state.st_mode) or state.st_nlink > 1:
+            raise OSError(errno.EINVAL, "it is no plain file of its own", str(target))
+        file.write(text)
 
 
 def remove(target: Path) -> None:

@@ -1,8 +1,6 @@
-"""The gate: everything that an untrusted file may cause is decided here.
+"""The gate: what a string of an untrusted file names, where a file may lie, and what a JSON text may hold.
 
-Three questions are answered here, and nowhere else: what a string names (``parse_name``), where a file may lie
-(``inside``), and what a JSON text may hold (``read_json``). Whoever reads a file that may be foreign asks these before
-anything is imported, connected to or written. The page of rules is "Safety" in milpcb/README.md.
+Nothing is imported, connected to or written before. The page of rules is "Safety" in milpcb/README.md.
 """
 
 import errno
@@ -62,8 +60,7 @@ def parse_name(text: object) -> Name | None:
 def named_classes(value: Any) -> Iterator[str]:
     """Yield every string of the form ``module:A.B`` in nested plain data, keys included.
 
-    A solver is left out, as "pulp:NAME" is a registered family and its argument, whatever stands behind the colon, and
-    so is a label, which is only shown.
+    Not that of a solver, as "pulp:NAME" is a registered family and its argument, nor a label, which is only shown.
     """
     if isinstance(value, dict):
         for key, item in value.items():
@@ -89,11 +86,7 @@ def nests_deeply(data: Any) -> bool:
 
 @contextmanager
 def registered_only(what: str) -> Iterator[None]:
-    """Within this block a name is loaded only if it is registered; ``what`` is what a message calls the file.
-
-    For files that are read back, as in ``with registered_only(f"the file {path}"):``. It holds for the thread that
-    enters the block, and for no other.
-    """
+    """Within this block, in this thread, a name is loaded only if it is registered; messages call the file ``what``."""
     token = _registered_only.set(what)
     try:
         yield
@@ -128,10 +121,7 @@ def inside(root: Path, *parts: str) -> Path:
 
 
 def plain_name(text: str) -> str:
-    """Return a string that is the name of one file or folder, on every system; raises InputError for any other.
-
-    It has no separator, is not "..", and holds nothing that a terminal would obey.
-    """
+    """Return a string that is the name of one file or folder, on every system; raises InputError for any other."""
     if text in {"", ".", ".."} or not text.isprintable() or set(text) & set('/\\:*?"<>|'):
         raise InputError(f"'{clipped(text)}' cannot be the name of a file")
     return text

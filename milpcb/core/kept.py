@@ -27,9 +27,9 @@ def state_of(owner: Any, attributes: tuple[str, ...]) -> dict[str, Any]:
 
 
 def restore_into(owner: Any, attributes: tuple[str, ...], state: dict[str, Any]) -> None:
-    """Set attributes to what ``state_of`` returned of them: arrays, generators and parts with a state in place.
+    """Set attributes to what ``state_of`` returned: arrays, generators, parts and lists of these in place.
 
-    So are the parts of a list. Other values keep their type; where there is None, there was None.
+    Other values keep their type; where there is None, there was None.
     """
     for name in attributes:
         setattr(owner, name, _restored(getattr(owner, name), state[name.lstrip("_")]))

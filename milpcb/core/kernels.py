@@ -1,11 +1,7 @@
 """The decorator of compiled functions, the cache of their machine code, and the line shown while they compile.
 
-Numba compiles at the first call and keeps the machine code in NUMBA_CACHE_DIR, else in the user's cache folder, else
-beside the source, so that the next process loads it. Where none of these can be written by this user, and by no other,
-every process compiles again. What is not as it was written, by its checksum, is compiled anew.
-Machine code is kept under a digest of all files that define compiled functions or that these import, as numba compiles
-one function, and constants, into another: it is never older than any of them, and every copy of the same files on a
-machine shares it.
+Machine code is kept in NUMBA_CACHE_DIR, else in the user's cache folder, else beside the source, under a digest of all
+files that may be compiled into one another: see "Machine code" under "Safety" in milpcb/README.md.
 """
 
 import hashlib
@@ -74,20 +70,14 @@ def compiled(flags: Collection[str] = ()) -> Callable[[_Kernel], _Kernel]:
 
 
 def _inner(kernel: Callable[..., Any], flags: Collection[str]) -> Any:
-    """Return what compiles a function for calls from other compiled functions, whose machine code includes it.
-
-    So it has none of its own, and no code that takes Python's arguments apart.
-    """
+    """Return what compiles a function for calls from other compiled functions, whose machine code includes it."""
     dispatcher = njit(fastmath=set(flags) or False, no_cfunc_wrapper=True, no_cpython_wrapper=True)(kernel)
     dispatcher.compile = partial(_compile_inner, dispatcher.compile)
     return dispatcher
 
 
 def _compile_inner(compile_for: Callable[[Any], Any], signature: Any) -> Any:
-    """Compile a function for a signature as far as its callers need it.
-
-    Only a compiler at work on a caller comes here: it holds numba's lock, so no other thread compiles meanwhile.
-    """
+    """Compile a function as far as its callers need it: these hold numba's lock, so no other thread compiles."""
     codegen = cpu_target.target_context.codegen()
     kept = codegen._library_class, codegen.set_env  # noqa: SLF001 (numba offers no other way)
     codegen._library_class, codegen.set_env = _InnerLibrary, lambda *_: None  # noqa: SLF001 - as above
@@ -223,11 +213,7 @@ class _Cache(caching.FunctionCache):  # type: ignore[misc]  # numba has no types
 
 @cache
 def kernels_digest() -> str:
-    """Return the SHA-256 of all files of milpcb and policies that define compiled functions, this one among them.
-
-    It is of the files that these import, too: their constants, and the order of the fields of their named tuples, are
-    compiled in.
-    """
+    """Return the SHA-256 of all files that define compiled functions, and of those whose constants these import."""
     package = Path(__file__).parents[1]
     files = (file for root in (package, package.with_name("policies")) for file in root.rglob("*.py"))
     texts = {file.relative_to(package.parent).as_posix(): file.read_bytes() for file in files}

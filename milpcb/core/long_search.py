@@ -85,10 +85,7 @@ class LongSearch:
 
 @contextmanager
 def waiting(what: str | Callable[[], str]) -> Iterator[None]:
-    """Write a line now and then while the body goes on, for one that does not look up, such as a solver.
-
-    ``what`` is done, or returns what is done at the time of a line.
-    """
+    """Write a line now and then on ``what`` is done while the body goes on, for one that does not look up itself."""
     began = monotonic()
     with repeated(lambda: _write(f"milpcb: {what() if callable(what) else what}, {monotonic() - began:.0f} s")):
         yield

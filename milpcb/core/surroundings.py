@@ -25,10 +25,7 @@ _importing, _drawing = threading.RLock(), threading.RLock()  # two: what draws m
 
 
 def leave() -> None:
-    """Take the current folder off the path of imports, where ``python -m`` puts it, here and in all children.
-
-    Only a program of our own does this, as it starts: the path is the whole process's.
-    """
+    """Take the current folder off the path of imports, where ``python -m`` puts it, here and in all children."""
     os.environ.update(CHILD)
     if sys.path and _is_here(sys.path[0]) and not _is_here(str(Path(__file__).parents[2])):
         del sys.path[0]
@@ -36,10 +33,7 @@ def leave() -> None:
 
 @contextmanager
 def unseen(name: str) -> Iterator[None]:
-    """Within the block no file of the current folder has this name, to ``os.path.exists`` in any thread.
-
-    For libraries that read their settings as they are imported, where only their own code asks for such a name.
-    """
+    """Within the block no file of the current folder has this name, to ``os.path.exists`` in any thread."""
     with _importing:
         exists = os.path.exists
         _os_path.exists = lambda path: path != name and exists(path)

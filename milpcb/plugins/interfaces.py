@@ -13,13 +13,11 @@ from milpcb.errors import cause
 
 @dataclass(frozen=True)
 class Kind:
-    """Kind of entries: its name in messages, and the interface that each must fit.
+    """Kind of entries: its name in messages, and the interface that each must fit, as ``module:Name``.
 
-    ``interface`` is ``module:Name``. A "class" inherits from it or, where it is a Protocol, has all its names; a
-    "function" is annotated to return it, or a collection of it, or is a class that inherits from it; a "value" is an
-    instance of it. Where it is a union, any part of it will do. ``supplied`` are the
-    arguments that the runtime gives to constructors and functions that name them; all their other arguments are
-    options.
+    A "class" inherits from it or, where it is a Protocol, has all its names; a "function" is annotated to return it, or
+    a collection of it, or is a class that inherits from it; a "value" is an instance of it. Of a union any part will
+    do. ``supplied`` are the arguments that the runtime gives to those that name them; all others are options.
     """
 
     called: str
@@ -74,10 +72,8 @@ def _sets(entry: type, interface: Any, name: str) -> bool:
 
 def _takes(entry: type, interface: Any) -> bool:
     """Return whether a class can be made with as many arguments as the Protocol's constructor, where it has one."""
-    if (
-        not isinstance(vars(interface).get("__init__"), FunctionType)
-        or "__init__" not in interface.__init__.__qualname__
-    ):
+    own = vars(interface).get("__init__")
+    if not isinstance(own, FunctionType) or "__init__" not in own.__qualname__:
         return True
     made_with = list(signature(interface.__init__).parameters)[1:]
     try:

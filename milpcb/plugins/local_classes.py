@@ -1,7 +1,6 @@
 """Local classes, named in a config as ``module:Class``: where they are looked for, and whether they may be loaded.
 
-Their modules are loaded from ``.py`` files alone, by path. Compiled files, whether extension modules or the byte code
-that Python keeps beside a source, could do other things than the source that was read.
+Only ``.py`` files are: compiled files beside them could do other things than the source that was read.
 """
 
 import sys
@@ -33,10 +32,9 @@ _own = _Own()
 
 
 def look_in(folder: Path | str | None, *, trusted: bool = True) -> None:
-    """Look for modules of ``module:Class`` names in ``folder``, the one of the config, from now on; None: nowhere else.
+    """Look for modules of ``module:Class`` names in the folder of the config, too, from now on; None: nowhere else.
 
-    The folder is looked in only while such a name is resolved. Unless ``trusted``, every name that is not registered
-    is refused without importing anything.
+    Unless ``trusted``, every name that is not registered is refused without importing anything.
     """
     wanted = None if folder is None else Path(folder)
     if wanted != _own.folder:  # another folder may have other modules of the same names
@@ -97,10 +95,7 @@ def file_of(folder: Path, parts: Sequence[str]) -> Path | None:
 
 
 def installed(top: str) -> ModuleSpec | None:
-    """Return where a module that is no part of a package is, by all finders but that of the config's folder.
-
-    A package that is installed as it is edited may have a finder of its own. Nothing is imported.
-    """
+    """Return where a module that is no part of a package is, by all finders but that of the config's folder."""
     found = (finder.find_spec(top, None) for finder in sys.meta_path if finder is not _finder)
     return next((spec for spec in found if spec and (spec.has_location or spec.submodule_search_locations)), None)
 

@@ -1,9 +1,6 @@
 """The registry: one table of names, one way from a name to an object. Importing it imports no implementation.
 
-Third parties add names through entry points: the group is ``milpcb.<kind>``, the value ``module:Class``. They are read
-where a name is not milpcb's own; a package that lies in the current folder is not installed, and adds none. A config
-may also name a class of its own folder as ``module:Class``, without any registration. Whatever a name leads to is
-checked against the interface of its kind before it is called.
+Entry points of the group ``milpcb.<kind>`` add names; see "Names" in milpcb/README.md.
 """
 
 import sys

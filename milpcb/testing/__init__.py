@@ -23,13 +23,11 @@ from typing import Any, cast
 from milpcb.errors import InputError, shown
 from milpcb.plugins import registry
 
-# Attributes by which a made object is known, by kind of battery.
-NEEDS = {"policies": ("policies", "contexts"), "solver": ("open",), "learner": ("__call__",), "environment": ("open",)}
-MADE = {  # objects that a battery takes in place of a name
-    "policies": "an Instance of milpcb.testing.instances (a class of policies, and contexts)",
-    "solver": "a Solver",
-    "learner": "a class of learners",
-    "environment": "an Environment",
+MADE = {  # objects that a battery takes in place of a name, and the attributes by which one is known
+    "policies": ("an Instance of milpcb.testing.instances (a class of policies, and contexts)", "policies", "contexts"),
+    "solver": ("a Solver", "open"),
+    "learner": ("a class of learners", "__call__"),
+    "environment": ("an Environment", "open"),
 }
 
 
@@ -59,8 +57,9 @@ def battery(kind: str, entry: Any) -> list[Check]:
     make = registry.load("battery", kind)
     if isinstance(entry, str):
         registry.target(kind, entry.partition(":")[0] if kind == "solver" else entry)
-    elif kind in NEEDS and not all(hasattr(entry, name) for name in NEEDS[kind]):
-        raise InputError(f"testing.battery('{kind}', ...) needs a registered name or {MADE[kind]}, got {shown(entry)}")
+    elif kind in MADE and not all(hasattr(entry, name) for name in MADE[kind][1:]):
+        wanted = f"a registered name or {MADE[kind][0]}"
+        raise InputError(f"testing.battery('{kind}', ...) needs {wanted}, got {shown(entry)}")
     return cast("list[Check]", make(entry))
 
 
