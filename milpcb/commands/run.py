@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from milpcb.experiments.study.sections import Config
 
 
-MODES = ("live", "plain", "quiet", "json")
+MODES = ("live", "plain", "quiet")
 MOST_SHOWN = 10  # failed cells
 KINDS = ("png", "svg", "pdf")
 PAGE = "html"
@@ -80,7 +80,7 @@ def execute(config: Config, path: Path, backend: str | None, mode: str) -> None:
         raise MilpcbError(
             f"interrupted: {kept} of {len(cells)} curves are kept in {path}; the same command goes on from there"
         ) from error
-    _report(path, failed, quiet=mode in {"quiet", "json"})
+    _report(path, failed, quiet=mode == "quiet")
     _report_failures(failed, path)
 
 

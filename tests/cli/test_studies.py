@@ -1,6 +1,5 @@
 """Studies on several processes, and what a run tells: killed workers, failed cells, progress, dry runs."""
 
-import json
 import os
 import signal
 import sys
@@ -149,14 +148,6 @@ def test_failed_cells_are_told_at_the_end(tmp_path, write, held, process, monkey
     assert set(milpcb.load(tmp_path / "out")["learner"]) == {"bistro_plus", "uniform"}
     assert len(list((tmp_path / "out/logs").iterdir())) == 12
     assert "ZeroDivisionError" in next((tmp_path / "out/logs").iterdir()).read_text()
-
-
-def test_json_progress_is_json_on_every_line(grid, process):
-    """With --progress json standard output is one JSON object a line, from started to done."""
-    done = process(grid, *RUN[:-1], "json", "--backend", "serial")
-    assert (done.returncode, done.stderr) == (0, "")
-    events = [json.loads(line)["event"] for line in done.stdout.splitlines()]
-    assert events == ["started", *["finished"] * 12, "done"]
 
 
 def test_a_dry_run_plays_nothing(grid, process):

@@ -58,7 +58,7 @@ def config(rng: random.Random) -> Case:
         names.append("encoding")
     command = rng.choice(["run", "run", "run", "dry", "bound"])
     arguments = {
-        "run": ["run", "a.toml", "--out", "out", "--progress", rng.choice(["quiet", "plain", "json"])],
+        "run": ["run", "a.toml", "--out", "out", "--progress", rng.choice(["quiet", "plain"])],
         "dry": ["run", "a.toml", "--out", "out", "--dry-run"],
         "bound": ["bound", "a.toml", "--draws", "2"],
     }[command]
