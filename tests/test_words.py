@@ -230,7 +230,6 @@ ONE_MEANING = {
         {
             "milpcb/experiments/run/play.py",  # milpcb.play
             "milpcb/experiments/run/player.py",  # a learner at play
-            "milpcb/experiments/run/play_results.py",  # what milpcb.play returns
             "milpcb/theory/player.py",  # the player of the game in the proofs
         },
     ),
@@ -262,7 +261,7 @@ def test_noise_is_a_law():
 
 def test_a_checkpoint_is_a_point_of_a_curve():
     """A round that is logged is a checkpoint, as the config has it; what a play goes on from is a saved state."""
-    of_curves = {"errors", "curves", "hindsight", "player", "play", "play_results", "task", "bounds"}
+    of_curves = {"errors", "curves", "hindsight", "player", "play", "task", "bounds"}
     of_curves |= {"cells", "sections", "words", "runner"}
     found = {
         path for path in (ROOT / "milpcb").rglob("*.py") if "checkpoint" in path.read_text(encoding="utf-8").lower()

@@ -1,68 +1,181 @@
-"""``milpcb.play``: learners in an environment, from Python, without a config or a run directory."""
+"""``milpcb.play``: learners in an environment, from Python, without a config or a run directory; its results."""
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from html import escape
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from milpcb.core.checks import check_confidence, context_array, whole
 from milpcb.core.decimals import spaced
+from milpcb.core.extras import needs
 from milpcb.core.long_search import waiting
 from milpcb.data.actions import check_order, own_names
 from milpcb.errors import InputError, did_you_mean, shown
-from milpcb.experiments.results import confident_column
+from milpcb.experiments.results import confident_column, confident_in, confident_meaning, percent_of
 from milpcb.experiments.run.hindsight import Hindsight, hindsight
-from milpcb.experiments.run.play_results import Played, Plays
 from milpcb.experiments.run.player import LearnerPlayer, LiveEnvironment, LiveStream, checkpoints
 from milpcb.experiments.study.worlds import Entrant, World
 from milpcb.learners import Learner
 from milpcb.plugins import injection, registry
-from milpcb.protocols import Environment, PolicyClass, open_class
+from milpcb.protocols import Environment, FoundPolicy, PolicyClass, open_class
 from milpcb.rng import check_seed
 from milpcb.types import Ints
 
-
-def entrants(learners: Any, oracle: Any, contexts: str) -> list[Entrant]:
-    """Return the learners; raises InputError where one cannot be read, or two are called the same."""
-    if isinstance(learners, Mapping) and "name" not in learners:
-        named = [_entrant(entry, oracle, contexts, str(label)) for label, entry in learners.items()]
-    else:
-        listed = learners if isinstance(learners, (list, tuple)) else [learners]
-        named = [_entrant(entry, oracle, contexts) for entry in listed]
-    if not named:
-        raise InputError("there is no learner to play; name at least one, such as 'exp4'")
-    labels = [one.label for one in named]
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InputError(f"two learners are called '{label}'; give each a label of its own")
-    return named
-
-
-def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant:
-    table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
-    name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
-    if isinstance(name, type) and issubclass(name, Learner):
-        target = f"{name.__module__}:{name.__name__}"
-        known_as = (known for known, other in registry.entries("learner").items() if other == target)
-        cls, called, registered = name, name.__name__, next(known_as, name.__name__)
-    elif isinstance(name, str):
-        cls, called, registered = registry.load("learner", name), name, name
-    else:
-        raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
-    known = injection.options(cls, registry.KINDS["learner"].supplied)
-    for key in table:
-        if key not in known:
-            raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
-    if asked is not None and not isinstance(asked, str | Mapping):
-        raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
-    options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})
-    return Entrant(label or str(own) or called, registered, cls, table, options, contexts)
-
+if TYPE_CHECKING:
+    import polars as pl
 
 POINTS = 20  # log-spaced rounds, and as many evenly spaced ones, at which a curve has a point
 SLICE = 16  # rounds after which a line that shows how far a play is may change
+UNKNOWN = "-"
+# Numbers of the frame; certificates with a confidence stand between.
+NUMBERS = ("cumulative_cost", "best_cost", "regret", "certificate", "certificate_error")
+LATER = ("bound", "guarantee", "seconds")
+CERTIFICATE = "The mean of certificates bounds mean regret; the regret of one play may lie above its own certificate."
+LIVE = "Live: only costs of actions played are known, so regret cannot be known; the certificate still bounds it."
+
+
+@dataclass(frozen=True)
+class Played:
+    """One learner with one seed: a row for each checkpoint, and the best policy at the end.
+
+    Rows have the columns of ``Plays.frame``, and all others of a play's points. Pictures give a learner its colour by
+    its registered ``name``.
+    """
+
+    label: str
+    seed: int
+    rows: tuple[dict[str, Any], ...]
+    policy: FoundPolicy
+    name: str
+
+
+@dataclass(frozen=True)
+class Plays:
+    """All plays of one call. ``print`` shows the table; ``plays`` are what it is made of."""
+
+    plays: tuple[Played, ...]
+    horizon: int
+
+    @property
+    def live(self) -> bool:
+        """Whether only the costs of actions played are known, so that there is no regret."""
+        return self.plays[0].rows[-1]["best_cost"] is None
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The registered name of each learner, by its label, in order."""
+        return {play.label: play.name for play in self.plays}
+
+    @property
+    def policies(self) -> dict[str, dict[int, FoundPolicy]]:
+        """The best policy of each learner by what it was shown, for each seed."""
+        return {label: {play.seed: play.policy for play in self.plays if play.label == label} for label in self.names}
+
+    def frame(self) -> pl.DataFrame:
+        """Return a polars frame with a row for each learner, seed and checkpoint.
+
+        Columns: learner, seed, round, cumulative_cost (expected; in live play of the actions played), best_cost and
+        regret (null in live play), certificate and certificate_error (NaN where no oracle answered), bound (of the
+        algorithm's own analysis of this play, NaN where it has none), guarantee (inf where there is none), seconds (of
+        the learner); and where a confidence of 0.95 was asked for, certificate_95, which the regret of the actions that
+        this play drew ever exceeds with a chance of 5 % at most. Raises ExtraMissingError without polars.
+        """
+        with needs("studies", "frame()"):
+            import polars as pl
+        rows = [row for play in self.plays for row in play.rows]
+        confident = confident_in(rows[0])
+        numbers = [*NUMBERS, *([confident] if confident else []), *LATER]
+        schema: dict[str, Any] = {"learner": pl.String, "seed": pl.Int64, "round": pl.Int64}
+        return pl.DataFrame(rows, schema=schema | dict.fromkeys(numbers, pl.Float64))
+
+    def table(self) -> str:
+        """Return as text, for each learner, the means over seeds at the horizon, and what they mean."""
+        ends = [[play.rows[-1] for play in self.plays if play.label == label] for label in self.names]
+        sure, seeds = confident_in(ends[0][0]), len(ends[0])
+        columns = [
+            ["mean cost", *(f"{_mean(rows, 'cumulative_cost') / self.horizon:.3f}" for rows in ends)],
+            ["regret", *(UNKNOWN if self.live else _shown(_mean(rows, "regret")) for rows in ends)],
+            ["certificate", *map(_certificate, ends)],
+            *([[f"{percent_of(sure)}% certificate", *(_shown(_mean(rows, sure)) for rows in ends)]] if sure else []),
+            ["bound", *(_shown(_mean(rows, "bound")) for rows in ends)],
+            ["guarantee", *(_shown(max(row["guarantee"] for row in rows)) for rows in ends)],
+        ]
+        padded = [_padded("<", ["learner", *self.names]), *(_padded(">", texts) for texts in columns)]
+        lines = ["  ".join(texts).rstrip() for texts in zip(*padded, strict=True)]
+        heading = f"{spaced(self.horizon)} rounds, {'means over ' if seeds > 1 else ''}{seeds} seed{'s' * (seeds > 1)}"
+        notes = [*([LIVE] if self.live else []), CERTIFICATE, *([confident_meaning(sure)] if sure else [])]
+        return "\n".join([heading, "", *lines, "", *notes])
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """Return the table and, where the extra of studies is installed, the picture, for notebooks."""
+        table = f"<pre>{escape(self.table())}</pre>"
+        if not (find_spec("matplotlib") and find_spec("polars")):
+            return table
+        from milpcb.experiments.results.figures.rounds import draw_plays
+
+        picture = b64encode(draw_plays(self.frame(), self.names, live=self.live, suffix="svg")).decode()
+        source = f"data:image/svg+xml;base64,{picture}"
+        return f'{table}<img alt="Regret by round" style="max-width: min(60em, 100%)" src="{source}">'
+
+    def plot(self, path: str | Path | None = None, *, ax: Any = None) -> Any:
+        """Draw regret against rounds, in live play certificates, as a .png, .svg or .pdf file, or on axes of yours.
+
+        Parameters
+        ----------
+        path : of the file
+        ax : axes of matplotlib, which keep their figure, style and size; in the place of ``path``
+
+        Returns
+        -------
+        the path as a Path, or ``ax``
+
+        Raises
+        ------
+        ExtraMissingError without matplotlib, InputError on another ending and where neither or both are given
+
+        """
+        if (path is None) == (ax is None):
+            raise InputError("plot takes the path of a file, or ax=, the axes to draw on: one of the two")
+        target = Path(path or "")
+        if ax is None and target.suffix not in {".png", ".svg", ".pdf"}:
+            raise InputError(f"plot writes .png, .svg and .pdf files, got {target.name}")
+        with needs("studies", "plot()"):
+            from milpcb.experiments.results.figures.rounds import draw_plays, draw_plays_on
+        if ax is not None:
+            draw_plays_on(ax, self.frame(), self.names, live=self.live)
+            return ax
+        try:
+            target.write_bytes(draw_plays(self.frame(), self.names, live=self.live, suffix=target.suffix[1:]))
+        except OSError as error:
+            raise InputError(f"cannot write {target}: {error.strerror}") from error
+        return target
+
+
+def _padded(side: str, texts: list[str]) -> list[str]:
+    return [f"{text:{side}{max(map(len, texts))}}" for text in texts]
+
+
+def _mean(rows: Sequence[dict[str, Any]], column: str) -> float:
+    return float(np.mean([row[column] for row in rows]))
+
+
+def _shown(value: float) -> str:
+    return spaced(value, ".1f" if abs(value) < 100 else ".0f") if np.isfinite(value) else UNKNOWN
+
+
+def _certificate(rows: Sequence[dict[str, Any]]) -> str:
+    doubt = float(np.sqrt(sum(row["certificate_error"] ** 2 for row in rows)) / len(rows))
+    return _shown(_mean(rows, "certificate")) + (f" ± {_shown(doubt)}" if np.isfinite(doubt) else "")
 
 
 def play(
@@ -116,7 +229,7 @@ def play(
         raise InputError(f"a seed is listed twice; each one is one play, got {shown(seeds)}")
     sure = None if confidence is None else check_confidence(confidence)
     made = _environment(environment)
-    named = entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
+    named = _entrants(learners, oracle, "empirical" if _is_live(made) else "pool")
     at = checkpoints(horizon, POINTS)
     played: list[Played] = []
     for seed in chosen:
@@ -168,8 +281,6 @@ def _best(world: World, seed: int, at: Ints) -> Hindsight | None:
 def _player(
     each: Entrant, world: World, seed: int, best: Hindsight | None, at: Ints, confidence: float | None
 ) -> LearnerPlayer:
-    """Return a learner that is about to play; raises InputError that begins with its label."""
-
     def labels() -> Ints | None:
         return None if best is None or best.policy is None else best.policy.predict(world.stream.contexts)
 
@@ -192,10 +303,46 @@ def _played(each: Entrant, player: LearnerPlayer, seed: int, best: Hindsight | N
     for point in player.points:
         row: dict[str, Any] = {name: np.nan if value is None else value for name, value in point.items()}
         least = None if best is None else best.best_cost[row["rounds"]]
-        regret = None if least is None else row["cumulative_cost"] - least
         row |= {"learner": each.label, "seed": seed, "round": row["rounds"], "guarantee": player.guarantee}
-        row |= {"best_cost": least, "regret": regret}
+        row |= {"best_cost": least, "regret": None if least is None else row["cumulative_cost"] - least}
         if player.confidence is not None:
             row[confident_column(player.confidence)] = row["confident"]
         rows.append(row)
     return Played(each.label, seed, tuple(rows), player.certify().policy, each.name)
+
+
+def _entrants(learners: Any, oracle: Any, contexts: str) -> list[Entrant]:
+    """Return the learners; raises InputError where one cannot be read, or two are called the same."""
+    if isinstance(learners, Mapping) and "name" not in learners:
+        named = [_entrant(entry, oracle, contexts, str(label)) for label, entry in learners.items()]
+    else:
+        listed = learners if isinstance(learners, (list, tuple)) else [learners]
+        named = [_entrant(entry, oracle, contexts) for entry in listed]
+    if not named:
+        raise InputError("there is no learner to play; name at least one, such as 'exp4'")
+    labels = [one.label for one in named]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"two learners are called '{label}'; give each a label of its own")
+    return named
+
+
+def _entrant(entry: Any, oracle: Any, contexts: str, label: str = "") -> Entrant:
+    table = dict(entry) if isinstance(entry, Mapping) else {"name": entry}
+    name, asked, own = table.pop("name", None), table.pop("oracle", oracle), table.pop("label", "")
+    if isinstance(name, type) and issubclass(name, Learner):
+        target = f"{name.__module__}:{name.__name__}"
+        known_as = (known for known, other in registry.entries("learner").items() if other == target)
+        cls, called, registered = name, name.__name__, next(known_as, name.__name__)
+    elif isinstance(name, str):
+        cls, called, registered = registry.load("learner", name), name, name
+    else:
+        raise InputError(f"a learner is a name, a Learner class, or a table with the key 'name', got {shown(entry)}")
+    known = injection.options(cls, registry.KINDS["learner"].supplied)
+    for key in table:
+        if key not in known:
+            raise InputError(f"learner '{called}' has no option '{key}'{did_you_mean(str(key), known)}")
+    if asked is not None and not isinstance(asked, str | Mapping):
+        raise InputError(f"oracle must be a kind such as 'milp', or a table with the key 'kind', got {shown(asked)}")
+    options = {"kind": asked} if isinstance(asked, str) else dict(asked or {})
+    return Entrant(label or str(own) or called, registered, cls, table, options, contexts)

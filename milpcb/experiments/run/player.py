@@ -118,7 +118,7 @@ def checkpoints(horizon: int, count: int) -> Ints:
 
 def play(
     learner: Learner,
-    stream: Stream,
+    stream: Stream | LiveStream,
     tally: Tally,
     until: int,
     actions: np.random.Generator,
@@ -126,41 +126,30 @@ def play(
 ) -> None:
     """Play on from where ``tally`` stands until ``until`` rounds are played; any cuts give the same numbers.
 
-    ``rounds`` gets a row, an action, its cost and its probability for each round, where it is given.
+    Live, only the cost of the action played is known; without one no round counts. ``rounds`` gets a row, an action,
+    its cost and its probability for each round, where it is given.
     """
-    cost, seconds = tally.cost, tally.seconds
-    for t in range(tally.round, until):
-        row, costs = stream.reveal(t), stream.costs(t)
-        start = perf_counter()
-        q = learner.act(row)
-        action = draw_action(q, actions)
-        learner.learn(row, action, float(costs[action]), float(q[action]))
-        if learner.full_information:
-            learner.learn_all(row, costs)
-        seconds += perf_counter() - start
-        cost += float(q @ costs)
-        if rounds is not None:
-            rounds.append((row, action, float(costs[action]), float(q[action])))
-    tally.round, tally.cost, tally.seconds = until, cost, seconds
-
-
-def play_live(learner: Learner, stream: LiveStream, tally: Tally, until: int, actions: np.random.Generator) -> None:
-    """Play on as ``play`` does where only the cost of the action played is known; without one no round counts."""
     while tally.round < until:
         row = stream.reveal(tally.round)
+        costs = None if isinstance(stream, LiveStream) else stream.costs(tally.round)
         start = perf_counter()
         q = learner.act(row)
         action = draw_action(q, actions)
-        tally.seconds += perf_counter() - start
-        cost = stream.cost(action)
+        seconds = perf_counter() - start
+        cost = float(costs[action]) if costs is not None else stream.cost(action)  # type: ignore[union-attr]
         start = perf_counter()
         if cost is None:
             learner.give_up()
         else:
             learner.learn(row, action, cost, float(q[action]))
-            tally.cost += float(cost)
+            if costs is not None and learner.full_information:
+                learner.learn_all(row, costs)
+        tally.seconds += seconds + perf_counter() - start
+        if cost is not None:
+            tally.cost += float(cost) if costs is None else float(q @ costs)
             tally.round += 1
-        tally.seconds += perf_counter() - start
+            if rounds is not None:
+                rounds.append((row, action, cost, float(q[action])))
 
 
 class LearnerPlayer:
@@ -199,10 +188,7 @@ class LearnerPlayer:
         """Play at most ``rounds`` rounds, no further than the next point of the curve."""
         point = self.at[len(self.points)]
         until = min(point, self.tally.round + rounds)
-        if isinstance(self.stream, LiveStream):
-            play_live(self.learner, self.stream, self.tally, until, self._rng)
-        else:
-            play(self.learner, self.stream, self.tally, until, self._rng)
+        play(self.learner, self.stream, self.tally, until, self._rng)
         if self.tally.round == point:
             self.points.append(self._point())
 

@@ -1,7 +1,6 @@
 """milpcb.play: the numbers of a study without its files, and live play where only the played action's cost is known."""
 
 import tomllib
-from dataclasses import replace
 from time import monotonic, sleep
 
 import numpy as np
@@ -14,7 +13,6 @@ from milpcb.environments.planted import Planted
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.experiments.results.figures.looks import looks
 from milpcb.experiments.run.play import POINTS
-from milpcb.experiments.run.play_results import Plays
 from milpcb.experiments.run.player import LiveStream
 from milpcb.experiments.run.task import cell_player
 from milpcb.experiments.study.cells import build_study
@@ -138,7 +136,7 @@ def test_ways_to_name_learners():
     """A name, a class, a table, a list and a mapping; labels are those given, else names."""
 
     def labels(learners):
-        return milpcb.play(SMALL, learners, 5, policies=TREES).learners
+        return list(milpcb.play(SMALL, learners, 5, policies=TREES).names)
 
     assert labels("exp4") == ["exp4"]
     assert labels(Uniform) == ["Uniform"]
@@ -228,8 +226,6 @@ def test_labels_do_not_change_colours(tmp_path):
     drawn, of_study = plays.plot(tmp_path / "plays.svg").read_text().lower(), looks(["exp4", "uniform"])
     assert all(look.colour.lower() in drawn for look in of_study.values())
     assert looks(["our own", "dice"])["our own"].colour != of_study["exp4"].colour
-    by_hand = replace(plays.plays[0], name="")  # a play that holds no registered name goes by its label
-    assert Plays((by_hand,), 40).names == {"our own": "our own"}
 
 
 def test_a_long_play_shows_how_far_it_is(monkeypatch, capsys):
