@@ -6,6 +6,7 @@ import tomllib
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from milpcb import open_oracle
 from milpcb.environments import mirror
@@ -233,7 +234,7 @@ def test_a_study_computes_the_costs_once_and_keeps_them(tmp_path, monkeypatch):
     def go(text):
         worlds._open.clear()
         config = parse_config(tomllib.loads(text), text)
-        assert run(config, RunDirectory(tmp_path / "out"), Progress(None), "serial") == []
+        assert run(config, RunDirectory(tmp_path / "out"), Progress(Console(quiet=True)), "serial") == []
 
     go(STUDY)
     (file,) = (tmp_path / "out/costs").iterdir()

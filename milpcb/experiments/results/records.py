@@ -7,12 +7,12 @@ costs no new run.
 
 import platform
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from milpcb.core import gate
 from milpcb.core.files import contents, digest, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results.schemas import CellRecord, ComparatorRecord, Index, KeptCosts, checked
-from milpcb.experiments.study.cells import FORMAT, Cell, Comparator, Kind, Study, Task
+from milpcb.experiments.study.cells import BEST, FORMAT, Comparator, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 CONFIG, INDEX, LOCK = "config.toml", "study.json", ".milpcb.lock"
@@ -76,50 +76,35 @@ _SCHEMAS: dict[Kind, Any] = {"cell": CellRecord, "comparator": ComparatorRecord}
 
 def index_of(config: Config, study: Study) -> dict[str, Any]:
     """Return what study.json holds of a study, but for the policies that are written."""
-    names, drawn = _policy_files(config, study), [cell for cell in study.cells if cell.draw]
-    best = study.comparator_of
+    best, drawn = study.comparator_of, [cell for cell in study.cells if cell.draw]
     return {
         "format": FORMAT,
         "name": config.experiment.name,
         "cells": [{"key": c.key, "comparator": best[c.key], **c.labels} for c in study.cells],
         "comparators": [
             {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "seed": c.seed, "draw": c.draw}
-            for c, name in zip(study.comparators, names, strict=True)
+            for c, name in _named(study.comparators, "best_policy")
         ],
         "leaders": [
             {"key": c.key, "title": c.title, "file": name, "horizon": c.horizon, "comparator": best[c.key]}
-            for c, name in zip(drawn, _leader_files(drawn), strict=True)
+            for c, name in _named(drawn, "leader")
         ],
     }
 
 
-def _policy_files(config: Config, study: Study) -> list[str]:
-    """Return best_policy_seed0, or with the axes that have several entries: best_policy_planted_trees_T1000_seed0."""
-    names: list[str] = []
-    for each in study.comparators:
-        parts = [each.environment.label] * (len(config.environments) > 1)
-        parts += [each.policies.label] * (len(config.policies) > 1)
-        parts += [f"T{each.horizon}"] * (len(config.experiment.horizon) > 1)
-        names.append(_free(["best_policy", *parts], each.seed, names))
-    return names
+def _named(tasks: Iterable[Task], start: str) -> Iterator[tuple[Any, str]]:
+    """Yield tasks with names of files, best_policy_planted_T1000_seed0, that a file system can keep, whatever the case.
 
-
-def _leader_files(drawn: Sequence[Cell]) -> list[str]:
-    names: list[str] = []
-    for cell in drawn:
-        axes = [a for a in ("environment", "policies") if len({other.labels[a] for other in drawn}) > 1]
-        axes += ["oracle"] if len(cell.learner.oracles) > 1 else []
-        names.append(_free(["leader", *(str(cell.labels[axis]) for axis in ["learner", *axes])], cell.seed, names))
-    return names
-
-
-def _free(parts: Sequence[str], seed: int, names: Sequence[str]) -> str:
-    """Return a name of these parts that a file system can keep and that is none of ``names``, whatever the case."""
-    plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in parts)
-    name = f"{plain[:LONGEST]}_seed{seed}"
-    taken = {other.casefold() for other in names}
-    candidates = (f"{name}_{i}" if i else name for i in range(len(names) + 1))
-    return next(candidate for candidate in candidates if candidate.casefold() not in taken)
+    They are made of the parts of the titles: the labels where there are several, and the seed.
+    """
+    taken: set[str] = set()
+    for task in tasks:
+        *parts, seed = task.title.removeprefix(f"{BEST}, ").split(", ")
+        plain = "_".join(re.sub(r"[^\w.+-]+", "-", part) for part in [start, *parts]).replace("_T-", "_T")
+        name = f"{plain[:LONGEST]}_{seed.replace(' ', '')}"
+        free = next(other for i in count() if (other := f"{name}_{i}" if i else name).casefold() not in taken)
+        taken.add(free.casefold())
+        yield task, free
 
 
 def read_index(path: Path) -> dict[str, Any]:

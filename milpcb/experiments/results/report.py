@@ -18,6 +18,7 @@ from milpcb.experiments.results.figures.results import NARROW, Results, read_res
 from milpcb.experiments.results.figures.scaling import fits, local_slopes
 from milpcb.experiments.results.records import CONFIG, read_index, read_record
 from milpcb.experiments.results.report_table import report_table
+from milpcb.experiments.study.cells import BEST
 
 LARGE = 400_000  # bytes of a vector picture; beyond, its pixels are smaller
 POLICIES = 1_000_000  # bytes of drawings of policies; those that come after are shown as rules alone
@@ -106,7 +107,7 @@ def read_policies(directory: Path) -> list[DrawnPolicy]:
     shown = max(each["horizon"] for each in every), min(each["seed"] for each in every)
     for each in every:
         if (each["horizon"], each["seed"]) == shown:
-            found += _read(directory, each["file"], each["title"].removeprefix("best policy in hindsight, "))
+            found += _read(directory, each["file"], each["title"].removeprefix(f"{BEST}, "))
     return found
 
 

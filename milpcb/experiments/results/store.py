@@ -17,7 +17,7 @@ import os
 import re
 import socket
 import tomllib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,7 +33,7 @@ from milpcb.experiments.study.cells import FORMAT, Kind, Study, Task
 from milpcb.experiments.study.sections import Config
 
 MOST_REMARKS = 10  # damaged records that are named; the others are counted
-_OF_TASK = re.compile(r"[0-9a-f]{16}\.json")
+_Facts = Mapping[str, Any]  # of a task
 _POLICY_FILE = re.compile(r"(best_policy|leader)_[\w.+-]+\.(txt|png|svg)")
 _CONFIG_SEAL = re.compile(r'checksum = "([0-9a-f]{64})"\n\Z')
 
@@ -118,15 +118,9 @@ class RunDirectory:
 
         Its remarks name the records that are damaged and what was made with other versions than those installed here.
         """
-        finished, damaged = dict[str, dict[str, str]](), []
-        for task in tasks:
-            try:
-                record = records.read_whole(self.path, task.kind, task.key, task.horizon)
-                if record is not None and records.has_pictures(self.path, task, record):
-                    finished[task.key] = record["versions"]
-            except records.DamagedError:
-                damaged.append(f"record {task.key} of '{task.title}' is damaged; it is played again")
-        return Held(set(finished), tuple(_on_records(self.path, damaged, finished.values())))
+        wanted = [(task.kind, vars(task) | {"key": task.key}, task) for task in tasks]
+        line = "record {} of '{}' is damaged; it is played again"
+        return _held(self.path, wanted, lambda of: line.format(of["key"], of["title"]))
 
     def keep(self, task: Task, record: Mapping[str, Any], pictures: Mapping[str, bytes]) -> None:
         """Write a finished task, and remove its saved state; a record that a power cut spoils is no record."""
@@ -171,16 +165,10 @@ class RunDirectory:
 def remarks(path: Path) -> tuple[str, ...]:
     """Return lines on damage in a run directory and on versions that differ; raises RunError where it is none."""
     index = records.read_index(path)
-    damaged, made_with = [], []
-    tasks: list[tuple[Kind, Any]] = [("cell", cell) for cell in index["cells"]]
-    tasks += [("comparator", comparator) for comparator in index["comparators"]]
-    for kind, task in tasks:
-        try:
-            record = records.read_whole(path, kind, task["key"], task["horizon"])
-            made_with += [] if record is None else [record["versions"]]
-        except records.DamagedError:
-            damaged.append(f"record {task['key']} is damaged and left out; milpcb resume {path} plays it again")
-    return tuple(_on_records(path, damaged, made_with))
+    tasks: list[tuple[Kind, Any, None]] = [("cell", cell, None) for cell in index["cells"]]
+    tasks += [("comparator", comparator, None) for comparator in index["comparators"]]
+    advice = f"milpcb resume {path} plays it again"
+    return _held(path, tasks, lambda of: f"record {of['key']} is damaged and left out; {advice}").remarks
 
 
 def check_config(path: Path) -> None:
@@ -199,33 +187,30 @@ def check_config(path: Path) -> None:
         )
 
 
-def _on_records(path: Path, damaged: Sequence[str], made_with: Iterable[Mapping[str, str]]) -> Iterator[str]:
-    yield from damaged[:MOST_REMARKS]
-    if len(damaged) > MOST_REMARKS:
-        yield f"and {spaced(len(damaged) - MOST_REMARKS)} more records are damaged, too"
-    if others := records.describe(made_with):
-        yield f"{path} holds records made with other versions: {others}; their numbers may differ"
+def _held(path: Path, tasks: Iterable[tuple[Kind, _Facts, Task | None]], damaged: Callable[[_Facts], str]) -> Held:
+    """Return what is whole of tasks: kind, key and horizon; and the task itself where its pictures are wanted."""
+    versions, lines = dict[str, dict[str, str]](), []
+    for kind, facts, task in tasks:
+        try:
+            record = records.read_whole(path, kind, facts["key"], facts["horizon"])
+            if record is not None and (task is None or records.has_pictures(path, task, record)):
+                versions[facts["key"]] = record["versions"]
+        except records.DamagedError:
+            lines.append(damaged(facts))
+    if len(lines) > MOST_REMARKS:
+        lines[MOST_REMARKS:] = [f"and {spaced(len(lines) - MOST_REMARKS)} more records are damaged, too"]
+    if others := records.describe(versions.values()):
+        lines.append(f"{path} holds records made with other versions: {others}; their numbers may differ")
+    return Held(set(versions), tuple(lines))
 
 
 def _files_in(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
-def _is_kept_costs(folder: Path) -> bool:
-    """Return whether a folder holds costs of environments alone: they are kept before a run writes its first file."""
-
-    def holds_costs(file: Path) -> bool:
-        return (
-            _OF_TASK.fullmatch(file.name) is not None
-            and records.WorldCosts(folder.parent, file.stem).load() is not None
-        )
-
-    return folder.name == "costs" and all(files.is_temporary(file) or holds_costs(file) for file in _files_in(folder))
-
-
 def _check_owner(path: Path) -> None:
     """Raise RunError unless the directory is empty, or milpcb made it in this format."""
-    if all(file.name == records.LOCK or files.is_temporary(file) or _is_kept_costs(file) for file in path.iterdir()):
+    if all(file.name == records.LOCK or files.is_temporary(file) for file in path.iterdir()):
         return
     if records.whole_index(path) is not None:  # whatever became of config.toml, it can be written again
         return

@@ -28,7 +28,7 @@ from milpcb.core.files import contents, write_file
 from milpcb.core.gate import named_classes
 from milpcb.errors import RunError
 from milpcb.experiments.results.curves import write_curves
-from milpcb.experiments.results.records import CONFIG, WorldCosts
+from milpcb.experiments.results.records import CONFIG
 from milpcb.experiments.results.store import RunDirectory, check_config
 from milpcb.experiments.run.backends import Backend, cores, environment, listening
 from milpcb.experiments.run.player import LearnerPlayer, checkpoints
@@ -72,7 +72,7 @@ def run(config: Config, directory: RunDirectory, progress: Progress, backend: st
     pending = [task for task in study.tasks if task.key not in held.finished]
     make_backend = registry.load("backend", backend_name(config, backend, len(pending)))
     by = cast("Backend", make_backend(workers=config.run.workers, scheduler=config.run.scheduler))
-    try_out(pending, directory.path.resolve())
+    try_out(pending)
     with directory.locked():
         directory.begin(config, study, held.finished)
         remember(directory.path, config)
@@ -93,7 +93,7 @@ def backend_name(config: Config, name: str | None, n_tasks: int) -> str:
     return name or config.run.backend or ("processes" if several else "serial")
 
 
-def try_out(tasks: list[Task], directory: Path) -> None:
+def try_out(tasks: list[Task]) -> None:
     """Make every kind of learner once, at its shortest horizon; raises the mistake that any would make at its start.
 
     A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
@@ -106,7 +106,7 @@ def try_out(tasks: list[Task], directory: Path) -> None:
         if kind in tried:
             continue
         tried.add(kind)
-        own = open_world(task, WorldCosts(directory, task.world_key))
+        own = open_world(task)
         once = _OpenOnce(own.environment, own.policies, own.stream, own.horizon, own.sections)
         world = worlds.setdefault(surroundings, once)
         if isinstance(task, Cell):

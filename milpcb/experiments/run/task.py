@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from time import perf_counter, time
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -38,9 +38,8 @@ class TaskFiles:
     def __init__(self, directory: Path, key: str, title: str, every: float) -> None:
         self.directory = directory
         self._part, self._log = file_of(directory, "part", key), file_of(directory, "log", key)
-        self._facts = {"key": key, "first": 0, "started": 0.0}
-        self._playing = False
-        self._title, self._every = title, every
+        self._first: int | None = None  # the round that this attempt began from
+        self._key, self._title, self._every = key, title, every
         self.remarks: list[str] = []
         now = perf_counter()
         self._report_due, self._save_due = now + REPORT_EVERY, now + every
@@ -53,7 +52,7 @@ class TaskFiles:
             return None
         except (OSError, ValueError):
             state = {}
-        if state.get("key") != self._facts["key"]:
+        if state.get("key") != self._key:
             self.reject("is damaged")
             return None
         if others := describe([state["versions"]]):
@@ -63,20 +62,15 @@ class TaskFiles:
 
     def reject(self, reason: str) -> None:
         """Note that the saved state is of no use, so that the task begins anew."""
-        self._playing = False
-        self.remarks.append(
-            f"saved state {self._facts['key']} of '{self._title}' {reason}; it is played from its first round"
-        )
+        self._first = None
+        self.remarks.append(f"saved state {self._key} of '{self._title}' {reason}; it is played from its first round")
 
     def report(self, played: int, cost: float) -> None:
         """Report how far the task is, at most twice a second; its pace counts from the first call, when all is open."""
-        now = perf_counter()
-        if not self._playing:
-            self._playing = True
-            self._facts |= {"first": played, "started": round(time(), 3)}
-        if now >= self._report_due:
-            self._report_due = now + REPORT_EVERY
-            report({**self._facts, "round": played, "cost": cost})
+        self._first = played if self._first is None else self._first
+        if perf_counter() >= self._report_due:
+            self._report_due = perf_counter() + REPORT_EVERY
+            report({"key": self._key, "first": self._first, "round": played, "cost": cost})
 
     @property
     def save_due(self) -> bool:
@@ -86,7 +80,7 @@ class TaskFiles:
     def save(self, state: dict[str, Any]) -> None:
         """Write a state that ``saved`` returns; damage by a power cut is found by the reader."""
         start = perf_counter()
-        document = {"key": self._facts["key"], "versions": installed(), **state}
+        document = {"key": self._key, "versions": installed(), **state}
         write_file(self._part, sealed(document), durable=False)
         now = perf_counter()
         self._save_due = now + max(self._every, (now - start) / MOST_SAVING)

@@ -14,6 +14,7 @@ from milpcb.plugins import injection, local_classes, registry
 
 FORMAT = 13  # of run directories and of keys, which contain it: raised whenever records, states or draws change
 NO_ORACLE = "-"
+BEST = "best policy in hindsight"  # begins the title of a comparator
 Kind = Literal["cell", "comparator"]
 
 
@@ -169,7 +170,7 @@ def build_study(config: Config) -> Study:
                 more: dict[str, Any] = {"folder": folder, "confidence": experiment.confidence}
                 played.append(Cell(*shared, title, learner, oracle, **more))
             if played:
-                title, draw = ", ".join(["best policy in hindsight", *where, *when]), len(comparators) < MOST_DRAWN
+                title, draw = ", ".join([BEST, *where, *when]), len(comparators) < MOST_DRAWN
                 best = Comparator(*shared, title, draw=draw, folder=folder, changes=experiment.changes)
                 comparators.append(best)
                 comparator_of |= {cell.key: best.key for cell in played}

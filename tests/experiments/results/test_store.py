@@ -15,7 +15,7 @@ import milpcb
 from milpcb.core.files import digest, sealed, unsealed, write_file
 from milpcb.errors import RunError
 from milpcb.experiments.results import store
-from milpcb.experiments.results.records import DamagedError, WorldCosts, file_of, has_pictures, read_index
+from milpcb.experiments.results.records import DamagedError, file_of, has_pictures, read_index
 from milpcb.experiments.results.store import Held, RunDirectory
 from milpcb.experiments.study.cells import FORMAT, build_study
 from milpcb.experiments.study.config import parse_config
@@ -231,16 +231,6 @@ def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
         (tmp_path / name).write_text("[exper")
     assert play_into(tiny, tmp_path).failed == []
     assert not (tmp_path / ".milpcb-x1y2z3a4.tmp").exists()
-
-
-def test_costs_that_were_kept_before_a_mistake_do_not_matter(tmp_path, tiny, play_into):
-    """Environments keep their costs when learners are tried out, before a run has written its first file."""
-    WorldCosts(tmp_path / "run", "0123456789abcdef").save([0, 1])
-    assert play_into(tiny, tmp_path / "run").failed == []
-    WorldCosts(tmp_path / "other", "0123456789abcdef").save([0, 1])
-    (tmp_path / "other/costs/0123456789abcdef.txt").write_text("mine")
-    with pytest.raises(RunError, match="is no run directory"):
-        play_into(tiny, tmp_path / "other")
 
 
 DAMAGED = (
