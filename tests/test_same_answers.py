@@ -25,13 +25,6 @@ def script():
     sys.path.remove(str(SCRIPTS))
 
 
-@pytest.fixture(scope="module")
-def asked(script):
-    """The answer to a question by this version."""
-    del script
-    return importlib.import_module("same_answers_asked")
-
-
 def question(script, label, kind="search", *, whole=True):
     """Return the first question about a class and kind without constraints, on integer costs or others."""
     for number in range(5_000):
@@ -68,10 +61,10 @@ def test_a_question_is_drawn_from_its_number_alone(script):
     assert len({found["label"] for found in questions}) == 13
 
 
-def test_integer_costs_are_compared_bit_for_bit(script, asked):
+def test_integer_costs_are_compared_bit_for_bit(script):
     """The last digit of a value, of a profile or of the total of the policy makes a difference."""
     whole = question(script, "trees, depth 2")
-    ours = asked.answer(whole)
+    ours = script.answer(whole)
     assert script.verdict(whole, ours, ours) == (script.Verdict.SAME, "")
     for part in ("value", "profile", "minimise"):
         least = float(np.spacing(np.abs(ours[part]["numbers"][0])))
@@ -83,10 +76,10 @@ def test_integer_costs_are_compared_bit_for_bit(script, asked):
     assert script.verdict(whole, ours, other)[0] is script.Verdict.DIFFERENT
 
 
-def test_real_costs_are_compared_up_to_roundings(script, asked):
+def test_real_costs_are_compared_up_to_roundings(script):
     """A share of 1e-13 of their size is none, 1e-11 is; action weights are compared with their zeros."""
     real = question(script, "threshold rules", whole=False)
-    ours, size = asked.answer(real), float(np.abs(real["costs"]).sum())
+    ours, size = script.answer(real), float(np.abs(real["costs"]).sum())
     assert script.verdict(real, ours, changed(ours, "value", 0, 1e-13 * size))[0] is script.Verdict.SAME
     assert script.verdict(real, ours, changed(ours, "value", 0, 1e-11 * size))[0] is script.Verdict.DIFFERENT
     ours["action weights"] = {"numbers": [1.0, 0.0]}
@@ -94,10 +87,10 @@ def test_real_costs_are_compared_up_to_roundings(script, asked):
     assert script.verdict(real, ours, changed(ours, "action weights", 1, 1e-300))[0] is script.Verdict.DIFFERENT
 
 
-def test_errors_are_answers(script, asked):
+def test_errors_are_answers(script):
     """Ours may answer what was refused, but not refuse what was answered, nor otherwise; nor end unforeseen."""
     whole = question(script, "trees, depth 2")
-    ours = asked.answer(whole)
+    ours = script.answer(whole)
     refused, other, unforeseen = (
         {"opening": {"error": name, "message": "", "foreseen": foreseen}}
         for name, foreseen in (("InputError", True), ("InfeasibleError", True), ("IndexError", False))
@@ -121,20 +114,20 @@ def test_errors_are_answers(script, asked):
     assert script.verdict(whole, partly, ours)[0] is verdicts.DIFFERENT
 
 
-def test_what_the_other_version_does_not_know_is_left_out(script, asked):
+def test_what_the_other_version_does_not_know_is_left_out(script):
     """A class or an option that is not there has no answer; a wrong value of an option is refused."""
     whole = question(script, "trees, depth 2")
-    assert asked.answer(whole | {"name": "Forests"}) is None
-    assert asked.answer(whole | {"options": {"n_actions": 2, "colour": 1}}) is None
-    assert asked.answer(whole | {"options": {"n_actions": 1}})["opening"]["error"] == "InputError"
+    assert script.answer(whole | {"name": "Forests"}) is None
+    assert script.answer(whole | {"options": {"n_actions": 2, "colour": 1}}) is None
+    assert script.answer(whole | {"options": {"n_actions": 1}})["opening"]["error"] == "InputError"
 
 
 @pytest.mark.parametrize("label", ["trees, depth 1", "threshold rules", "finite class"])
-def test_the_printed_program_opens_the_oracle(script, asked, label):
+def test_the_printed_program_opens_the_oracle(script, label):
     """Run as it is, it gives the value of the answer."""
     whole = question(script, label)
     names = {kind.__name__: kind for kind in (DecisionTrees, FiniteClass, LabelConstraint, ThresholdRules)} | {
         "open_oracle": open_oracle
     }
     exec(script.program(whole), names)  # noqa: S102 - it is the script's own
-    assert names["oracle"].value(names["costs"]) == asked.answer(whole)["value"]["numbers"][0]
+    assert names["oracle"].value(names["costs"]) == script.answer(whole)["value"]["numbers"][0]

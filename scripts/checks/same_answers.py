@@ -19,7 +19,7 @@ import os
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from math import fsum
 from pathlib import Path
@@ -27,12 +27,14 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any
 
 import numpy as np
+from questions import draw_question
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from same_answers_cases import draw_question, program
 
-from milpcb.core.decimals import spaced
+import milpcb
+import policies
+from milpcb.errors import MilpcbError
 
 ROOT = Path(__file__).parents[2]
 SHOWN = 10  # differences that are printed
@@ -41,9 +43,85 @@ WEIGHTS = ("action weights", "running weights")
 # Sums of integers up to this are exact; solvers separate totals up to a smaller one.
 EXACT = {"search": 2.0**53, "enumeration": 2.0**53, "milp": 2e8, "audited": 2e8}
 # Run with -P, so that the packages of the checkout are found before anything else.
-ASK = "import sys; sys.path.append({!r}); import same_answers_asked; same_answers_asked.main()"
+ASK = "import sys; sys.path.append({!r}); from same_answers import answer_all; answer_all(*sys.argv[1:])"
 
 Parts = dict[str, Any]
+
+
+# ------------------------------------------------------------------- by either version
+
+# Only names that outside programs call are used here, as both versions must have them.
+
+
+def answer_all(questions: str, checkout: str) -> None:
+    """Write the answer to each line of a file of questions as a line on the standard output, and nothing else."""
+    if any(Path(checkout) not in Path(str(package.__file__)).parents for package in (milpcb, policies)):
+        raise SystemExit(f"{milpcb.__file__} was imported, which is not of {checkout}")
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as out:
+        os.dup2(2, 1)  # where solvers print
+        with Path(questions).open(encoding="utf-8") as lines:
+            for line in lines:
+                out.write(json.dumps(answer(json.loads(line))) + "\n")
+                out.flush()
+
+
+def answer(question: dict[str, Any]) -> dict[str, Any] | None:
+    """Return each part of the answer: numbers, or the error in their place; None where the class is unknown."""
+    options = {key: tuple(value) if key == "directions" else value for key, value in question["options"].items()}
+    try:
+        settings = getattr(policies, question["name"])
+    except AttributeError:
+        return None
+    try:
+        rules = [milpcb.LabelConstraint(np.array(rule["weights"]), rule["upper"]) for rule in question["constraints"]]
+        contexts = np.array(question["contexts"])
+        oracle = milpcb.open_oracle(
+            settings(**options), contexts, question["kind"], constraints=rules, **question["kind_options"]
+        )
+    except Exception as error:  # noqa: BLE001 - an error is an answer too
+        unknown = isinstance(error, TypeError) and "unexpected keyword" in str(error)
+        return None if unknown else {"opening": _refusal(error)}
+    costs, row = np.array(question["costs"]), question["row"]
+
+    def minimise() -> dict[str, Any]:
+        found = oracle.minimise(costs)
+        labels = found.policy.predict(contexts) if found.policy is not None else []
+        return {"numbers": [found.lower, found.upper], "labels": [int(label) for label in labels]}
+
+    parts: dict[str, Callable[[], dict[str, Any]]] = {
+        "minimise": minimise,
+        "value": lambda: {"numbers": [oracle.value(costs)]},
+        "opposite costs": lambda: {"numbers": [oracle.value(-costs)]},
+        "profile": lambda: {"numbers": oracle.profile(costs, row).tolist()},
+        "action weights": lambda: {"numbers": oracle.action_weights(costs, row, question["rate"]).tolist()},
+    }
+    if np.isfinite(costs).all() and row < len(costs):
+        parts["running totals"] = lambda: {"numbers": _kept(oracle, costs, question["noise"]).profile(row).tolist()}
+        parts["running weights"] = lambda: {
+            "numbers": _kept(oracle, costs, question["noise"]).action_weights(row, question["rate"]).tolist()
+        }
+    found: dict[str, Any] = {"opening": {"numbers": []}}
+    for name, ask in parts.items():
+        try:
+            found[name] = ask()
+        except Exception as error:  # noqa: BLE001 - as above
+            found[name] = _refusal(error)
+    return found
+
+
+def _kept(oracle: Any, costs: Any, noise: str | None) -> Any:
+    """Return a table that keeps totals, with the sizes of the costs added: none of them may be below 0."""
+    table = oracle.table(noise)
+    for row, action in np.argwhere(costs):
+        table.add(int(row), int(action), float(abs(costs[row, action])))
+    return table
+
+
+def _refusal(error: Exception) -> dict[str, Any]:
+    return {"error": type(error).__name__, "message": str(error), "foreseen": isinstance(error, MilpcbError)}
+
+
+# ------------------------------------------------------------------- compared
 
 
 class Verdict(StrEnum):
@@ -129,8 +207,19 @@ def _shown(part: Parts) -> str:
     return f"{part['error']} ({part['message']})" if "error" in part else str(part)
 
 
+def program(question: dict[str, Any]) -> str:
+    """Return a program of one line that opens the oracle of a question."""
+    options = ", ".join(f"{key}={value!r}" for key, value in question["options"].items())
+    rules = ", ".join(f"LabelConstraint({rule['weights']}, {rule['upper']!r})" for rule in question["constraints"])
+    kind = "".join(f", {key}={value!r}" for key, value in question["kind_options"].items())
+    return (
+        f"oracle = open_oracle({question['name']}({options}), {question['contexts']}, {question['kind']!r}, "
+        f"constraints=[{rules}]{kind}); costs, row, rate = "
+        f"{question['costs']}, {question['row']}, {question['rate']!r}"
+    )
+
+
 def main() -> None:
-    """Ask both versions, print what became of the questions of each class and kind, and exit."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--questions", type=int, default=10_000)
@@ -155,10 +244,10 @@ def main() -> None:
             print(f"{where}\n  {what}\n  {program(question)}", flush=True)
     table = Table("class", "kind", "questions", *Verdict)
     for key in sorted(counts):
-        table.add_row(*key, spaced(counts[key].total()), *(spaced(counts[key][column]) for column in Verdict))
+        table.add_row(*key, f"{counts[key].total():,}", *(f"{counts[key][column]:,}" for column in Verdict))
     total = sum(counts.values(), Counter())
     table.add_section()
-    table.add_row("all", "", spaced(total.total()), *(spaced(total[column]) for column in Verdict))
+    table.add_row("all", "", f"{total.total():,}", *(f"{total[column]:,}" for column in Verdict))
     console.print(table)
     raise SystemExit(1 if total[Verdict.DIFFERENT] else 0)
 

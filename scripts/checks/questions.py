@@ -1,6 +1,7 @@
-"""Random questions for oracles as plain data, each from a seed and its number, and the program that asks one.
+"""Random questions for oracles as plain data, each from a seed and its number.
 
-Nothing of the project is imported here: two versions of it are asked the same questions, see same_answers.py.
+Nothing of the project is imported here: same_answers.py asks two versions of it the same questions, and
+tests/stress/test_oracles.py compares the answers with definitions.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,14 @@ MOST_COLUMNS = 6_000  # of a program, and of one under side constraints
 MOST_CONSTRAINED = 600
 
 
+class Size(NamedTuple):
+    """Most features, contexts and actions that a class is drawn with."""
+
+    features: int = 4
+    rows: int = 120
+    actions: int = 5
+
+
 class Drawn(NamedTuple):
     """A class as settings, and about how large it is on its contexts: the log of the list, columns of the program."""
 
@@ -36,14 +45,10 @@ def draw_question(seed: int, number: int) -> dict[str, Any]:
     rng = np.random.default_rng([seed, number])
     label = list(CLASSES)[number % len(CLASSES)]
     kind = str(rng.choice(["milp", "milp", "enumeration", "search"] if label == "halfspaces" else KINDS))
-    drawn, kind = _fitting(label, kind, rng)
+    drawn, kind = _fitting(label, kind, rng, Size())
     shape = (len(drawn.contexts), drawn.options["n_actions"])
-    constraints: list[dict[str, Any]] = []
-    if rng.random() < 0.5:
-        labels = _labels(drawn.contexts, shape[1], rng)
-        for _ in range(int(rng.integers(1, 4))):
-            constraints += CONSTRAINTS[rng.integers(len(CONSTRAINTS))](labels, shape, rng)
-    if kind in {"milp", "audited"} and constraints and drawn.columns > MOST_CONSTRAINED:
+    constraints = draw_constraints(drawn.contexts, shape[1], rng) if rng.random() < 0.5 else []
+    if kind in {"milp", "audited"} and drawn.columns > MOST_CONSTRAINED:
         constraints = []
     costs = _costs(shape, rng)
     size = float(np.abs(costs).sum())
@@ -64,23 +69,25 @@ def draw_question(seed: int, number: int) -> dict[str, Any]:
     }
 
 
-def program(question: dict[str, Any]) -> str:
-    """Return a program of one line that opens the oracle of a question."""
-    options = ", ".join(f"{key}={value!r}" for key, value in question["options"].items())
-    rules = ", ".join(f"LabelConstraint({rule['weights']}, {rule['upper']!r})" for rule in question["constraints"])
-    kind = "".join(f", {key}={value!r}" for key, value in question["kind_options"].items())
-    return (
-        f"oracle = open_oracle({question['name']}({options}), {question['contexts']}, {question['kind']!r}, "
-        f"constraints=[{rules}]{kind}); costs, row, rate = "
-        f"{question['costs']}, {question['row']}, {question['rate']!r}"
-    )
+def draw_small(label: str, rng: Rng, *, listed: bool) -> Drawn:
+    """Return a class on few contexts, with two or three actions; ``listed``: so small that its policies are a list."""
+    return _fitting(label, "enumeration" if listed else "search", rng, Size(4, 10, 3), 5_000)[0]
 
 
-def _fitting(label: str, kind: str, rng: Rng) -> tuple[Drawn, str]:
+def draw_constraints(contexts: Floats, n_actions: int, rng: Rng) -> list[dict[str, Any]]:
+    """Return one to three side constraints, which a policy of nearly every class keeps, each alone."""
+    shape, found = (len(contexts), n_actions), list[dict[str, Any]]()
+    labels = draw_labels(contexts, n_actions, rng)
+    for _ in range(int(rng.integers(1, 4))):
+        found += CONSTRAINTS[rng.integers(len(CONSTRAINTS))](labels, shape, rng)
+    return found
+
+
+def _fitting(label: str, kind: str, rng: Rng, size: Size, most_listed: int = MOST_LISTED) -> tuple[Drawn, str]:
     """Return a class on contexts, with fewer features the longer none is small enough, and the kind; else "search"."""
     for features in (4, 4, 3, 2, 2, 1, 1, 1, 1):
-        drawn = CLASSES[label](features, rng)
-        listed, columns = drawn.log_listed <= log(MOST_LISTED), drawn.columns <= MOST_COLUMNS
+        drawn = CLASSES[label](size._replace(features=min(features, size.features)), rng)
+        listed, columns = drawn.log_listed <= log(most_listed), drawn.columns <= MOST_COLUMNS
         if kind == "search" or (listed if kind == "enumeration" else columns):
             return drawn, kind
     return drawn, "search"
@@ -89,10 +96,10 @@ def _fitting(label: str, kind: str, rng: Rng) -> tuple[Drawn, str]:
 # ------------------------------------------------------------------------------------------------ classes
 
 
-def _contexts(rng: Rng, most_features: int, most_rows: int = 12) -> Floats:
+def _contexts(rng: Rng, size: Size, most_rows: int = 12) -> Floats:
     """Return a few contexts: of 0 and 1, integers or reals; columns may be constant or like others, rows repeat."""
-    m = int(rng.integers(1, 4)) if rng.random() < 0.1 else int(rng.integers(3, most_rows + 1))
-    shape = (m, int(rng.integers(1, most_features + 1)))
+    m = int(rng.integers(1, 4)) if rng.random() < 0.1 else int(rng.integers(3, min(most_rows, size.rows) + 1))
+    shape = (m, int(rng.integers(1, size.features + 1)))
     drawn: Floats = [
         rng.integers(0, 2, shape).astype(float),
         rng.integers(-1, 4, shape).astype(float),
@@ -127,20 +134,20 @@ def _thresholds(contexts: Floats, rng: Rng) -> tuple[Any, int]:
     return points, sum(min(points, n) for n in distinct)
 
 
-def _actions(rng: Rng, most: int = 5) -> int:
-    return min(most, int(rng.choice([2, 2, 3, 3, 4, 5])))
+def _actions(rng: Rng, size: Size, most: int = 5) -> int:
+    return min(most, size.actions, int(rng.choice([2, 2, 3, 3, 4, 5])))
 
 
-def _trees(depth: int) -> Callable[[int, Rng], Drawn]:
-    def draw(features: int, rng: Rng) -> Drawn:
-        contexts = _contexts(rng, features, int(rng.choice([12, 12, 12, 12, 12, 40, 120 if depth < 3 else 40])))
-        return _tree({"n_actions": _actions(rng), "depth": depth}, contexts, rng)
+def _trees(depth: int) -> Callable[[Size, Rng], Drawn]:
+    def draw(size: Size, rng: Rng) -> Drawn:
+        contexts = _contexts(rng, size, int(rng.choice([12, 12, 12, 12, 12, 40, 120 if depth < 3 else 40])))
+        return _tree({"n_actions": _actions(rng, size), "depth": depth}, contexts, rng)
 
     return draw
 
 
-def _limited_trees(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions = _contexts(rng, features), _actions(rng, 4)
+def _limited_trees(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions = _contexts(rng, size), _actions(rng, size, 4)
     options: dict[str, Any] = {"n_actions": n_actions, "depth": int(rng.choice([1, 2, 2, 3, 3, 4]))}
     if rng.random() < 0.5:
         options["max_leaves"] = int(rng.integers(1, 8))
@@ -162,32 +169,32 @@ def _tree(options: dict[str, Any], contexts: Floats, rng: Rng) -> Drawn:
     return Drawn("DecisionTrees", options | {"thresholds": thresholds}, contexts, listed, columns)
 
 
-def _threshold_rules(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions, cuts = _contexts(rng, features), _actions(rng), int(rng.integers(1, 4))
+def _threshold_rules(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions, cuts = _contexts(rng, size), _actions(rng, size), int(rng.integers(1, 4))
     thresholds, p = _thresholds(contexts, rng)
     listed = log(contexts.shape[1]) + cuts * log(max(1, p)) + (cuts + 1) * log(n_actions)
     options = {"n_actions": n_actions, "max_cuts": cuts, "thresholds": thresholds}
     return Drawn("ThresholdRules", options, contexts, listed, n_actions * cuts * p**2)
 
 
-def _rule_lists(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions, rules = _contexts(rng, features), _actions(rng, 4), int(rng.integers(1, 4))
+def _rule_lists(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions, rules = _contexts(rng, size), _actions(rng, size, 4), int(rng.integers(1, 4))
     thresholds, p = _thresholds(contexts, rng)
     listed = rules * log(max(1, 2 * p * n_actions)) + log(n_actions)
     options = {"n_actions": n_actions, "max_rules": rules, "thresholds": thresholds}
     return Drawn("RuleLists", options, contexts, listed, n_actions * (2.0 * p) ** rules)
 
 
-def _box_rules(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions, used = _contexts(rng, features), _actions(rng, 4), int(rng.integers(1, 3))
+def _box_rules(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions, used = _contexts(rng, size), _actions(rng, size, 4), int(rng.integers(1, 3))
     thresholds, p = _thresholds(contexts, rng)
     listed = 2 * used * log(max(1, p + 1)) + 2 * log(n_actions)
     options = {"n_actions": n_actions, "max_features": used, "thresholds": thresholds}
     return Drawn("BoxRules", options, contexts, listed, float(np.exp(listed)))
 
 
-def _monotone_rules(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions = _contexts(rng, features), _actions(rng)
+def _monotone_rules(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions = _contexts(rng, size), _actions(rng, size)
     options: dict[str, Any] = {"n_actions": n_actions}
     if rng.random() < 0.5:
         options["directions"] = rng.choice([-1, 1], contexts.shape[1]).tolist()
@@ -197,32 +204,35 @@ def _monotone_rules(features: int, rng: Rng) -> Drawn:
     return Drawn("MonotoneRules", options, contexts, listed, float(len(contexts) * n_actions))
 
 
-def _linear_rules(features: int, rng: Rng) -> Drawn:
-    n_actions, limited = _actions(rng, 3), rng.random() < 0.6
-    contexts = _contexts(rng, min(features, 3), 8)
+def _linear_rules(size: Size, rng: Rng) -> Drawn:
+    n_actions, limited = _actions(rng, size, 3), rng.random() < 0.6
+    contexts = _contexts(rng, size._replace(features=min(size.features, 3)), 8)
     options: dict[str, Any] = {"n_actions": n_actions, "max_weight": int(rng.integers(1, 4 if n_actions < 3 else 3))}
     if limited:
-        options["max_features"] = int(rng.integers(1, 3))
-    options["thresholds"] = _thresholds(contexts, rng)[0]
+        options["max_features"] = int(rng.integers(1, 4 if n_actions < 3 else 3))
+    if rng.random() < 0.4:  # integers need no thresholds
+        contexts = np.unique(contexts, return_inverse=True)[1].reshape(contexts.shape).astype(float)
+    else:
+        options["thresholds"] = _thresholds(contexts, rng)[0]
     listed = contexts.shape[1] * log(2 * options["max_weight"] + 1) + (n_actions - 1) * log(len(contexts) + 1)
     return Drawn("LinearRules", options, contexts, listed, float(len(contexts) * n_actions))
 
 
-def _scores_each(features: int, rng: Rng) -> Drawn:
-    drawn = _linear_rules(min(features, 2), rng)
+def _scores_each(size: Size, rng: Rng) -> Drawn:
+    drawn = _linear_rules(size._replace(features=min(size.features, 2)), rng)
     points = np.rint(np.clip(drawn.contexts, 0.0, 1.0))
     options = drawn.options | {"scores": "each", "max_weight": 1}
     listed = options["n_actions"] * drawn.log_listed
     return Drawn("LinearRules", options, points, listed, drawn.columns)
 
 
-def _halfspaces(features: int, rng: Rng) -> Drawn:
-    contexts = _contexts(rng, min(features, 3), 9)
+def _halfspaces(size: Size, rng: Rng) -> Drawn:
+    contexts = _contexts(rng, size._replace(features=min(size.features, 3)), 9)
     return Drawn("Halfspaces", {"n_actions": 2}, contexts, len(contexts) * log(2), float(len(contexts)))
 
 
-def _finite_class(features: int, rng: Rng) -> Drawn:
-    contexts, n_actions = _contexts(rng, features), _actions(rng)
+def _finite_class(size: Size, rng: Rng) -> Drawn:
+    contexts, n_actions = _contexts(rng, size), _actions(rng, size)
     labelings = rng.integers(0, n_actions, (int(rng.integers(1, 60)), len(contexts)))
     if rng.random() < 0.5:  # equal contexts are labelled alike
         first, at = np.unique(contexts, axis=0, return_index=True, return_inverse=True)[1:]
@@ -231,7 +241,7 @@ def _finite_class(features: int, rng: Rng) -> Drawn:
     return Drawn("FiniteClass", options, contexts, log(60), 60.0)
 
 
-CLASSES: dict[str, Callable[[int, Rng], Drawn]] = {
+CLASSES: dict[str, Callable[[Size, Rng], Drawn]] = {
     "trees, depth 1": _trees(1),
     "trees, depth 2": _trees(2),
     "trees, depth 3": _trees(3),
@@ -250,7 +260,7 @@ CLASSES: dict[str, Callable[[int, Rng], Drawn]] = {
 # ------------------------------------------------------------------------------------------------ constraints
 
 
-def _labels(contexts: Floats, n_actions: int, rng: Rng) -> Ints:
+def draw_labels(contexts: Floats, n_actions: int, rng: Rng) -> Ints:
     """Return the labels (m,) of one cut of one feature, which a policy of nearly every class has."""
     column = contexts[:, int(rng.integers(contexts.shape[1]))]
     below, above = rng.integers(0, n_actions, 2)
