@@ -34,6 +34,7 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "one_draw --spread": (["2"], {"SPREAD": 100, "FUTURES": [("half", 0), ("half", 1), ("half", 4)]}),
     "policies_from_logs": (["--one", "OptimalPolicyTree, 31 cuts", "300"], {"LOGS": {300: 1}, "FRESH": 100}),
+    "rounds": (["--rounds", "40", "--repeats", "1"], {"HORIZON": 1000, "SIZES": (20, 40)}),
     "scale": (["--one", "ours, 9 cuts", "200", "3", "2"], {}),
     "trees": (
         [],
@@ -48,9 +49,9 @@ SMALL: dict[str, tuple[list[str], dict[str, Any]]] = {
         },
     ),
 }
-# A comparison of checkouts runs others; oracles.py is tested in test_benchmarks.py, as its peers are; rounds.py plays
-# long whatever it is asked for; the others hold what scripts share.
-NOT_HERE = {"against", "bench", "flow_oct", "oracles", "peers", "rounds"}
+# A comparison of checkouts runs others; oracles.py is tested in test_benchmarks.py, as its peers are; the others hold
+# what scripts share.
+NOT_HERE = {"against", "bench", "flow_oct", "oracles", "peers"}
 
 
 def test_no_benchmark_is_forgotten():

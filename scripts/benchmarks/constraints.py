@@ -7,8 +7,7 @@ action (one row); rates of action 0 in two groups that differ by at most 0.1 (on
 Costs are sums of random signs as BISTRO+ draws them; on top the last action is cheap everywhere, and action 0 in one of
 the groups, so that all rules bind. Literals hold at 10 to 90 % of the contexts. Times are CPU times of one core,
 through the public oracle. Contenders of a row take turns on the same matrices, and the best of their rounds counts;
-HiGHS has a minute for one matrix at depth 3; its times at depth 2 are in oracles.py. Where two answer the same query,
-different optima stop the script.
+HiGHS has a minute for one matrix at depth 3. Where two answer the same query, different optima stop the script.
 
 One table asks kind "milp": of several rules, classes and solvers, those that are installed and whose licence allows the
 program.

@@ -2,17 +2,13 @@
 
 BISTRO+: 200 contexts, 12 binary features, K = 3, depth-2 trees, T = 1e5. Learners that keep tables: 20 binary features,
 T = 1e4, 200 contexts and 100 000 of them in turn, environment and loop included. Every figure is the least of several;
-processes with the code of another checkout take turns with ours, so that ratios are of one run.
+``against.py CHECKOUT --scripts rounds`` has another version take turns with ours.
 
-    python scripts/benchmarks/rounds.py [--against CHECKOUT] [--rounds 10000] [--repeats 5] [--json FILE]
+    python scripts/benchmarks/rounds.py [--rounds 10000] [--repeats 5] [--quick] [--json FILE]
 """
 
-import argparse
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
+from collections.abc import Callable
+from functools import cache
 from time import perf_counter, process_time
 from typing import Any
 
@@ -24,14 +20,12 @@ from milpcb.environments.planted import Planted
 from milpcb.experiments.run.player import Tally, play
 from policies import DecisionTrees
 
-ROOT = Path(__file__).parents[2]
 HORIZON = 100_000
 ROUTES: dict[str, dict[str, Any]] = {
     "search, one profile": {"oracle": {"kind": "search"}, "queries": "profile"},
     "HiGHS, K + 1 values": {"oracle": {"kind": "milp", "solver": "highs"}, "queries": "all"},
 }
 SOLVED = 10  # times fewer rounds where a solver is asked
-PLAYED, ALTERNATED = 10_000, 5
 SIZES = (200, 100_000)
 KEEPING = ("Exp4", "EpsilonGreedy", "ExploreThenCommit", "EpochGreedy")
 
@@ -69,63 +63,42 @@ def bistro(route: str, rounds: int) -> dict[str, float]:
     return {"round": tally.seconds * micro, **parts, "rest": tally.seconds * micro - sum(parts.values())}
 
 
-def keeping(name: str) -> dict[str, float]:
-    """Return microseconds a round, environment and loop included, for each number of contexts."""
+@cache
+def streams(rounds: int) -> dict[int, tuple[Any, Any]]:
+    """Return a stream and an oracle for each number of contexts."""
     trees = DecisionTrees(n_actions=3, depth=2)
-    streams = {m: Planted(n_contexts=m, n_features=20).open(trees, PLAYED, seed=0) for m in SIZES}
-    oracles = {m: open_oracle(trees, stream.contexts, kind="search") for m, stream in streams.items()}
-    seconds = dict.fromkeys(SIZES, np.inf)
-    for _ in range(ALTERNATED):
-        for m in SIZES:
-            learner = getattr(learners, name)(oracles[m], horizon=PLAYED)
-            start = process_time()
-            play(learner, streams[m], Tally(), PLAYED, np.random.default_rng(0))
-            seconds[m] = min(seconds[m], process_time() - start)
-    return {str(m): seconds[m] * 1e6 / PLAYED for m in SIZES}
+    opened = {m: Planted(n_contexts=m, n_features=20).open(trees, rounds, seed=0) for m in SIZES}
+    return {m: (stream, open_oracle(trees, stream.contexts, kind="search")) for m, stream in opened.items()}
 
 
-def measured(what: str, checkout: Path, rounds: int) -> dict[str, float]:
-    """Return what a process of its own measures with the code of a checkout."""
-    environ = os.environ | {"PYTHONPATH": str(checkout)}
-    command = [sys.executable, __file__, "--measure", what, "--rounds", str(rounds)]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
-    parts: dict[str, float] = json.loads(done.stdout)
-    return parts
+def keeping(name: str, rounds: int) -> dict[str, float]:
+    """Return microseconds a round, environment and loop included, for each number of contexts, which take turns."""
+    found = {}
+    for m, (stream, oracle) in streams(rounds).items():
+        learner, start = getattr(learners, name)(oracle, horizon=rounds), process_time()
+        play(learner, stream, Tally(), rounds, np.random.default_rng(0))
+        found[str(m)] = (process_time() - start) * 1e6 / rounds
+    return found
 
 
-def least(what: str, checkouts: list[Path], rounds: int, repeats: int) -> list[dict[str, float]]:
-    """Return the least of each figure for each of the checkouts, which take turns."""
-    taken = [[measured(what, checkout, rounds) for checkout in checkouts] for _ in range(repeats)]
-    return [{key: min(parts[key] for parts in of) for key in of[0]} for of in zip(*taken, strict=True)]
-
-
-def beside(found: dict[str, list[dict[str, float]]]) -> list[bench.Row]:
-    """Return the rows of a table: our figures, and those of the other checkout with ratios where there is one."""
-    rows = []
-    for name, (ours, *others) in found.items():
-        first = next(iter(ours))
-        old = {"before": others[0][first], "ratio": ours[first] / others[0][first]} if others else {}
-        rows.append({"us a round": name, **ours, **old})
-    return rows
+def least(measure: Callable[[str, int], dict[str, float]], what: str, rounds: int, repeats: int) -> bench.Row:
+    """Return the least of each figure."""
+    taken = [measure(what, rounds) for _ in range(repeats)]
+    return {"us a round": what, **{key: min(parts[key] for parts in taken) for key in taken[0]}}
 
 
 def main() -> None:
-    parser = bench.options(__doc__)
+    parser = bench.options(__doc__, quick="nine tenths of the rounds")
     parser.add_argument("--rounds", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--against", type=Path, help="another checkout of this project, to compare with")
-    parser.add_argument("--measure", help=argparse.SUPPRESS)
     asked = parser.parse_args()
-    if asked.measure:
-        found = bistro(asked.measure, asked.rounds) if asked.measure in ROUTES else keeping(asked.measure)
-        sys.stdout.write(json.dumps(found))
-        return
-    checkouts = [ROOT, *([asked.against] if asked.against else [])]
-    played = {route: least(route, checkouts, asked.rounds, asked.repeats) for route in ROUTES}
-    kept = {name: least(name, [ROOT], asked.rounds, asked.repeats) for name in KEEPING}
-    for (found,) in kept.values():
-        found["times"] = found[str(SIZES[1])] / found[str(SIZES[0])]
-    bench.report({"BISTRO+": beside(played), "by the number of contexts": beside(kept)}, asked.json)
+    rounds = asked.rounds // 10 if asked.quick else asked.rounds
+    kept = [least(keeping, name, rounds, asked.repeats) for name in KEEPING]
+    tables = {
+        "BISTRO+": [least(bistro, route, rounds, asked.repeats) for route in ROUTES],
+        "by the number of contexts": [row | {"times": row[str(SIZES[1])] / row[str(SIZES[0])]} for row in kept],
+    }
+    bench.report(tables, asked.json)
 
 
 if __name__ == "__main__":
