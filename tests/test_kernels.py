@@ -8,8 +8,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Collection
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -84,18 +83,6 @@ def test_machine_code_is_never_older_than_what_was_compiled_into_it(tmp_path: Pa
     assert copied.stderr == ""
 
 
-def test_the_digest_is_of_what_all_kernels_share_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machine code is another where the module of the decorator, whose ``lower`` is compiled in, has changed."""
-    module = tmp_path / "milpcb" / "core" / "kernels.py"
-    module.parent.mkdir(parents=True)
-    monkeypatch.setattr(kernels, "__file__", str(module))
-    digests = set()
-    for text in ("def compiled(): 'one'", "def compiled(): 'another'"):
-        module.write_text(text)
-        digests.add(kernels.kernels_digest.__wrapped__())
-    assert len(digests) == 2
-
-
 ROOT = Path(milpcb.__file__).parents[1]
 SOURCES = [file for package in ("milpcb", "policies") for file in sorted((ROOT / package).rglob("*.py"))]
 
@@ -117,70 +104,28 @@ def _compiled_in() -> set[str]:
     return {f"{name.replace('.', '/')}.py" for name in modules if name.startswith(("milpcb.", "policies."))}
 
 
-def test_the_digest_is_of_every_file_that_is_compiled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever file of a copy changes, with a kernel, a constant or a named tuple that kernels read: it is another."""
+def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever file of a copy changes, with a kernel, a constant or a named tuple that kernels read: all are moved."""
     names = _compiled_in()
     assert {"policies/trees/recursion.py", "policies/trees/totals.py", "milpcb/core/kernels.py"} <= names
     for package in ("milpcb", "policies"):
         shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(kernels, "__file__", str(tmp_path / "milpcb" / "core" / "kernels.py"))
-    now = kernels.kernels_digest.__wrapped__()
+    monkeypatch.setattr(kernels, "kernels_digest", kernels.kernels_digest.__wrapped__)
+    monkeypatch.setattr(surroundings, "is_own", lambda _: True)  # and no folder is made
+    monkeypatch.setattr(kernels.config, "CACHE_DIR", "kept")
+
+    def place() -> str:
+        """Return the folder of a function that itself never changes."""
+        return str(kernels._Locator.from_function(_add_one, __file__)._folder)  # type: ignore[union-attr]
+
+    now = place()
     for name in sorted(names):
         text = (tmp_path / name).read_bytes()
         (tmp_path / name).write_bytes(text.replace(b"min", b"max") + b"#")
-        assert kernels.kernels_digest.__wrapped__() != now, f"{name} may change without new machine code"
+        assert place() != now, f"{name} may change without new machine code"
         (tmp_path / name).write_bytes(text)
-    assert kernels.kernels_digest.__wrapped__() == now
-
-
-def _in_source() -> set[tuple[str, str]]:
-    """Return each function with the decorator, by the name of its file and its own."""
-    return {
-        (file.relative_to(ROOT).as_posix(), node.name)
-        for file in SOURCES
-        for node in ast.walk(ast.parse(file.read_bytes()))
-        if isinstance(node, ast.FunctionDef) and "compiled(" in "".join(map(ast.unparse, node.decorator_list))
-    }
-
-
-def _by_file(names: Collection[tuple[str, str]]) -> dict[str, list[Any]]:
-    """Return the compiled functions of these files, as they are imported."""
-    found: dict[str, list[Any]] = {}
-    for file in sorted({file for file, _ in names}):
-        module = importlib.import_module(file.removesuffix(".py").replace("/", "."))
-        own = [kernel for kernel in vars(module).values() if isinstance(kernel, Dispatcher)]
-        found[file] = [kernel.py_func for kernel in own if kernel.py_func.__module__ == module.__name__]
-    return found
-
-
-def test_a_change_of_any_kernel_moves_the_machine_code_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whichever file of compiled functions changes, and nothing else, every one of them is looked for elsewhere."""
-    names = _in_source()
-    by_file = _by_file(names)
-    assert {(file, kernel.__name__) for file, own in by_file.items() for kernel in own} == names
-    for file in by_file:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / file, tmp_path / file)
-    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "milpcb" / "core" / "kernels.py"))
-    monkeypatch.setattr(kernels, "kernels_digest", cache(kernels.kernels_digest.__wrapped__))
-    monkeypatch.setattr(surroundings, "is_own", lambda _: True)  # and no folder is made
-
-    def places() -> dict[str, str]:
-        """Return the folder of each kernel of the copy."""
-        kernels.kernels_digest.cache_clear()
-        return {
-            f"{file}: {kernel.__name__}": str(kernels._Locator.from_function(kernel, str(tmp_path / file))._folder)
-            for file, own in by_file.items()
-            for kernel in own
-        }
-
-    now = places()
-    for file in by_file:  # a digest is of whole files
-        text = (tmp_path / file).read_bytes()
-        (tmp_path / file).write_bytes(text + b"# changed\n")
-        assert not set(now.values()) & set(places().values()), f"{file} may change without new machine code"
-        (tmp_path / file).write_bytes(text)
-    assert places() == now
+    assert place() == now
 
 
 def test_the_notice_is_ours_and_once(notice: Notice, capsys: pytest.CaptureFixture[str]) -> None:

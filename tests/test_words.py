@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,101 +16,74 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("milpcb", "policies", "scripts")
 
 # Use record, report, return, update, resume, check, raise.
-FORBIDDEN = re.compile(
+PRIVATE = (
     r"beats?|blame|confess|desk|gossip|hears?|heard|knots?|rehears(e|ed|al)"
     r"|says?|said|settle|speak|teach|tells?|told|theatre|whisper"
 )
-IN_NAMES = re.compile(rf"lied?|{FORBIDDEN.pattern}")  # in a sentence, points may lie in an interval
-
-# Words that the field's have replaced, and the files that still name them.
-REPLACED = {
-    "yardsticks?": ("comparator", set()),
-    "points systems?": ("scoring system", set()),
-    "whole numbers?": ("integer", set()),
-    "truth values?": ("boolean", set()),
-    "own_folder": ("local classes", set()),
-    "mend(s|ed|ing)?": ("fix", set()),
-    "absent": ("missing", set()),
-    "shortages?": ("slack", set()),
-    "staircases?": ("dominance", set()),
+REPLACED = {  # by words of the field
+    "yardsticks?": "comparator",
+    "points systems?": "scoring system",
+    "whole numbers?": "integer",
+    "truth values?": "boolean",
+    "own_folder": "local classes",
+    "mend(s|ed|ing)?": "fix",
+    "absent": "missing",
+    "shortages?": "slack",
+    "staircases?": "dominance",
 }
-
-
-# A definition, up to the end of its line, and what it takes; parsing all files would take seconds.
-DEFINED = re.compile(
-    r"\b(?:def|class) (\w+)(?:\((.*?)\))?(?: -> [^\n]*)?:(?: *#[^\n]*)?\n|\blambda ([\w, *]+):", re.DOTALL
-)
-
-
-def names() -> Iterator[tuple[str, str]]:
-    """Yield the place and the name of every module, class, function and argument of ours."""
-    for top in PACKAGES:
-        for path in sorted((ROOT / top).rglob("*.py")):
-            place = str(path.relative_to(ROOT))
-            yield from ((place, part) for part in path.relative_to(ROOT).with_suffix("").parts)
-            for found in DEFINED.finditer(path.read_text(encoding="utf-8")):
-                yield from ((place, name) for name in re.findall(r"\w+", " ".join(filter(None, found.groups()))))
+CHECKPOINTS = ["errors", *(f"experiments/{name}" for name in (
+    "results/curves", "results/figures/words", "run/hindsight", "run/play", "run/player",
+    "run/runner", "run/task", "study/bounds", "study/cells", "study/sections",
+))]  # fmt: skip
+# Of each rule: the files that it is about, by the beginnings of their places; no place or text of theirs, in small
+# letters and with a space before capitals within names, has these words; but for the files that may.
+RULES: dict[str, tuple[str, str, set[str]]] = {
+    "a word of the field or of every day": (r"\S+\.py", PRIVATE, set()),
+    "points may lie in an interval, names may not": (r"\S+\.py", r"lied?(?=[_(:=])|(?<=_)lied?", set()),
+    **{f"the field's word is {new}": ("", old, set()) for old, new in REPLACED.items()},
+    "there is no release: extras are installed from the clone": ("", r"pip install '?milpcb\b", set()),
+    "a cell is one learner's play in a study": (
+        r"\S+README\.md", r"cells?", {"milpcb/README.md", "scripts/README.md"},
+    ),
+    "a table that is read has values, not cells": ("milpcb/data/", r"cells?", set()),
+    "a point of a curve; a play goes on from a saved state": (
+        r"milpcb/\S+\.py", r"[a-z]*checkpoints?[a-z]*", {f"milpcb/{name}.py" for name in CHECKPOINTS},
+    ),
+}  # fmt: skip
 
 
 @cache
-def is_private(name: str) -> bool:
-    """Return whether one of the words of ``a_name`` or ``AName`` is in the list above; most names come often."""
-    return any(IN_NAMES.fullmatch(word.lower()) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name))
-
-
-def test_no_private_vocabulary_in_names():
-    """No module, class, function or argument has a word of the list above in its name."""
-    found = [f"{place}: {name}" for place, name in names() if is_private(name)]
-    assert not found, "\n".join(found)
-
-
-def test_no_private_vocabulary_in_docstrings_and_comments():
-    """No line of milpcb or policies has a word of the list in it, be it a docstring, a comment or a message."""
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for top in ("milpcb", "policies")
-        for path in sorted((ROOT / top).rglob("*.py"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if any(map(FORBIDDEN.fullmatch, re.findall("[a-z]+", line.lower())))
-    ]
-    assert not found, "\n".join(found)
-
-
-def test_docstrings_and_comments_begin_with_a_noun():
-    """Neither a clause nor a pronoun stands for one at the head of a docstring or a comment outside the tests."""
-    clause = re.compile(r'\s*("""|# )(What|That which|Those that|One that|Whoever|Refused is|Wanted are) ')
-    found = [
-        f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
-        for top in ("milpcb", "policies", "scripts/benchmarks", "scripts/checks", "scripts/reproduce")
-        for path in sorted((ROOT / top).rglob("*.py"))
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
-        if clause.match(line)
-    ]
-    assert not found, "\n".join(found)
-
-
-@pytest.mark.parametrize("word", REPLACED)
-def test_a_word_that_was_replaced_does_not_come_back(word):
-    """No file of ours, READMEs included, has a word for which the field has another; stored files are still read."""
-    pattern = re.compile(rf"(?<![a-z])({word})(?![a-z])")
-    found = {place for place, text in texts().items() if pattern.search(text)}
-    assert found == REPLACED[word][1], f"the field's word is {REPLACED[word][0]}"
+def sources() -> dict[str, str]:
+    """Return the text of each of our files, by its place."""
+    files = [ROOT / "README.md", *(file for top in PACKAGES for file in (ROOT / top).rglob("*.*"))]
+    known = (file for file in files if file.suffix in {".md", ".py", ".toml"})
+    return {str(file.relative_to(ROOT)): file.read_text(encoding="utf-8") for file in known}
 
 
 @cache
 def texts() -> dict[str, str]:
-    """Return the text of each of our files, in small letters, with a space before capitals within names."""
-    files = [ROOT / "README.md", *(file for top in PACKAGES for file in (ROOT / top).rglob("*.*"))]
-    return {
-        str(file.relative_to(ROOT)): re.sub(r"(?<=[a-z])(?=[A-Z])", " ", file.read_text(encoding="utf-8")).lower()
-        for file in files
-        if file.suffix in {".md", ".py", ".toml"}
-    }
+    """Return them as rules read them, the place first."""
+    apart = re.compile(r"(?<=[a-z])(?=[A-Z])")
+    return {place: apart.sub(" ", f"{place}\n{text}").lower() for place, text in sources().items()}
 
 
-def test_extras_are_installed_from_the_clone():
-    """There is no release, so no page and no message may name one: all have the form that the first page has."""
-    assert not [place for place, text in texts().items() if re.search(r"pip install '?milpcb\b", text)]
+@pytest.mark.parametrize("rule", RULES)
+def test_words_have_one_meaning(rule):
+    """The rule holds in every file that it is about, and where it need not the word is still used."""
+    places, words, may = RULES[rule]
+    pattern = re.compile(rf"(?<![a-z])({words})(?![a-z])")
+    lines = {place: [line.strip() for line in text.splitlines() if pattern.search(line)]
+             for place, text in texts().items() if re.match(places, place)}  # fmt: skip
+    found = {place: lines for place, lines in lines.items() if lines}
+    assert found.keys() == may, found
+
+
+def test_docstrings_and_comments_begin_with_a_noun():
+    """Neither a clause nor a pronoun stands for one at the head of a docstring or a comment outside the tests."""
+    clause = re.compile(r'(?m)^\s*(?:"""|# )(What|That which|Those that|One that|Whoever|Refused is|Wanted are) ')
+    apart = ("scripts/gallery", "scripts/site")
+    found = {place: clause.findall(text) for place, text in sources().items() if place.endswith(".py")}
+    assert {place: words for place, words in found.items() if words and not place.startswith(apart)} == {}
 
 
 def test_a_public_method_is_documented_or_overrides_one_that_is():
@@ -138,13 +112,9 @@ def test_a_public_method_is_documented_or_overrides_one_that_is():
 
 def test_no_two_public_classes_share_a_name():
     """A class name means one thing: no two public classes of milpcb and policies, at the top of a module, share one."""
-    places: dict[str, list[str]] = {}
-    for top in ("milpcb", "policies"):
-        for path in sorted((ROOT / top).rglob("*.py")):
-            for name in re.findall(r"^class ([A-Za-z]\w*)", path.read_text(encoding="utf-8"), re.MULTILINE):
-                places.setdefault(name, []).append(str(path.relative_to(ROOT)))
-    shared = [f"{name}: {', '.join(found)}" for name, found in places.items() if len(found) > 1]
-    assert not shared, "\n".join(shared)
+    ours = [text for place, text in sources().items() if re.match(r"(milpcb|policies)/\S+\.py", place)]
+    names = [name for text in ours for name in re.findall(r"(?m)^class ([A-Za-z]\w*)", text)]
+    assert [name for name, count in Counter(names).items() if count > 1] == []
 
 
 # A summary must not stop here: whoever wraps lines takes the last full stop for the end of the sentence.
@@ -225,31 +195,20 @@ def test_no_word_stands_alone_on_a_line():
 
 # Words that have named several things, in names of modules, and the modules that may be called so.
 ONE_MEANING = {
-    "play": (
-        r"play.*",
-        {
-            "milpcb/experiments/run/play.py",  # milpcb.play
-            "milpcb/experiments/run/player.py",  # a learner at play
-            "milpcb/theory/player.py",  # the player of the game in the proofs
-        },
-    ),
-    "table": (r"tables?", {"milpcb/data/tables.py"}),  # files
+    r"play.*": {
+        "milpcb/experiments/run/play.py",  # milpcb.play
+        "milpcb/experiments/run/player.py",  # a learner at play
+        "milpcb/theory/player.py",  # the player of the game in the proofs
+    },
+    r"tables?": {"milpcb/data/tables.py"},  # files
 }
 
 
 @pytest.mark.parametrize("word", ONE_MEANING)
 def test_a_module_is_called_by_what_it_alone_is(word):
     """No further module is named by a word that has meant several things here."""
-    paths = [path.relative_to(ROOT) for top in ("milpcb", "policies") for path in (ROOT / top).rglob("*.py")]
-    assert {str(path) for path in paths if re.fullmatch(ONE_MEANING[word][0], path.stem)} == ONE_MEANING[word][1]
-
-
-def test_a_cell_is_of_a_study():
-    """On pages, in messages on files and in names of the data package a cell is one learner's play in a study."""
-    pages = {place for place, text in texts().items() if place.endswith("README.md") and re.search(r"\bcells?\b", text)}
-    assert pages == {"milpcb/README.md", "scripts/README.md"}
-    in_files = [place for place, text in texts().items() if "milpcb/data/" in place and re.search(r"\bcells?\b", text)]
-    assert not in_files, "a table that is read has values"
+    modules = [place for place in texts() if place.startswith(("milpcb", "policies")) and place.endswith(".py")]
+    assert {place for place in modules if re.fullmatch(word, Path(place).stem)} == ONE_MEANING[word]
 
 
 def test_noise_is_a_law():
@@ -257,13 +216,3 @@ def test_noise_is_a_law():
     loaded = {name: registry.load("learner", name) for name in registry.names("learner")}
     assert {name for name, cls in loaded.items() if injection.asks(cls, "noise")} == {"bistro_plus"}
     assert {name for name, cls in loaded.items() if injection.asks(cls, "noise_on")} == {"ftpl"}
-
-
-def test_a_checkpoint_is_a_point_of_a_curve():
-    """A round that is logged is a checkpoint, as the config has it; what a play goes on from is a saved state."""
-    of_curves = {"errors", "curves", "hindsight", "player", "play", "task", "bounds"}
-    of_curves |= {"cells", "sections", "words", "runner"}
-    found = {
-        path for path in (ROOT / "milpcb").rglob("*.py") if "checkpoint" in path.read_text(encoding="utf-8").lower()
-    }
-    assert {path.stem for path in found} == of_curves

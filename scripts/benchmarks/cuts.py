@@ -2,7 +2,7 @@
 
     python scripts/benchmarks/cuts.py [--json FILE] [--quick]
 
-Trees of depth 2 (3 where it says so), K = 3, standard normal features. *Noise*: costs are normal and have nothing to do
+Trees of depth 2 (3 where named), K = 3, standard normal features. *Noise*: costs are normal and have nothing to do
 with the features, the hardest case for bounds. *Planted*: the action that a tree of depth 2 chooses costs 0.5 less.
 Three tables:
 

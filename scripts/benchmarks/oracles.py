@@ -39,7 +39,7 @@ SEED = 0
 WARM_UP = 3
 PEER = "pystreed"
 FLOW, STREED, KEPT, SEARCH = "FlowOCT, PuLP + HiGHS", "STreeD", "ours, HiGHS kept open", "ours, search"
-# Bars of the picture: light for others, dark for ours, told apart in greyscale.
+# Bars of the picture: light for others, dark for ours, distinct in greyscale too.
 SHADES = {FLOW: "#E69F00", STREED: "#56B4E9", KEPT: "#0072B2", SEARCH: "#00324F"}
 SECOND = 1e3
 MEDIAN, FASTER = "median ms", "times as fast as the first"

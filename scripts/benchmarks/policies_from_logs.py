@@ -10,7 +10,7 @@ Trees of depth 2, learnt
 
 from scores   all packages get the same DR scores, those of milpcb.offline.scores: OptimalPolicyTree with 31 and with
               all cuts, and the peers of peers.py; ``learning`` is the time without the scores
-from the log  with scores of their own: LoggedPolicyTree, and econml's DRPolicyTree, which is told that actions were
+from the log  with scores of their own: LoggedPolicyTree, and econml's DRPolicyTree, which knows that actions were
               randomised and else keeps its defaults
 
 Every contender runs on one core in a process of its own, after a small log that compiles and imports; times are CPU

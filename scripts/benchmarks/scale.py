@@ -2,11 +2,11 @@
 
     python scripts/benchmarks/scale.py [--json FILE] [--figure FILE] [--from FILE] [--quick]
 
-Trees of depth 2 (3 where it says so), K = 3, standard normal features, noise costs in which the action of a planted
+Trees of depth 2 (3 where named), K = 3, standard normal features, noise costs in which the action of a planted
 tree is 0.5 cheaper. Every contender runs in a process of its own, on one core:
 
 ours             kind "search": opening the oracle, then the first value; kernels are compiled beforehand
-products of literals  ours with 9 cuts by the kernel for few cuts, whatever the counted work says
+products of literals  ours with 9 cuts by the kernel for few cuts, whatever the counted work is
 STreeD, scikit-learn, econml  as in peers.py
 
 Contenders that are not installed are left out. ``saving`` is the mean saving of the tree that was found against no

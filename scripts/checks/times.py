@@ -131,7 +131,7 @@ def play(arguments: list[str]) -> int:
 
 
 def estimates(lines: list[Line], total: float) -> Iterator[tuple[str, float, float]]:
-    """Yield each line with an estimate, the seconds that it says, and those that it took."""
+    """Yield each line with an estimate, the seconds that it names, and those that it took."""
     ends = [(time, known[1]) for time, line in lines if (known := _DONE.match(line))]
     played = next((time for time, line in lines if _PLAYED.match(line)), total)
     for time, line in lines:
@@ -181,7 +181,7 @@ def main() -> int:
             f"{number - 1}: {took:.0f} s, {len(found)} estimates: {' '.join(arguments).replace(folder, '')}", flush=True
         )
         for line, expected, then in bad:
-            print(f"    {then:.1f} s, for which it said {expected:.0f}: {line}", flush=True)
+            print(f"    {then:.1f} s, estimated as {expected:.0f}: {line}", flush=True)
     print(f"{counted} commands: {right} estimates right, {wrong} wrong")
     return int(wrong > 0)
 

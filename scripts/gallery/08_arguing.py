@@ -33,7 +33,7 @@ best.policy
 
 # %%
 # Prices: how much more the cheapest rule costs that keeps a restriction, a person on average. Restrictions that cost
-# next to nothing may be imposed; the others tell what the rule lives on.
+# next to nothing may be imposed; the others show what the rule lives on.
 
 last_year = np.where(age <= 45, 0, 1)
 restrictions = [

@@ -34,7 +34,7 @@ myst_heading_anchors = 4  # links such as README.md#limits
 suppress_warnings = ["myst.header"]  # READMEs are pages of their own on GitHub, and begin as these do
 
 autosummary_generate = False  # assemble.py writes the pages
-autodoc_typehints = "none"  # numpydoc gives what the docstrings say of types
+autodoc_typehints = "none"  # numpydoc gives the types of the docstrings
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
@@ -61,7 +61,7 @@ def setup(app: Any) -> None:
 
 
 def as_numpydoc_reads(_app: Any, _what: str, _name: str, _obj: Any, _options: Any, lines: list[str]) -> None:
-    """Put what is said of a parameter below its name, where numpydoc looks for it; errors are said in a paragraph."""
+    """Put the words on a parameter below its name, where numpydoc looks for them; errors are a paragraph."""
     found, section = [], ""
     for number, line in enumerate(lines):
         if set(line) == {"-"} and number:
