@@ -24,7 +24,7 @@ from milpcb.estimators.documents import called, joined, notebook_html, to_json
 from milpcb.estimators.inputs import Features, checked, read_weights
 from milpcb.estimators.totals import Rows, whole_counts
 from milpcb.offline.question import Question
-from milpcb.offline.restrictions.monotone import ActionOrder, Ask, best_in_order, check_orderable, distinguished
+from milpcb.offline.restrictions.monotone import ActionOrder, Ask, check_orderable
 from milpcb.oracles import open_oracle
 from milpcb.oracles.base import Oracle
 from milpcb.plugins import registry
@@ -186,7 +186,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         policies = self._policy_class(len(actions), thresholds)
         check_order("the policy class", own_names(policies), [*map(action_name, actions.tolist())])
         if joints := joints_of(self.monotone, columns, features.values, contexts):
-            rows = replace(rows, order=ActionOrder(distinguished(joints, thresholds), rows.contexts))
+            rows = replace(rows, order=ActionOrder(joints, rows.contexts, thresholds))
         rules = bind_all(self._named_constraints(), NamedRows(features.values, actions.tolist(), rows, kept))
         self._search(policies, rows, costs, rules, features.schema, columns, actions, sign)
         return self
@@ -230,7 +230,7 @@ class PolicyEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             check_orderable(policies)
             opened: Any = open_class(policies, contexts)
             explicit = opened.fixed() if getattr(policies, "thresholds", None) == "all" else policies
-            return best_in_order(partial(self._opened, explicit), contexts, rules, costs, rows.order)
+            return rows.order.best(partial(self._opened, explicit), rules, costs)
         if self._counts_rows:
             counts = whole_counts(rows.sizes)
             contexts, costs = np.repeat(contexts, counts, axis=0), _on_first(costs, counts)

@@ -21,7 +21,7 @@ from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelle
 from milpcb.logs.source import ScoredRows
 from milpcb.offline import IntervalEstimate, Scores, best_reference
 from milpcb.offline.cross_fitting import held_out
-from milpcb.offline.restrictions import Question, supported
+from milpcb.offline.restrictions import Question, pareto
 from milpcb.rng import child
 
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))
@@ -188,7 +188,7 @@ def front(text: str, rows: ScoredRows, question: Question, progress: Callable[[i
     weight = scores.weight.sum()
     tables = scores.costs / weight, second.costs / weight
     try:
-        found = supported(question, *tables, most=MOST_POINTS, progress=progress)
+        found = pareto(question, *tables, most=MOST_POINTS, corners=True, progress=progress)
     except InputError as error:
         raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
     signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]

@@ -20,7 +20,7 @@ from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
 from milpcb.offline.log import kept_aside, take_rows
 from milpcb.offline.overlap import counted, rows_of_actions, seen_everywhere
-from milpcb.offline.question import Best, Question, asked_about, check_policy
+from milpcb.offline.question import Best, Question, asked_about
 from milpcb.offline.reference import Reference, against, best_reference
 from milpcb.offline.scores import Scores
 from milpcb.protocols import FoundPolicy, Opened, Policy, PolicyClass
@@ -175,8 +175,7 @@ def inference(
     InputError, InfeasibleError (constraints)
 
     """
-    check_policy(policy)
-    question, scores = asked_about(policies, contexts, scores, constraints, kind)
+    question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
     oracle = question.oracle
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
     least = ceil(share / (1 - share) - ROUNDING)

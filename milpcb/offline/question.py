@@ -1,9 +1,9 @@
 """A question about a policy class on given rows, under side constraints: which policy is the best by some costs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,20 +20,18 @@ from milpcb.types import Floats
 KINDS = ("search", "milp", "enumeration", "audited")
 
 
-@dataclass(frozen=True)
-class Best:
+class Best(NamedTuple):
     """The least total cost of some policies, and one that has it."""
 
     value: float
     policy: FoundPolicy
 
 
-class Restricted(Protocol):
-    """Some policies of a class on n rows: of costs (n, K) it knows which is cheapest; raises InfeasibleError."""
+@dataclass(frozen=True, eq=False)
+class Restricted:
+    """Some policies of a class on n rows, by their best one for costs (n, K); where none exists, InfeasibleError."""
 
-    def best(self, costs: Floats) -> Best:
-        """Return the least total cost and a policy."""
-        ...
+    best: Callable[[Floats], Best]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +81,15 @@ class Question:
         return best_of(self.oracle, costs)
 
 
-def best_or_none(asked: Restricted, costs: Floats) -> Best | None:
+def best_of(oracle: Oracle, costs: Floats) -> Best:
+    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
+    answer = oracle.minimise(costs)
+    if answer.policy is None:
+        raise OracleInexact("the oracle found no policy in time; give it more time")
+    return Best(answer.value, answer.policy)
+
+
+def best_or_none(asked: Question | Restricted, costs: Floats) -> Best | None:
     """Return the best of some policies; None where there are none."""
     try:
         return asked.best(costs)
@@ -124,24 +130,20 @@ def scores_on(question: Question, scores: Scores) -> Scores:
 
 
 def asked_about(
-    policies: PolicyClass | Opened, contexts: Any, scores: Scores, constraints: Sequence[Constraint], kind: str
+    policies: PolicyClass | Opened,
+    contexts: Any,
+    scores: Scores,
+    constraints: Sequence[Constraint],
+    kind: str,
+    policy: Any,
 ) -> tuple[Question, Scores]:
-    """Return the question about policies that play actions only where a log has rows of them, and its scores."""
+    """Return the question about policies that play actions only where a log has rows of them, and its scores.
+
+    Raises InputError where the ``policy`` that is asked about, or None, is no policy.
+    """
+    if policy is not None and not hasattr(policy, "predict"):
+        raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")
     check_scores(scores)
     support = scores.by(own_names(policies)).support
     question = Question(policies, contexts, (*bind_for(constraints, policies, contexts), *support), kind)
     return question, scores_on(question, scores)
-
-
-def best_of(oracle: Oracle, costs: Floats) -> Best:
-    """Return the proved least total cost and a policy; raises OracleInexact where the oracle could not prove it."""
-    answer = oracle.minimise(costs)
-    if answer.policy is None:
-        raise OracleInexact("the oracle found no policy in time; give it more time")
-    return Best(answer.value, answer.policy)
-
-
-def check_policy(policy: Any) -> None:
-    """Raise InputError on what is no policy; None is, as it is searched for."""
-    if policy is not None and not hasattr(policy, "predict"):
-        raise InputError(f"policy must be a policy, with predict(contexts), or None; got {shown(policy)}")

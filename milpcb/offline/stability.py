@@ -14,7 +14,7 @@ from milpcb.errors import InfeasibleError
 from milpcb.offline.band import Progress, affordable
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.intervals import IntervalEstimate, drawn_again
-from milpcb.offline.question import Question, asked_about, check_policy, with_options
+from milpcb.offline.question import Question, asked_about, with_options
 from milpcb.offline.scores import Scores
 from milpcb.oracles.base import Oracle
 from milpcb.protocols import FoundPolicy, Policy, PolicyClass
@@ -106,8 +106,7 @@ def stability(
     InputError
 
     """
-    check_policy(policy)
-    question, scores = asked_about(policies, contexts, scores, constraints, kind)
+    question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
     costs, n = scores.costs, len(scores.table)
     policy = policy or question.best(costs).policy
     played = np.asarray(policy.predict(contexts))

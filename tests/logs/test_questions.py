@@ -12,7 +12,7 @@ from milpcb.logs.limits import Limit, limit_of
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.logs.what_if import Reader, what_if
 from milpcb.offline import best_reference
-from milpcb.offline.restrictions import Question, gain_band, pareto, supported
+from milpcb.offline.restrictions import Question, gain_band, pareto
 from milpcb.oracles import open_oracle
 from policies import DecisionTrees
 from tests.learned import people
@@ -233,7 +233,7 @@ def test_corners_are_the_supported_points_that_are_no_mere_sums(seed):
             if one[0] < point[0] < other[0]
         )
     ]
-    found = [(point.a, point.b) for point in supported(question, a, b)]
+    found = [(point.a, point.b) for point in pareto(question, a, b, corners=True)]
     assert set(corners) <= set(found) <= set(every)
     assert found == sorted(found)
 

@@ -15,7 +15,6 @@ from milpcb.offline.restrictions.prices import (
     pareto,
     price_intervals,
     prices,
-    supported,
 )
 from milpcb.offline.restrictions.restriction import First, Option, Restriction, Under, Without, alike, keep
 
@@ -37,5 +36,4 @@ __all__ = [
     "pareto",
     "price_intervals",
     "prices",
-    "supported",
 ]

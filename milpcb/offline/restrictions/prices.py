@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import fsum
 from typing import Any
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from milpcb.constraints import LabelConstraint
-from milpcb.core.checks import instance, whole
+from milpcb.core.checks import instance, several, whole
 from milpcb.errors import InputError, OracleInexact
 from milpcb.offline.band import UPPER, Process, Progress
 from milpcb.offline.question import Best, Question, Restricted, best_or_none, check_question, scores_on
 from milpcb.offline.reference import Reference, matching
-from milpcb.offline.restrictions.restriction import Restriction, Under, listed_restrictions
+from milpcb.offline.restrictions.restriction import Restriction, Under
 from milpcb.offline.scores import Scores
 from milpcb.rng import child
 from milpcb.types import Floats
@@ -24,22 +24,18 @@ from milpcb.types import Floats
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a restriction: ``price`` is in the unit of the costs, infinite where no policy keeps it.
+    """Price of a restriction, which is called ``name``, in the unit of the costs.
 
-    Attributes
-    ----------
-    name : the restriction in words
-    price : the least total cost of the policies that keep it, less that of the class
-    best : one of these policies, and its total cost; None where there is none
-    lower, upper : where the price of means in the population lies, by the band; NaN where it was not asked
-
+    ``price`` is the least total cost of the policies that keep it, less that of the class; ``best`` is one of these
+    policies with its total cost. Where there is none they are infinite and None. The price of means in the population
+    lies between ``lower`` and ``upper``, by the band; they are NaN where there is no band.
     """
 
     name: str
     price: float
     best: Best | None
-    lower: float = field(default=float("nan"))
-    upper: float = field(default=float("nan"))
+    lower: float = float("nan")
+    upper: float = float("nan")
 
 
 def prices(
@@ -66,7 +62,7 @@ def prices(
 
     """
     check_question(question)
-    restrictions, table = listed_restrictions(restrictions), question.oracle.read_costs(costs)
+    restrictions, table = _listed(restrictions), question.oracle.read_costs(costs)
     of_class, found = question.best(table).value, list[Price]()
     if band is not None:
         instance("band", band, GainBand, "a GainBand, as gain_band makes it")
@@ -85,24 +81,20 @@ def prices(
     return found
 
 
+def _listed(restrictions: Any) -> list[Restriction]:
+    return several("restrictions", restrictions, Restriction, "restrictions such as Without((0,))")
+
+
 def price_intervals(
     question: Question, scores: Scores, reference: Reference, restrictions: Sequence[Restriction], **options: Any
 ) -> list[Price]:
     """Return prices by a log, in the unit of the outcome per row, with ends that hold for all restrictions at once.
 
     The best policy of the class is worth in truth between the ends of the band, and so is the best of those that keep
-    a restriction; the price is between their differences, and not below 0. Without policies that keep it the price is
-    infinite.
-
-    Parameters
-    ----------
-    question : the class on the n rows of the log
-    scores, reference : what is gained, and over what: any one is valid
-    restrictions : see ``prices``
-    options : level, draws, seed and progress, of ``gain_band``
-
+    a restriction; the price is between their differences, and not below 0. The ``options`` are level, draws, seed and
+    progress, of ``gain_band``; any reference is valid.
     """
-    restrictions = listed_restrictions(restrictions)  # a wrong one before the band, which takes long
+    restrictions = _listed(restrictions)  # a wrong one before the band, which takes long
     band, known = gain_band(question, scores, reference, **options), scores_on(question, scores)
     return prices(question, known.costs / known.weight.sum(), restrictions, band=band)
 
@@ -111,13 +103,9 @@ def price_intervals(
 class GainBand:
     """A band for the gains of all policies of a class at once, in the unit of the outcome per row.
 
-    Attributes
-    ----------
-    reach : how far the ends are from the floors
-    floors : two tables of costs (n, K): a policy gains at least the first total, negative, less the reach, and at most
-        the second total, negative, and a third more than the reach
-    lower, upper : the greatest lower end and the greatest upper end of all policies of the class
-
+    Of the ``floors``, two tables of costs (n, K), a policy gains at least the first total, negative, less the
+    ``reach``, and at most the second total, negative, and a third more than the reach. The greatest lower end of all
+    policies of the class is ``lower``, the greatest upper end ``upper``.
     """
 
     reach: float
@@ -125,7 +113,7 @@ class GainBand:
     lower: float
     upper: float
 
-    def ends(self, asked: Restricted) -> tuple[float, float]:
+    def ends(self, asked: Question | Restricted) -> tuple[float, float]:
         """Return the greatest lower end and the greatest upper end of some policies."""
         low, high = (-asked.best(floor).value for floor in self.floors)
         return low - self.reach, high + self.reach / UPPER
@@ -164,8 +152,7 @@ def gain_band(
     scores, rng = scores_on(question, scores), child(seed, "offline", "prices")
     process = Process.of(question, scores, matching(reference, scores).played(scores.gains), rng)
     reach = process.reach(draws, level, rng, both=True, tick=progress)
-    floors = -process.floor(1.0), -process.floor(-1.0)
-    band = GainBand(reach, floors, 0.0, 0.0)
+    band = GainBand(reach, (-process.floor(1.0), -process.floor(-1.0)), 0.0, 0.0)
     lower, upper = band.ends(question)
     return replace(band, lower=lower, upper=upper)
 
@@ -180,7 +167,15 @@ class FrontPoint:
     supported: bool
 
 
-def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) -> list[FrontPoint]:
+def pareto(
+    question: Question,
+    costs_a: Any,
+    costs_b: Any,
+    *,
+    most: int = 1000,
+    corners: bool = False,
+    progress: Progress | None = None,
+) -> list[FrontPoint]:
     """Return the exact front of two outcomes: totals of which none is bettered without harm to the other.
 
     Supported points come from least weighted sums (Aneja and Nair 1979), the others from least costs of ``a`` with a
@@ -191,6 +186,10 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
     question : the class on n rows
     costs_a, costs_b : (n, K), smaller is better; columns of data frames are matched by name, as in ``prices``
     most : points; where there are more, an InputError
+    corners : the totals alone that are the least for some weighting, all of them: they need no side constraint, so that
+        they are there for logs too, whose front has too many points. Any further point lies above the line through two
+        neighbours, and below both in one outcome
+    progress : called as ``progress(done, done + 1)`` with the number of corners so far
 
     Returns
     -------
@@ -199,33 +198,14 @@ def pareto(question: Question, costs_a: Any, costs_b: Any, *, most: int = 1000) 
 
     """
     front = _Front(question, costs_a, costs_b, most)
-    corners, found = front.corners(), list[FrontPoint]()
-    for one, other in pairwise(corners):
+    points = front.corners(progress)
+    if corners:
+        return points
+    found = list[FrontPoint]()
+    for one, other in pairwise(points):
         found += [one, *front.unsupported(one, other)]
         front.check(found)
-    return [*found, corners[-1]]
-
-
-def supported(
-    question: Question,
-    costs_a: Any,
-    costs_b: Any,
-    *,
-    most: int = 1000,
-    progress: Callable[[int, int], None] | None = None,
-) -> list[FrontPoint]:
-    """Return the corners of the front: totals that are the least for some weighting of two outcomes, all of them.
-
-    They need no side constraint, so that they are there for logs too, whose front has too many points otherwise. Any
-    further point lies above the line through two neighbours, and below both in one outcome.
-
-    Parameters
-    ----------
-    question, costs_a, costs_b, most : as for ``pareto``
-    progress : called as ``progress(done, done + 1)`` with the number of points so far
-
-    """
-    return _Front(question, costs_a, costs_b, most).corners(progress)
+    return [*found, points[-1]]
 
 
 class _Front:
@@ -233,73 +213,65 @@ class _Front:
         check_question(question)
         self._question, self._tables = question, [question.oracle.read_costs(each) for each in (costs_a, costs_b)]
         self._most = whole("most", most, 1)
-        self.close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
+        self._close = [1e-7 * (float(np.abs(table).max(axis=1).sum()) or 1.0) for table in self._tables]
 
-    def corners(self, progress: Callable[[int, int], None] | None = None) -> list[FrontPoint]:
-        """Return the points that are the least for some weighting, by increasing ``a``."""
-        first, last = (self._point(self._question.best(table).policy, supported=True) for table in self._tables)
-        if self.same(first, last):
+    def corners(self, progress: Progress | None) -> list[FrontPoint]:
+        first, last = (self._point(self._question.best(table)) for table in self._tables)
+        if self._same(first, last):
             return [first]
         found = [first]
-        for point in self.between(first, last):
+        for point in self._between(first, last):
             found.append(point)
             self.check(found)
             if progress is not None:
                 progress(len(found), len(found) + 1)
         found.append(last)
-        if found[1].a - found[0].a <= self.close[0]:  # an end that its neighbour dominates
+        if found[1].a - found[0].a <= self._close[0]:  # an end that its neighbour dominates
             found = found[1:]
-        return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self.close[1] else found
+        return found[:-1] if len(found) > 1 and found[-2].b - found[-1].b <= self._close[1] else found
 
-    def between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+    def _between(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
         """Yield the supported points between two."""
-        weights = one.b - other.b, other.a - one.a
-        costs = weights[0] * self._tables[0] + weights[1] * self._tables[1]
-        found = self._point(self._question.best(costs).policy, supported=True)
-        worth = [weights[0] * point.a + weights[1] * point.b for point in (found, one)]
-        if worth[0] >= worth[1] - weights[0] * self.close[0] - weights[1] * self.close[1]:
+        a, b = one.b - other.b, other.a - one.a
+        found = self._point(self._question.best(a * self._tables[0] + b * self._tables[1]))
+        if a * found.a + b * found.b >= a * one.a + b * one.b - self._near(a, b):
             return
-        if self.same(found, one) or self.same(found, other):
-            return
-        yield from self.between(one, found)
-        yield found
-        yield from self.between(found, other)
+        if not (self._same(found, one) or self._same(found, other)):
+            yield from self._between(one, found)
+            yield found
+            yield from self._between(found, other)
 
-    def unsupported(self, one: FrontPoint, other: FrontPoint) -> Iterator[FrontPoint]:
+    def unsupported(self, first: FrontPoint, last: FrontPoint) -> Iterator[FrontPoint]:
         """Yield the points between two neighbouring supported ones; those on the segment are supported as well."""
-        first, weights = one, (one.b - other.b, other.a - one.a)
-        near = weights[0] * self.close[0] + weights[1] * self.close[1]
+        a, b, one = first.b - last.b, last.a - first.a, first
         while True:
-            limit = one.b - 2 * self.close[1]
-            least = self._limited(1, limit, self._tables[0])
-            if least is None or least.a >= other.a - self.close[0]:
+            least = self._limited(1, one.b - 2 * self._close[1])
+            if least is None or least.a >= last.a - self._close[0]:
                 return
-            one = self._least_other(least.a)
-            above = weights[0] * (one.a - first.a) + weights[1] * (one.b - first.b)
-            yield replace(one, supported=above <= near)
+            other = self._limited(0, least.a + self._close[0] / 2)
+            if other is None:
+                raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
+            one = other
+            above = a * (one.a - first.a) + b * (one.b - first.b)
+            yield replace(one, supported=above <= self._near(a, b))
 
     def check(self, found: Sequence[FrontPoint]) -> None:
-        """Raise InputError where there are too many points."""
         if len(found) > self._most:
             raise InputError(f"the front has more than {self._most} points; give most= or coarser costs")
 
-    def same(self, one: FrontPoint, other: FrontPoint) -> bool:
-        """Return whether two points are equal, up to rounding."""
-        return abs(one.a - other.a) <= self.close[0] and abs(one.b - other.b) <= self.close[1]
+    def _near(self, a: float, b: float) -> float:
+        return a * self._close[0] + b * self._close[1]
 
-    def _least_other(self, most: float) -> FrontPoint:
-        """Return the point of least ``b`` among those whose ``a`` is at most so much."""
-        found = self._limited(0, most + self.close[0] / 2, self._tables[1])
-        if found is None:
-            raise OracleInexact("two queries to the oracle contradict each other; scale the costs")
-        return found
+    def _same(self, one: FrontPoint, other: FrontPoint) -> bool:
+        return abs(one.a - other.a) <= self._close[0] and abs(one.b - other.b) <= self._close[1]
 
-    def _limited(self, under: int, most: float, costs: Floats) -> FrontPoint | None:
+    def _limited(self, under: int, most: float) -> FrontPoint | None:
+        """Return the point of the least total of one outcome where the other's, number ``under``, is limited."""
         rule = LabelConstraint(self._tables[under], most, "the other outcome")
-        best = best_or_none(Under((rule,)).of(self._question), costs)
-        return None if best is None else self._point(best.policy, supported=False)
+        best = best_or_none(Under((rule,)).of(self._question), self._tables[1 - under])
+        return None if best is None else self._point(best)
 
-    def _point(self, policy: Any, *, supported: bool) -> FrontPoint:
-        labels = np.asarray(policy.predict(self._question.rows))
+    def _point(self, best: Best) -> FrontPoint:
+        labels = np.asarray(best.policy.predict(self._question.rows))
         a, b = (fsum(table[np.arange(len(labels)), labels]) for table in self._tables)
-        return FrontPoint(a, b, policy, supported)
+        return FrontPoint(a, b, best.policy, supported=True)

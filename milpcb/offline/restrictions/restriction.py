@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +20,16 @@ from milpcb.types import Bools, Floats, Ints
 MOST_PAIRS = 2_000  # side constraints that a solver is handed
 
 
+class Restriction:
+    """Something that is asked of a policy, with a ``name`` in words."""
+
+    name: str
+
+    def of(self, question: Question) -> Question | Restricted:
+        """Return the policies that keep it; raises InputError where the class has no such price."""
+        raise NotImplementedError
+
+
 def check_columns(columns: Sequence[int], rows: Floats) -> None:
     """Raise InputError unless these are numbers of columns of the contexts (n, d), one at least."""
     for column in columns:
@@ -27,23 +38,8 @@ def check_columns(columns: Sequence[int], rows: Floats) -> None:
         raise InputError("columns must name at least one column of the contexts")
 
 
-class Restriction(Protocol):
-    """Something that is asked of a policy."""
-
-    @property
-    def name(self) -> str:
-        """Restriction in words."""
-        ...
-
-    def of(self, question: Question) -> Restricted:
-        """Return the policies that keep it; raises InputError where the class has no such price."""
-        ...
-
-
 @dataclass(frozen=True)
-class _OfColumns:
-    """A restriction of columns, by their numbers, which may be walked through once only."""
-
+class _OfColumns(Restriction):
     columns: tuple[int, ...]
 
     def __post_init__(self) -> None:
@@ -56,7 +52,7 @@ class Without(_OfColumns):
 
     name: str = "without a feature"
 
-    def of(self, question: Question) -> Restricted:
+    def of(self, question: Question) -> Question:
         """Return the class without the columns."""
         check_columns(self.columns, question.rows)
         known = explicit(question)
@@ -66,13 +62,13 @@ class Without(_OfColumns):
 
 
 @dataclass(frozen=True)
-class Option:
+class Option(Restriction):
     """The class with another option, such as a smaller depth or one leaf less."""
 
     options: Mapping[str, Any]
     name: str = "another option"
 
-    def of(self, question: Question) -> Restricted:
+    def of(self, question: Question) -> Question:
         """Return the class with the option."""
         if not isinstance(self.options, Mapping) or not all(isinstance(name, str) for name in self.options):
             raise InputError(f"options must map names of options of the class to values, got {shown(self.options)}")
@@ -80,7 +76,7 @@ class Option:
 
 
 @dataclass(frozen=True, eq=False)
-class Under:
+class Under(Restriction):
     """Policies keep further side constraints: parity, a rule that is kept somewhere, an action for a group."""
 
     constraints: Constraint | Sequence[Constraint]
@@ -89,7 +85,7 @@ class Under:
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(listed(self.constraints, EVERY_KIND)))
 
-    def of(self, question: Question) -> Restricted:
+    def of(self, question: Question) -> Question:
         """Return the class under the constraints."""
         further: Any = self.constraints  # the question binds them to its rows
         return replace(question, constraints=(*question.constraints, *further))
@@ -119,88 +115,68 @@ def alike(pairs: Sequence[tuple[int, int]], n: int, n_actions: int, name: str = 
         raise InputError(
             f"{spaced(len(both))} pairs of rows are too many side constraints for a solver; take fewer rows"
         )
-    for row in (row for pair in found for row in pair):
-        index("a row of a pair", row, n)
     rules = []
     for one, other in both:  # the first row gets no higher action than the second
         for least in range(1, K):
             weights = np.zeros((n, K))
-            weights[one, least:] += 1.0
-            weights[other, least:] -= 1.0
+            weights[index("a row of a pair", one, n), least:] += 1.0
+            weights[index("a row of a pair", other, n), least:] -= 1.0
             rules.append(LabelConstraint(weights, 0.0, name))
     return Under(tuple(rules), name)
 
 
-def listed_restrictions(restrictions: Any) -> list[Any]:
-    """Return restrictions as a list; raises InputError on what is none."""
-    example = "restrictions such as Without((0,))"
-    found = several("restrictions", restrictions, object, example)
-    for restriction in found:
-        if isinstance(restriction, type) or not hasattr(restriction, "of"):
-            raise InputError(f"restrictions must be a list of {example}, got {shown(restriction)}")
-    return found
-
-
 @dataclass(frozen=True)
 class First(_OfColumns):
-    """The first question of a tree is about one of these columns: the two sides, for each of its cuts."""
+    """The first question of a tree is about one of these columns: the two sides, for each of its cuts.
+
+    Under side constraints, and limits on leaves or features, the sides depend on each other: a solver answers.
+    """
 
     name: str = "another first question"
 
-    def of(self, question: Question) -> Restricted:
+    def of(self, question: Question) -> Question | Restricted:
         """Return the trees with such a first question."""
         policies: Any = question.policies
         if not (hasattr(policies, "depth") and hasattr(policies, "max_leaves")):
             raise InputError(f"only trees have a first question, not {type(policies).__name__}")
-        known = _with_cuts(question)
+        # limits on logged rows do not depend on cut points, which must be known for all rows
+        free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
+        cuts: Any = explicit(free).policies
+        known = replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
         check_columns(self.columns, known.rows)
+        tests = [(column, cut) for column in self.columns for cut in cuts.thresholds[column]]
         if question.constraints or policies.max_leaves is not None or policies.max_features is not None:
-            program = _RootedProgram(open_class(known.policies, known.rows), known, self.columns)
-            return Question(program, known.rows, known.constraints, "milp")  # the two sides depend on each other
-        return _Rooted(known, self.columns)
+            program = _RootedProgram(open_class(known.policies, known.rows), known, tests)
+            return Question(program, known.rows, known.constraints, "milp")
+        return Restricted(partial(_best_rooted, known, tests))
 
 
-def _with_cuts(question: Question) -> Question:
-    """Return the question with explicit cut points, which limits on logged rows do not depend on."""
+def _best_rooted(question: Question, tests: Sequence[tuple[int, float]], costs: Floats) -> Best:
+    """Return the least total cost of trees whose first question is one of some tests, and a tree."""
+    found, names = [], question.policies.feature_names
+    for column, cut in tests:
+        holds = question.rows[:, column] <= cut
+        if holds.all() or not holds.any():
+            continue
+        yes, no = (_best_below(question, here, costs) for here in (holds, ~holds))
+        if yes is not None and no is not None:
+            title = f"{names[column] if names else f'x{column}'} <= {cut:g}"
+            found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
+    if not found:
+        raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
+    return min(found, key=lambda best: best.value)
+
+
+def _best_below(question: Question, here: Bools, costs: Floats) -> Best | None:
+    """Return the best tree below, on the rows ``here`` (n,); None where they are too few for its leaves."""
     policies: Any = question.policies
-    free = replace(question, policies=with_options(policies, min_action_rows=None, logged_actions=None))
-    cuts: Any = explicit(free).policies
-    return replace(question, policies=with_options(policies, thresholds=cuts.thresholds))
-
-
-@dataclass(frozen=True, eq=False)
-class _Rooted:
-    """Trees whose first question is about one of some columns."""
-
-    question: Question
-    columns: tuple[int, ...]
-
-    def best(self, costs: Floats) -> Best:
-        """Return the least total cost and a tree."""
-        found = []
-        cuts: Any = self.question.policies
-        for column, cut in [(at, cut) for at in self.columns for cut in cuts.thresholds[at]]:
-            holds = self.question.rows[:, column] <= cut
-            if holds.all() or not holds.any():
-                continue
-            yes, no = (self._side(here, costs) for here in (holds, ~holds))
-            if yes is not None and no is not None:
-                title = f"{cuts.feature_names[column] if cuts.feature_names else f'x{column}'} <= {cut:g}"
-                found.append(Best(yes.value + no.value, FirstQuestion(column, cut, yes.policy, no.policy, title)))
-        if not found:
-            raise InfeasibleError("the column has no cut that divides the rows, into sides as large as is asked")
-        return min(found, key=lambda best: best.value)
-
-    def _side(self, here: Bools, costs: Floats) -> Best | None:
-        """Return the best tree below, on the rows ``here`` (n,); None where they are too few for its leaves."""
-        policies: Any = self.question.policies
-        rows, done = self.question.rows[here], policies.logged_actions
-        own: dict[str, Any] = {} if done is None else {"logged_actions": np.asarray(done)[here].tolist()}
-        fewest = np.bincount(own["logged_actions"], minlength=policies.n_actions).min() if own else len(rows)
-        if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
-            return None
-        smaller = with_options(policies, depth=policies.depth - 1, **own)
-        return best_or_none(Question(smaller, rows, kind=self.question.kind), costs[here])
+    rows, done = question.rows[here], policies.logged_actions
+    own: dict[str, Any] = {} if done is None else {"logged_actions": np.asarray(done)[here].tolist()}
+    fewest = np.bincount(own["logged_actions"], minlength=policies.n_actions).min() if own else len(rows)
+    if len(rows) < (policies.min_leaf_size or 0) or fewest < (policies.min_action_rows or 0):
+        return None
+    smaller = with_options(policies, depth=policies.depth - 1, **own)
+    return best_or_none(Question(smaller, rows, kind=question.kind), costs[here])
 
 
 @dataclass(frozen=True)
@@ -227,18 +203,17 @@ MOST_COLUMNS = 60_000  # of a program that is solved while somebody waits
 
 
 class _RootedProgram(Opened):
-    """The ``opened`` trees of a question whose first test is about one of some columns."""
+    """The ``opened`` trees of a question whose first question is one of some tests."""
 
     capabilities = frozenset({"program"})
 
-    def __init__(self, opened: Opened, question: Question, columns: Sequence[int]) -> None:
+    def __init__(self, opened: Opened, question: Question, tests: Sequence[tuple[int, float]]) -> None:
         opened.require("program")
         self._opened = opened
         self.n_actions, self.group, self.contexts = opened.n_actions, opened.group, opened.contexts
         self.log_size, self.class_name = opened.log_size, opened.class_name
         _, first = np.unique(self.group, return_index=True)
-        cuts: Any = question.policies
-        self._splits = [question.rows[first, at] <= cut for at in columns for cut in cuts.thresholds[at]]
+        self._splits = [question.rows[first, column] <= cut for column, cut in tests]
 
     def program(self, *, constrained: bool = False) -> Any:
         """Return the encoding of the trees, with other first tests out of reach."""
