@@ -63,61 +63,51 @@ from milpcb.types import Floats, Ints
 
 MOST_ROWS = 10_000  # that a draw goes through
 WORK = 1e9  # of all draws: rows times actions times pairs of features; a quarter of a minute on one core
+REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
+SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
+UPPER = 0.75  # r
+
+Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
 
 
 @dataclass(frozen=True, eq=False)
 class Sampled:
-    """The ``rows`` (m,) of ``n`` that noise is drawn on, the ``oracle`` on them, and their ``members`` of groups."""
+    """The ``rows`` (m,) of ``n`` that noise is drawn on, the ``oracle`` on them, and the numbers of their groups."""
 
     rows: Ints
     oracle: Oracle
-    members: Ints | None
+    members: Ints
     n: int
 
-    @property
-    def all(self) -> bool:
-        """Whether all rows are there."""
-        return len(self.rows) == self.n
+    def draw(self, rng: Generator) -> Floats:
+        """Return how often each of the rows (m,) is in a resample."""
+        return drawn_again(rng, self.members)
 
-    def shares(self, shares: Floats) -> Floats:
-        """Return the shares (m,) of the rows of the sample, with sum 1, from those (n,) of all."""
-        own = shares[self.rows]
+    def shares(self, weight: Floats) -> Floats:
+        """Return the shares (m,) of the rows of the sample, with sum 1, from the weights (n,) of all."""
+        own = (weight / weight.sum())[self.rows]
         return np.asarray(own / own.sum())
 
-    def scaled(self, table: Floats, shares: Floats) -> Floats:
+    def scaled(self, table: Floats, weight: Floats) -> Floats:
         """Return ``table`` (m, K) of these rows times their shares, brought to the noise of all rows."""
-        return np.asarray((np.sqrt(len(self.rows) / self.n) * self.shares(shares))[:, None] * table)
+        return np.asarray((np.sqrt(len(self.rows) / self.n) * self.shares(weight))[:, None] * table)
 
 
 def sampled_rows(question: Question, group: Ints | None, rng: Generator) -> Sampled:
     """Return the rows to draw noise on, all where these are few enough; rows of a group stay together."""
     oracle, n = question.oracle, question.oracle.n_contexts
-    members = None if group is None else np.unique(group, return_inverse=True)[1]
+    members = np.arange(n) if group is None else np.unique(group, return_inverse=True)[1]
     if n <= MOST_ROWS or isinstance(question.policies, Opened):
         return Sampled(np.arange(n), oracle, members, n)
-    rows = _some(n, MOST_ROWS, members, rng)
-    own = None if members is None else np.unique(members[rows], return_inverse=True)[1]
+    if group is None:
+        rows = np.sort(rng.choice(n, MOST_ROWS, replace=False))
+    else:
+        order = rng.permutation(int(members.max()) + 1)
+        reached = np.bincount(members)[order].cumsum()
+        rows = np.flatnonzero(np.isin(members, order[: max(2, int((reached <= MOST_ROWS).sum()))]))
     kept = tuple(_widened(rule, rows, n, oracle.n_actions) for rule in question.constraints)
     some = replace(question, contexts=take_rows(question.contexts, rows), constraints=kept)
-    return Sampled(rows, some.oracle, own, n)
-
-
-def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
-    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
-
-    It goes by sizes alone, so that the same log gives the same numbers on every machine.
-    """
-    return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
-
-
-def _some(n: int, size: int, members: Ints | None, rng: Generator) -> Ints:
-    if members is None:
-        return np.sort(rng.choice(n, size, replace=False))
-    order = rng.permutation(int(members.max()) + 1)
-    reached = np.bincount(members)[order].cumsum()
-    taken = np.zeros(len(order), bool)
-    taken[order[: max(2, int((reached <= size).sum()))]] = True
-    return np.flatnonzero(taken[members])
+    return Sampled(rows, some.oracle, np.unique(members[rows], return_inverse=True)[1], n)
 
 
 def _widened(rule: LabelConstraint, rows: Ints, n: int, n_actions: int) -> LabelConstraint:
@@ -129,11 +119,12 @@ def _widened(rule: LabelConstraint, rows: Ints, n: int, n_actions: int) -> Label
     return replace(rule, weights=weights[rows] * (n / len(rows)), upper=rule.upper + float(spread))
 
 
-REACH = 3.0  # c: about the quantile of the greatest of thousands of standard normals
-SHAPE = 0.75  # s, as a share of the standard error of the labeling that differs most from p
-UPPER = 0.75  # r
+def affordable(asked: int, least: int, n: int, oracle: Oracle) -> int:
+    """Return how many searches on ``n`` rows are made of those ``asked`` for: fewer, but ``least``, where each is long.
 
-Progress = Callable[[int, int], None]  # how many parts of a question are done, and how many there are
+    It goes by sizes alone, so that the same log gives the same numbers on every machine.
+    """
+    return max(least, min(asked, int(WORK / (n * oracle.n_actions * max(1.0, oracle.contexts.shape[1] ** 2 / 2)))))
 
 
 @dataclass(frozen=True)
@@ -169,87 +160,72 @@ def band(
     draws: int,
     level: float,
     rng: Generator,
-    progress: Progress | None = None,
+    progress: Progress,
 ) -> Bounds:
     """Return bounds that hold with the probability ``level``, however the policy that plays ``chosen`` (n,) was found.
 
     Each of the ``draws``, at least level / (1 - level), is 2 queries and 3 for every lottery compared with, on the rows
     that are ``sampled``; ``progress`` is called after each.
     """
-    shares, rows = scores.weight / scores.weight.sum(), np.arange(len(chosen))
-    centre = float(shares @ scores.gains[rows, chosen])
-    value = Process(oracle, sampled, scores.gains, shares, np.full(len(rows), centre))
-    tables = [
-        Process(oracle, sampled, scores.gains, shares, reference.ways.mixed(p, scores.gains))
-        for p in against(reference)
-    ]
-    others = _Others(reference, sampled, scores, shares)
-    noise = np.empty((draws, len(tables), 3))
-    spread = np.empty(draws)
+    own = scores.gains[np.arange(len(chosen)), chosen]
+    centre = float(scores.weight / scores.weight.sum() @ own)
+    value = Process(oracle, sampled, scores, np.full(len(own), centre))
+    gains = [Process(oracle, sampled, scores, reference.ways.mixed(p, scores.gains)) for p in against(reference)]
+    others = _Others(reference, sampled, scores)
+    noise, spread = np.empty((draws, len(gains), 3)), np.empty(draws)
     for draw in range(draws):
-        counts = drawn_again(rng, sampled.members, len(sampled.rows))
+        counts = sampled.draw(rng)
         spread[draw] = max(value.greatest(counts))
         above, below = others.greatest(counts)
-        for i, table in enumerate(tables):
-            up, down = table.greatest(counts)
-            noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, table.recentred(counts, up) + above
-        if progress is not None:
-            progress(draw + 1, draws)
+        for i, gain in enumerate(gains):
+            up, down = gain.greatest(counts)
+            noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, gain.recentred(counts, up) + above
+        progress(draw + 1, draws)
     reach = quantile(spread, level) + value.penalty(chosen)
     ends = sorted(sign * (centre + end) for sign in [1.0 if scores.maximise else -1.0] for end in (-reach, reach))
-    claim, most = _claims(tables, noise, chosen, level + reference.error, reference.error)
-    if sampled.members is None and not others.any:
-        z = float(norm.ppf(1 - (1 - level - reference.error) / len(tables)))
-        most = min(table.most(z) for table in tables)
+    claim, most = _claims(gains, noise, chosen, level + reference.error, reference.error)
+    if scores.log.group is None and not others.any:
+        z = float(norm.ppf(1 - (1 - level - reference.error) / len(gains)))
+        most = min(gain.most(z) for gain in gains)
     return Bounds(claim, (ends[0], ends[1]), most)
 
 
-def _claims(tables: Sequence[Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
+def _claims(every: Sequence[Process], noise: Floats, chosen: Ints, level: float, error: float) -> tuple[Claim, float]:
     """Return the least favourable claim over all lotteries, from the ``noise`` (draws, R, 3); and the most to gain."""
     down = noise[:, :, 1].max(axis=1)
     reaches = [quantile(np.maximum(up, UPPER * down), level) for up in noise[:, :, 0].T]
     widest = max(reaches) / UPPER
-    gains = np.array([table.total(chosen) for table in tables])
-    penalties = np.array([table.penalty(chosen) for table in tables])
-    lower, upper = gains - penalties - reaches, gains + penalties + widest
-    for i, table in enumerate(tables):
-        if table.known(chosen):
-            lower[i] = upper[i] = 0.0  # its gain over itself
-    tails = [table.p_value(own) for table, own in zip(tables, noise[:, :, 2].T, strict=True)]
-    most = min(table.optimistic() for table in tables) + widest
-    p_value = min(1.0, max(tails) + error)
-    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), p_value), float(most)
+    gains = np.array([each.total(chosen) for each in every])
+    penalties = np.array([each.penalty(chosen) for each in every])
+    itself = np.array([not each.at(chosen).any() for each in every])  # whose gain over itself is 0
+    lower = np.where(itself, 0.0, gains - penalties - reaches)
+    upper = np.where(itself, 0.0, gains + penalties + widest)
+    tails = [each.p_value(own) for each, own in zip(every, noise[:, :, 2].T, strict=True)]
+    most = min(each.greatest_on_all(-1.0) for each in every) + widest
+    return Claim(float(gains.min()), float(lower.min()), float(upper.min()), min(1.0, max(tails) + error)), float(most)
 
 
 class Process:
-    """The gains d = gains - ``base`` of all policies, their noise, and the greatest of each, less the penalty."""
+    """The gains d = gains - ``base`` (n,) of all policies, their noise, and the greatest of each, less the penalty."""
 
-    def __init__(self, oracle: Oracle, sampled: Sampled, gains: Floats, shares: Floats, base: Floats) -> None:
-        self._oracle, self._sampled = oracle, sampled
-        self._gains, self._shares, self._base = gains, shares, base
-        self._own = sampled.scaled(
-            gains - base[:, None] if sampled.all else gains[sampled.rows] - base[sampled.rows, None], shares
-        )
-        self._u = sampled.shares(shares)
+    def __init__(self, oracle: Oracle, sampled: Sampled, scores: Scores, base: Floats) -> None:
+        self._oracle, self._sampled, self._gains, self._base = oracle, sampled, scores.gains, base
+        self._shares, self._u = scores.weight / scores.weight.sum(), sampled.shares(scores.weight)
+        self._own = sampled.scaled(self._gains[sampled.rows] - base[sampled.rows, None], scores.weight)
         squares = self._own**2
         s = SHAPE * np.sqrt(squares.max(axis=1).sum())
         self._slope = REACH / (2 * s) if s > 0 else 0.0
         self._penalty = self._slope * squares
-        self._recentring = 1 / np.sqrt(np.log(len(gains)))
+        self._recentring = 1 / np.sqrt(np.log(len(base)))
 
     @classmethod
     def of(cls, question: Question, scores: Scores, base: Floats, rng: Generator) -> Process:
         """Return the process of the gains over ``base`` (n,) by the scores of the rows of a question."""
-        sampled = sampled_rows(question, scores.log.group, rng)
-        return cls(question.oracle, sampled, scores.gains, scores.weight / scores.weight.sum(), base)
+        return cls(question.oracle, sampled_rows(question, scores.log.group, rng), scores, base)
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N - lambda V and of -N - lambda V in a resample with ``counts`` (m,)."""
-        return self.above(counts), self._ask(self._u @ counts - counts, counts)
-
-    def above(self, counts: Floats) -> float:
-        """Return the greatest of N - lambda V alone: what the lower ends of all policies have to allow for."""
-        return self._ask(counts - self._u @ counts, counts)
+        return self._ask(counts - self._u @ counts, counts), self._ask(self._u @ counts - counts, counts)
 
     def recentred(self, counts: Floats, plain: float) -> float:
         """Return the lesser of the ``plain`` maximum and the recentred one."""
@@ -264,52 +240,42 @@ class Process:
         """
         least, m = ceil(check_confidence(level) / (1 - level) - ROUNDING), len(self._own)
         times = affordable(whole("draws", asked, 1), least, m, self._sampled.oracle)
-        noise = []
+        noise = np.zeros(times)
         for draw in range(times):
-            counts = drawn_again(rng, self._sampled.members, m)
-            up, down = self.greatest(counts) if both else (self.above(counts), 0.0)
-            noise.append(max(up, UPPER * down, 0.0))
+            counts = self._sampled.draw(rng)
+            up, down = self.greatest(counts) if both else (self._ask(counts - self._u @ counts, counts), 0.0)
+            noise[draw] = max(up, UPPER * down, 0.0)
             if tick is not None:
                 tick(draw + 1, times)
-        return quantile(np.array(noise), level)
+        return quantile(noise, level)
 
     def _ask(self, multipliers: Floats, counts: Floats) -> float:
         costs = counts[:, None] * self._penalty
         costs -= multipliers[:, None] * self._own
         return -self._sampled.oracle.value(costs)
 
+    def at(self, chosen: Ints) -> Floats:
+        """Return what the policy that plays ``chosen`` (n,) gains in each row (n,)."""
+        return np.asarray(self._gains[np.arange(len(chosen)), chosen] - self._base)
+
     def total(self, chosen: Ints) -> float:
         """Return v of the policy that plays ``chosen`` (n,)."""
-        return float(self._shares @ self._at(chosen))
+        return float(self._shares @ self.at(chosen))
 
     def penalty(self, chosen: Ints) -> float:
         """Return lambda V of the policy that plays ``chosen`` (n,)."""
-        return float(self._slope * np.square(self._shares * self._at(chosen)).sum())
-
-    def known(self, chosen: Ints) -> bool:
-        """Return whether the policy is the lottery itself."""
-        return not self._at(chosen).any()
-
-    def _at(self, chosen: Ints) -> Floats:
-        return np.asarray(self._gains[np.arange(len(chosen)), chosen] - self._base)
-
-    def optimistic(self) -> float:
-        """Return the greatest v + lambda V of the class, on all rows."""
-        return self._greatest_on_all(-1.0)
+        return float(self._slope * np.square(self._shares * self.at(chosen)).sum())
 
     def most(self, z: float) -> float:
         """Return what the gain of the best policy exceeds no more often than a normal variable does ``z``."""
         squares = (self._shares[:, None] * (self._gains - self._base[:, None])) ** 2
         s = float(np.sqrt(squares.max(axis=1).sum()))
-        if s == 0:
-            return 0.0
         near = [s * part for part in (1.0, 0.5, 0.25, 0.125)]
-        return min(z * s / 2 - self._oracle.value(-self.floor(-1.0, z / (2 * s))) for s in near)
+        return min(z * s / 2 + self.greatest_on_all(-1.0, z / (2 * s)) for s in near) if s else 0.0
 
     def p_value(self, noise: Floats) -> float:
         """Return the share of draws whose recentred ``noise`` (draws,) reaches the greatest v - lambda V."""
-        size = float(np.abs(self._own).sum())
-        reached = noise >= self._greatest_on_all(1.0) - ROUNDING * size
+        reached = noise >= self.greatest_on_all(1.0) - ROUNDING * float(np.abs(self._own).sum())
         return float((1 + reached.sum()) / (1 + len(reached)))
 
     def floor(self, sign: float = 1.0, slope: float | None = None) -> Floats:
@@ -317,26 +283,26 @@ class Process:
         own = self._shares[:, None] * (self._gains - self._base[:, None])
         return np.asarray(own - sign * (self._slope if slope is None else slope) * own**2)
 
-    def _greatest_on_all(self, sign: float) -> float:
-        return -self._oracle.value(-self.floor(sign))
+    def greatest_on_all(self, sign: float, slope: float | None = None) -> float:
+        """Return the greatest total of a ``floor``, on all rows."""
+        return -self._oracle.value(-self.floor(sign, slope))
 
 
 class _Others:
     """The noise of the reference over the lottery whose noise is worst, where lotteries are too many to go through."""
 
-    def __init__(self, reference: Reference, sampled: Sampled, scores: Scores, shares: Floats) -> None:
-        few = reference.candidates is not None and len(reference.candidates) <= MOST
-        self._reference, self._u = reference, sampled.shares(shares)
-        self._own = None if few else sampled.scaled(scores.gains[sampled.rows], shares)
+    def __init__(self, reference: Reference, sampled: Sampled, scores: Scores) -> None:
+        self.any = reference.candidates is None or len(reference.candidates) > MOST
+        self._lottery, self._u = reference.lottery, sampled.shares(scores.weight)
+        self._own = sampled.scaled(scores.gains[sampled.rows], scores.weight)
         self._ways = reference.ways.on(sampled.rows)
-        self.any = not few
 
     def greatest(self, counts: Floats) -> tuple[float, float]:
         """Return the greatest of N(p) - N(p') and of N(p') - N(p) over all lotteries p'."""
-        if self._own is None:
+        if not self.any:
             return 0.0, 0.0
         noise = self._ways.sums((counts - self._u @ counts)[:, None] * self._own)
-        mine = float((noise * self._reference.lottery).sum())
+        mine = float((noise * self._lottery).sum())
         most, least = (float((noise * self._ways.best(sign * noise)).sum()) for sign in (1.0, -1.0))
         return mine - least, most - mine
 

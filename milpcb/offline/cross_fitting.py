@@ -18,7 +18,7 @@ as often at most, and here less often than a single split, as p-values of the sa
 simulated is that of one split, which is more spread than the median.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -64,19 +64,6 @@ def held_out(
 
 
 @dataclass(frozen=True, eq=False)
-class SplitClaim:
-    """The claim by one split, or by that of the median p-value, its p-value by the normal law."""
-
-    claim: Claim
-    fold: Ints  # (n,) the split
-
-    def draws(self, most: int) -> int:
-        """Return the draws of ``calibrated`` for a lottery that are expected."""
-        p = self.claim.p_value
-        return min(most, ceil(ENOUGH / p)) if p < SURELY else 0
-
-
-@dataclass(frozen=True, eq=False)
 class Learning:
     """The gain of learning over a ``reference``, on rows that were not learnt from."""
 
@@ -85,31 +72,51 @@ class Learning:
     reference: Reference
     level: float
 
-    def split_claim(self) -> SplitClaim:
-        """Return the least favourable claim over all lotteries that may be best, as the gain over the best is."""
+    def split_claim(self) -> tuple[Claim, Ints]:
+        """Return the least favourable claim over all lotteries that may be best, as the gain over the best is.
+
+        It is that of one split, or of the split (n,) of the median p-value, by the normal law.
+        """
         first = self._of_split(self.scores.fold)
         splits = [(first, self.scores.fold)]
         if (1 - self.level) / NEAR < first.p_value < NEAR * (1 - self.level):
             splits += [(self._of_split(fold), fold) for fold in _other_splits(self.scores)]
-        claim, fold = sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
-        return SplitClaim(claim, fold)
+        return sorted(splits, key=lambda split: split[0].p_value)[len(splits) // 2]
 
     def calibrated(
-        self, found: SplitClaim, sampled: Sampled, draws: int, rng: Generator, progress: Progress | None = None
+        self, claim: Claim, fold: Ints, sampled: Sampled, draws: int, rng: Generator, progress: Progress
     ) -> Claim:
-        """Return the claim of a split with a p-value of the simulated law; parameters are those of ``band``."""
-        worst = found.claim.p_value
-        if worst < SURELY:
-            t, lotteries, done = float(norm.isf(worst)), list(against(self.reference)), 0
-            shares = []
-            for number, lottery in enumerate(lotteries):
-                later = (len(lotteries) - 1 - number) * found.draws(draws)
-                tick = None if progress is None else _after(progress, done, later)
-                share, made = self._as_good(lottery, t, found.fold, sampled, draws, rng, tick)
-                shares.append(share)
-                done += made
-            worst = max(worst, *shares)
-        return replace(found.claim, p_value=min(1.0, worst + self.reference.error))
+        """Return the claim of a split with a p-value of the simulated law; the other parameters are those of ``band``.
+
+        Before draws are made the share of those that are as good is expected to be that of the normal law, which counts
+        as much as one such draw.
+        """
+        worst = claim.p_value
+        if worst >= SURELY:
+            return replace(claim, p_value=min(1.0, worst + self.reference.error))
+        t, lotteries, done = float(norm.isf(worst)), list(against(self.reference)), 0
+        for left, lottery in zip(reversed(range(len(lotteries))), lotteries, strict=True):
+            later, reached, draw = left * expected_draws(claim, draws), 0, 0
+            for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, sampled, rng), strict=False):
+                reached += is_good
+                share = (1 + reached) / (draw + 1 / claim.p_value)
+                progress(done + draw, done + max(draw, min(draws, ceil(ENOUGH / share))) + later)
+                if reached == ENOUGH:
+                    break
+            done += draw
+            worst = max(worst, ENOUGH / draw if reached == ENOUGH else (1 + reached) / (1 + draws))
+        return replace(claim, p_value=min(1.0, worst + self.reference.error))
+
+    def _signed(self, lottery: Floats, t: float, fold: Ints, sampled: Sampled, rng: Generator) -> Iterator[bool]:
+        """Yield whether learning with random signs gains ``t`` standard errors over a lottery."""
+        gains, fold, members = self.scores.gains[sampled.rows], fold[sampled.rows], sampled.members
+        base = self.reference.ways.on(sampled.rows).mixed(lottery, gains)
+        own, rows = sampled.shares(self.scores.weight)[:, None] * (gains - base[:, None]), np.arange(len(fold))
+        while True:
+            signed = (rng.integers(0, 2, size=int(members.max()) + 1) * 2.0 - 1.0)[members][:, None] * own
+            found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
+            sums = np.bincount(members, found)
+            yield bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
 
     def _of_split(self, fold: Ints) -> Claim:
         scores = self.scores
@@ -118,12 +125,8 @@ class Learning:
         if self.reference.candidates is None:
             return self._over_any(own)
         claims = [self._over(own, lottery) for lottery in self.reference.candidates]
-        return Claim(
-            min(claim.gain for claim in claims),
-            min(claim.lower for claim in claims),
-            min(claim.upper for claim in claims),
-            max(claim.p_value for claim in claims),
-        )
+        gain, lower, upper = (min(getattr(claim, end) for claim in claims) for end in ("gain", "lower", "upper"))
+        return Claim(gain, lower, upper, max(claim.p_value for claim in claims))
 
     def _over(self, own: Floats, lottery: Floats) -> Claim:
         """Return the claim over one lottery; where the rows do not differ at all, nothing is gained."""
@@ -146,47 +149,16 @@ class Learning:
         reach = float(norm.ppf(self.level)) * error
         return Claim(gain, gain - reach, gain + reach, float(norm.sf(gain / error)) if error else 1.0)
 
-    def _as_good(
-        self,
-        lottery: Floats,
-        t: float,
-        fold: Ints,
-        sampled: Sampled,
-        draws: int,
-        rng: Generator,
-        progress: Progress | None,
-    ) -> tuple[float, int]:
-        """Return how often learning with random signs gains ``t`` standard errors over a lottery, and the draws made.
 
-        Before they are made the share is expected to be that of the normal law, which counts as much as one such draw.
-        """
-        gains, fold, members = self.scores.gains[sampled.rows], fold[sampled.rows], sampled.members
-        base = self.reference.ways.on(sampled.rows).mixed(lottery, gains)
-        own = sampled.shares(self.scores.weight)[:, None] * (gains - base[:, None])
-        rows, reached = np.arange(len(own)), 0
-        for draw in range(1, draws + 1):
-            drawn = rng.integers(0, 2, size=len(own) if members is None else int(members.max()) + 1) * 2.0 - 1.0
-            signed = (drawn if members is None else drawn[members])[:, None] * own
-            found = signed[rows, held_out(sampled.oracle, sampled.oracle.contexts, -signed, fold)]
-            sums = found if members is None else np.bincount(members, found)
-            reached += bool(sums.sum() >= t * np.sqrt(np.square(sums).sum()))
-            if progress is not None:
-                share = (1 + reached) / (draw + 1 / norm.sf(t))
-                progress(draw, max(draw, min(draws, ceil(ENOUGH / share))))
-            if reached == ENOUGH:
-                return ENOUGH / draw, draw
-        return (1 + reached) / (1 + draws), draws
-
-
-def _after(progress: Progress, done: int, later: int) -> Progress:
-    return lambda draw, total: progress(done + draw, done + total + later)
+def expected_draws(claim: Claim, most: int) -> int:
+    """Return the draws of ``calibrated`` for a lottery that are expected by the claim of a split."""
+    return min(most, ceil(ENOUGH / claim.p_value)) if claim.p_value < SURELY else 0
 
 
 def _other_splits(scores: Scores) -> list[Ints]:
     """Return further folds (n,), which neither seed nor order of rows change; [] for too few rows of an action."""
     log, found = scores.log, []
-    values = log.columns()
-    order = row_order([log.outcome, log.action.astype(float), *values.values()])
+    order = row_order([log.outcome, log.action.astype(float), *log.columns().values()])
     for seed in range(1, SPLITS):
         fold = np.empty(len(log), dtype=np.int64)
         try:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from itertools import combinations
 from math import ceil, floor
 from numbers import Real
@@ -27,13 +26,13 @@ from typing import Any
 
 import numpy as np
 
-from milpcb.constraints import Constraint, LabelConstraint, bind_for
+from milpcb.constraints import LabelConstraint
 from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
 from milpcb.data.actions import own_names, place, places, played
 from milpcb.data.schema import read_columns
-from milpcb.errors import InputError, UnknownNameError, shown
+from milpcb.errors import InputError
 from milpcb.offline.band import Process
 from milpcb.offline.diagnostics import EVENTS
 from milpcb.offline.intervals import Mean, estimates
@@ -43,6 +42,9 @@ from milpcb.offline.scores import Scores, check_scores
 from milpcb.protocols import Opened, PolicyClass
 from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
+
+IN_UNITS = "finite, in the unit of the outcome"
+THAN = "actions, one for each row of the second outcome; or give a number, an action, a policy, or None"
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,48 +85,31 @@ class NoWorseThan:
         check_scores(self.outcome, "outcome")
         check_seed(self.seed)
         share = check_confidence(self.confidence)
-        real("margin", self.margin, "finite, in the unit of the outcome", lambda _margin: True)
+        real("margin", self.margin, IN_UNITS, lambda _margin: True)
         whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
-        if isinstance(self.than, str):
-            place("action of no_worse_than", self.than, self.outcome.actions)
-        elif _is_number(self.than):
-            real("than of no_worse_than", self.than, "finite, in the unit of the outcome", lambda _than: True)
+        if self._number is not None:
+            real("than of no_worse_than", self.than, IN_UNITS, lambda _than: True)
         elif not (self.than is None or hasattr(self.than, "predict")):
-            self._check_listed()
+            listed = [self.than] if self._is_name else several("than of no_worse_than", self.than, object, THAN)
+            found = places("action of no_worse_than", listed, self.outcome.actions)
+            if not self._is_name:
+                self.check_rows(len(found))
 
-    def _check_listed(self) -> None:
-        n = len(self.outcome.table)
-        try:
-            size = len(places("action of no_worse_than", self.than, self.outcome.actions))
-        except UnknownNameError:
-            raise
-        except InputError:
-            size = -1
-        if size != n:
-            raise InputError(
-                "than of no_worse_than must be a number, an action, a policy, None, or a list of actions, one for each "
-                f"of the {n} rows of the second outcome, got {shown(self.than)}"
-            )
+    @property
+    def _number(self) -> float | None:
+        return float(self.than) if isinstance(self.than, Real) and not isinstance(self.than, bool) else None
 
-    def rule(
-        self,
-        policies: PolicyClass | Opened,
-        contexts: Any,
-        constraints: Sequence[Constraint] = (),
-        kind: str = "search",
-        actions: Sequence[str] = (),
-    ) -> LabelConstraint:
+    @property
+    def _is_name(self) -> bool:
+        return isinstance(self.than, str)
+
+    def rule(self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
         """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
 
-        Parameters
-        ----------
-        policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows of the log
-        constraints : which every policy keeps besides: the band is then over fewer
-        actions : the K names of what policies play, in order; (): the class's own, and without such those of the
-            second outcome
-
+        The contexts (n, d) are in the order of the rows of the log; ``actions`` are the K names of what policies play,
+        in order; (): the class's own, and without such those of the second outcome.
         """
-        question = Question(policies, contexts, tuple(bind_for(constraints, policies, contexts)), kind)
+        question = Question(policies, contexts)
         self.check_rows(question.oracle.n_contexts)
         rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
         process = Process.of(question, outcome, self.base(contexts), rng)
@@ -143,29 +128,28 @@ class NoWorseThan:
 
     def base(self, contexts: Any) -> Floats:
         """Return what is compared with in each row (n,), its sign turned so that larger is better."""
-        sign = 1.0 if self.outcome.maximise else -1.0
+        sign, rows = 1.0 if self.outcome.maximise else -1.0, np.arange(len(self.outcome.table))
         if self.than is None:
             return np.asarray(sign * self.outcome.logged)
         labels = self.labels(contexts, self.outcome.actions)
         if labels is None:
-            return np.full(len(self.outcome.table), sign * float(self.than))
-        unseen = self.outcome.unseen
-        if unseen is not None and unseen[np.arange(len(labels)), labels].any():
+            return np.full(len(rows), sign * float(self.than))
+        if self.outcome.unseen is not None and self.outcome.unseen[rows, labels].any():
             raise InputError(
                 f"it is not known what {self._other} gives of {self.what}, as the log has no rows of it somewhere; "
                 "compare with what was done (None, or today), or with a number"
             )
-        return np.asarray(self.outcome.gains[np.arange(len(labels)), labels])
+        return np.asarray(self.outcome.gains[rows, labels])
 
     def labels(self, contexts: Any, actions: Sequence[str]) -> Ints | None:
         """Return which of ``actions`` the policy that is compared with plays in each row (n,); None where it is none.
 
         Numbers are places among the actions of the second outcome.
         """
-        if self.than is None or _is_number(self.than):
+        if self.than is None or self._number is not None:
             return None
         own = self.outcome.actions
-        if isinstance(self.than, str):
+        if self._is_name:
             found = np.full(len(self.outcome.table), place("action of no_worse_than", self.than, own))
         else:
             found = played(self.than, contexts, own)
@@ -174,9 +158,10 @@ class NoWorseThan:
 
     def take(self, rows: Ints) -> NoWorseThan:
         """Return the limit on some of the rows."""
-        of_rows = not (self.than is None or _is_number(self.than) or isinstance(self.than, str))
-        than = np.asarray(self.than)[rows] if of_rows and not hasattr(self.than, "predict") else self.than
-        return replace(self, than=than, outcome=self.outcome.take(rows))
+        whole_log = self.than is None or self._number is not None or self._is_name or hasattr(self.than, "predict")
+        return replace(
+            self, than=self.than if whole_log else np.asarray(self.than)[rows], outcome=self.outcome.take(rows)
+        )
 
     @property
     def name(self) -> str:
@@ -200,11 +185,10 @@ class NoWorseThan:
 
     @property
     def _other(self) -> str:
-        if self.than is None:
-            return "what was done"
-        if isinstance(self.than, str):
+        if self._is_name:
             return f"always '{self.than}'"
-        return f"{self.than:g}" if _is_number(self.than) else "another policy"
+        other = "another policy" if self._number is None else f"{self.than:g}"
+        return "what was done" if self.than is None else other
 
     @property
     def enough_events(self) -> bool:
@@ -215,12 +199,11 @@ class NoWorseThan:
         """
         known, scores = self.outcome.diagnostics, self.outcome
         own = scores.weight[:, None] * (scores.table - scores.weight @ scores.table / scores.weight.sum())
-        numbers = [np.bincount(scores.log.members, column) for column in own.T]
-        if not _is_number(self.than):
-            numbers = [one - other for one, other in combinations(numbers, 2)]
+        numbers, events = [np.bincount(scores.log.members, column) for column in own.T], known.value_events
+        if self._number is None:
+            numbers, events = [one - other for one, other in combinations(numbers, 2)], known.events
         squares = [np.square(d / (np.abs(d).max() or 1.0)) for d in numbers]
-        fewest = min(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)
-        return min(fewest, known.value_events if _is_number(self.than) else known.events) > EVENTS
+        return min(events, *(float(d.sum() ** 2 / (d @ d)) if d.any() else 0.0 for d in squares)) > EVENTS
 
     def kept_by(self, reference: Reference) -> bool:
         """Return whether a way that does not look at people is shown to keep the limit, at the confidence of the limit.
@@ -256,7 +239,7 @@ class LowerEnds:
 
     Parameters
     ----------
-    policies, contexts, kind, constraints : see ``milpcb.open_oracle``; contexts in the order of the rows
+    policies, contexts, kind : see ``milpcb.open_oracle``; contexts in the order of the rows
     scores, reference : what is gained, and over what; by name where the class has names of actions
     seed : of the resamples
 
@@ -266,7 +249,6 @@ class LowerEnds:
     contexts: Any
     scores: Scores
     reference: Reference
-    constraints: Sequence[Constraint] = ()
     kind: str = "search"
     seed: int = 0
 
@@ -291,15 +273,10 @@ class LowerEnds:
 
     @property
     def _drawn(self) -> tuple[Process, np.random.Generator]:
-        rules = tuple(bind_for(self.constraints, self.policies, self.contexts))
-        question = Question(self.policies, self.contexts, rules, self.kind)
+        question = Question(self.policies, self.contexts, kind=self.kind)
         scores, rng = scores_on(question, self.scores), child(self.seed, "offline", "guaranteed")
         base = matching(self.reference, scores).played(scores.gains)
         return Process.of(question, scores, base, rng), rng
-
-
-def _is_number(than: Any) -> bool:
-    return isinstance(than, Real) and not isinstance(than, bool)
 
 
 MOST_GROUPS = 20  # of a limit that is kept in each
@@ -326,9 +303,8 @@ def no_worse_for_each(
     found = rows_by_value(read_columns([[label] for label in labels], (by,), (by,))[by])
     if len(found) > MOST_GROUPS:
         raise InputError(f"'{by}' has {spaced(len(found))} values, more than {MOST_GROUPS} groups; name another")
-    whole_log = NoWorseThan(than, outcome=outcome, **options)
-    sure = 1 - (1 - whole_log.confidence) / len(found)
-    enough = max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING))
-    of_group = partial(replace, whole_log, confidence=sure, draws=enough, by=by)
+    for_all = NoWorseThan(than, outcome=outcome, **options)
+    sure = 1 - (1 - for_all.confidence) / len(found)
+    for_all = replace(for_all, confidence=sure, draws=max(whole("draws", draws, 1), ceil(sure / (1 - sure) - ROUNDING)))
     own = {str(name): replace(outcome, weight=outcome.weight * here) for name, here in found.items()}
-    return [of_group(group=name, outcome=each) for name, each in own.items()]
+    return [replace(for_all, by=by, group=name, outcome=each) for name, each in own.items()]

@@ -14,7 +14,7 @@ from milpcb.constraints import Constraint, LabelConstraint
 from milpcb.core.checks import ROUNDING, real, whole
 from milpcb.core.decimals import number, percent
 from milpcb.offline.band import Bounds, Claim, Progress, affordable, band, sampled_rows
-from milpcb.offline.cross_fitting import Learning
+from milpcb.offline.cross_fitting import Learning, expected_draws
 from milpcb.offline.evaluate import evaluate
 from milpcb.offline.evaluation import Evaluation
 from milpcb.offline.intervals import IntervalEstimate
@@ -40,17 +40,17 @@ class Inference:
     gain : how much better it looks than ``reference``: too good, as it was chosen for it
     reference : the best allowed way that does not look at people; every gain here is over this one
     band : by searching again: both ends hold for every policy of the class at once, so for the chosen one
-    value : what ``policy`` gives, with the band's ends: they hold although it was chosen on these rows
+    value : of ``policy``, with the band's ends: they hold although it was chosen on these rows
     most : no policy of the class gains more than this over ``reference``
     cross_fitted : by learning on all folds but one: the gain of the procedure, and a p-value of more power; its ends
         are those of the procedure, not of ``policy``
-    held_out : what ``policy`` is worth on the rows kept aside, where it was asked for; its intervals hold too
+    held_out : value of ``policy`` on the rows kept aside, where it was asked for; its intervals hold too
     state : "target", "alike" or "early", see ``milpcb.offline.State``
     small : the gain up to which differences between people are called small, in the unit of the outcome
-    fits : whether the propensities that were given fit the log, without which no claim holds
     level : how often each claim holds
     draws : of the band, as many as were made
     enough : whether enough rows carry the noise for the claims to hold
+    fits : whether the propensities that were given fit the log, without which no claim holds
 
     """
 
@@ -168,7 +168,7 @@ def inference(
         standard deviation of the outcomes
     policy : the one that claims are of, where it is known already; it reads ``contexts``. None: it is searched for
     progress : called as ``progress(done, total)`` after every draw; those of the cross-fitted claim come after those of
-        the band, count by their queries, and end early: ``total`` is what is expected
+        the band, and end early: ``total`` is what is expected
 
     Raises
     ------
@@ -176,46 +176,43 @@ def inference(
 
     """
     question, scores = asked_about(policies, contexts, scores, constraints, kind, policy)
-    oracle = question.oracle
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    least = ceil(share / (1 - share) - ROUNDING)
-    asked = whole("draws", draws, least)
-    limit = _small(small, scores)
+    asked = whole("draws", draws, least := ceil(share / (1 - share) - ROUNDING))
+    weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
+    limit = SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
+    limit = limit if small is None else real("small", small, "not negative", lambda value: value >= 0)
     part = real("holdout", holdout, "a share of the rows below 1; 0 for none", lambda value: 0 <= value < 1)
-    aside = kept_aside(scores.log, part, seed) if part else None
+    aside = kept_aside(scores.log, part, seed) if part else np.zeros(len(weight), dtype=bool)
     reference = best_reference(scores, question.constraints)
-    if policy is None:
-        policy = _best_seen(question, scores, aside)
+    found: FoundPolicy = policy or _best_seen(question, scores, ~aside)
     rng = child(seed, "offline", "band")
     sampled = sampled_rows(question, scores.log.group, rng)
-    chosen = np.asarray(policy.predict(contexts))
-    times = affordable(asked, least, len(sampled.rows), oracle)
+    chosen = np.asarray(found.predict(contexts))
+    times = affordable(asked, least, len(sampled.rows), question.oracle)
     learning = Learning(question, scores, reference, share)
-    split = learning.split_claim()
-    tick, signs = progress or (lambda *_: None), child(seed, "offline", "signs")
-    lotteries = len(list(against(reference)))
-    each = len(np.unique(scores.fold)) / (2 + 3 * lotteries)  # queries of a draw of signs, in draws of the band
-    later = ceil(each * lotteries * split.draws(times))
+    split, fold = learning.split_claim()
+    tick, later = progress or (lambda *_: None), len(list(against(reference))) * expected_draws(split, times)
 
     def first(done: int, total: int) -> None:
         tick(done, total + later)
 
     def second(done: int, total: int) -> None:
-        tick(times + round(each * done), times + ceil(each * total))
+        tick(times + done, times + total)
 
-    bounds = band(oracle, sampled, scores, chosen, reference, draws=times, level=share, rng=rng, progress=first)
-    crossed = learning.calibrated(split, sampled, times, signs, second)
+    how: dict[str, Any] = {"draws": times, "level": share, "rng": rng, "progress": first}
+    bounds = band(question.oracle, sampled, scores, chosen, reference, **how)
+    crossed = learning.calibrated(split, fold, sampled, times, child(seed, "offline", "signs"), second)
     own = scores.mean(scores.table[np.arange(len(chosen)), chosen])
     enough, fits = scores.diagnostics.enough_events, scores.diagnostics.fits
     return Inference(
-        policy=policy,
+        policy=found,
         gain=bounds.claim.gain,
         reference=reference,
         band=bounds.claim,
         value=IntervalEstimate(own.value, own.standard_error, *bounds.value),
         most=bounds.most,
         cross_fitted=crossed,
-        held_out=None if aside is None else _on_rows(scores, policy, contexts, aside, reference, share),
+        held_out=_on_rows(scores, found, contexts, aside, reference, share) if part else None,
         state=state_of(crossed, bounds, reference, level=share, small=limit, enough=enough and fits),
         small=limit,
         level=share,
@@ -225,11 +222,9 @@ def inference(
     )
 
 
-def _best_seen(question: Question, scores: Scores, aside: Bools | None) -> FoundPolicy:
-    """Return the best policy on the rows that are not kept ``aside`` (n,)."""
-    learnt = np.ones(len(scores.table), dtype=bool) if aside is None else ~aside
-    each = learnt * counted(scores.log, scores.weight)
-    counts, expected = rows_of_actions(scores.log, each)
+def _best_seen(question: Question, scores: Scores, learnt: Bools) -> FoundPolicy:
+    """Return the best policy on the rows that are ``learnt`` from (n,)."""
+    counts, expected = rows_of_actions(scores.log, learnt * counted(scores.log, scores.weight))
     costs = scores.costs * learnt[:, None]
 
     def search(rules: list[LabelConstraint]) -> Best:
@@ -241,15 +236,8 @@ def _best_seen(question: Question, scores: Scores, aside: Bools | None) -> Found
     return seen_everywhere(search, question.contexts, counts, expected, None).policy
 
 
-def _small(small: float | None, scores: Scores) -> float:
-    if small is not None:
-        return real("small", small, "not negative", lambda value: value >= 0)
-    weight, outcome = scores.weight / scores.weight.sum(), scores.log.outcome
-    return SMALL * float(np.sqrt(weight @ np.square(outcome - weight @ outcome)))
-
-
 def _on_rows(
-    scores: Scores, policy: Policy, contexts: Any, aside: Any, reference: Reference, level: float
+    scores: Scores, policy: Policy, contexts: Any, aside: Bools, reference: Reference, level: float
 ) -> Evaluation:
     rows = np.flatnonzero(aside)
     here = take_rows(contexts, rows)

@@ -143,8 +143,6 @@ def resampled(rng: np.random.Generator, n: int, size: int) -> Floats:
     return np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n).astype(float)
 
 
-def drawn_again(rng: np.random.Generator, members: Ints | None, n: int) -> Floats:
-    """Return how often each of n rows is in a resample (n,), where the groups of rows, ``members`` 0.., are drawn."""
-    if members is None:
-        return np.asarray(resampled(rng, n, 1)[0])
+def drawn_again(rng: np.random.Generator, members: Ints) -> Floats:
+    """Return how often each row is in a resample (n,), where the groups of rows, ``members`` (n,) 0.., are drawn."""
     return np.asarray(resampled(rng, int(members.max()) + 1, 1)[0][members])

@@ -1,7 +1,8 @@
 """Stability of the best policy: how much of it comes back on other rows, and how many others are about as good."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, is_dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -112,18 +113,18 @@ def stability(
     played = np.asarray(policy.predict(contexts))
     rng, asked = child(seed, "offline", "resamples"), whole("resamples", resamples, 1)
     times = affordable(asked, min(asked, FEW), n, question.oracle)
-    members = None if scores.log.group is None else scores.log.members
-    by_depth = 1 + len(np.unique(scores.fold)) if _has_depth(policies) else 0  # those of lesser depths are far shorter
+    depth: int = getattr(policies, "depth", 0) if is_dataclass(policies) else 0
+    total = times + (1 + len(np.unique(scores.fold)) if depth else 0)  # those of lesser depths are far shorter
     counter = count(1)
 
     def searched() -> None:
         if progress is not None:
-            progress(next(counter), times + by_depth)
+            progress(next(counter), total)
 
     near_best = _near_best(question.oracle, scores, played)  # first: it takes longer or shorter than a search
     alike, tests = np.zeros(n), []
     for _ in range(times):
-        other = question.best(costs * drawn_again(rng, members, n)[:, None]).policy
+        other = question.best(costs * drawn_again(rng, scores.log.members)[:, None]).policy
         alike += np.asarray(other.predict(contexts)) == played
         tests.append(_tests(other))
         searched()
@@ -136,7 +137,7 @@ def stability(
         tests={test: float(np.mean([test in found for found in tests])) for test in _tests(policy)},
         leaves=tuple(float(alike[parts == part].mean()) for part in np.unique(parts)),
         near_best=near_best,
-        by_depth=_by_depth(question, scores, searched),
+        by_depth=tuple(_by_depth(question, scores, depth, searched)),
         resamples=times,
     )
 
@@ -160,22 +161,12 @@ def _estimate(scores: Scores, played: Ints) -> IntervalEstimate:
     return scores.mean(scores.table[np.arange(len(played)), played])
 
 
-def _has_depth(policies: Any) -> bool:
-    return is_dataclass(policies) and "depth" in {field.name for field in fields(policies)}
-
-
-def _by_depth(question: Question, scores: Scores, searched: Callable[[], None]) -> tuple[DepthValue, ...]:
-    if not _has_depth(question.policies):
-        return ()
-    found, deepest = [], question.policies.depth
+def _by_depth(question: Question, scores: Scores, deepest: int, searched: Callable[[], None]) -> Iterator[DepthValue]:
     for depth in range(1, deepest + 1):
         shallow = replace(question, policies=with_options(question.policies, depth=depth))
         after = searched if depth == deepest else lambda: None
-        try:
+        with suppress(InfeasibleError):  # so shallow a tree cannot keep the constraints
             policy = shallow.best(scores.costs).policy
             after()
             played = held_out(shallow.oracle, question.contexts, scores.costs, scores.fold, after)
-        except InfeasibleError:  # so shallow a tree cannot keep the constraints
-            continue
-        found.append(DepthValue(depth, policy, _estimate(scores, played)))
-    return tuple(found)
+            yield DepthValue(depth, policy, _estimate(scores, played))

@@ -62,7 +62,7 @@ def test_the_bound_is_the_quantile_of_the_greatest_noise():
     every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
     greatest = []
     for _ in range(20):
-        counts = drawn_again(rng, None, len(X))
+        counts = drawn_again(rng, np.arange(len(X)))
         own = [d[np.arange(len(X)), labels] for labels in every]
         greatest.append(max(float(((counts - 1) * each - slope * counts * each**2).sum()) for each in own))
     assert rule.upper == pytest.approx(-max(0.0, sorted(greatest)[int(np.ceil(0.9 * 21)) - 1]), abs=1e-12)

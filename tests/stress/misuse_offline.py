@@ -164,11 +164,11 @@ def claims() -> Iterator[Case]:
     yield from made("no_worse_than", offline.no_worse_than, limit, "outcome confidence margin seed",
         than=but(NO_ACTIONS, "number", "nones"), draws=draws)  # fmt: skip
     yield from made("rule", offline.no_worse_than(**limit).rule, {"policies": TREES, "contexts": X},
-        "policies contexts constraints kind",
+        "policies contexts",
         actions=wrong(other=["a", "b"], one=["wait"], more=["wait", "treat", "cure"]))  # fmt: skip
     yield from made("best_reference", offline.best_reference, {"scores": scored()}, "scores constraints")
     ends = {**right, "reference": reference(), "labels": [np.zeros(N, dtype=int)], "draws": 20}
-    yield from made("LowerEnds.of", _ends, ends, f"{searched} reference level draws",
+    yield from made("LowerEnds.of", _ends, ends, "policies contexts scores kind seed reference level draws",
         labels=[*wrong(none=None, number=3, few=[[0, 1]], flat=[0] * N, past=[[7] * N], halves=[[0.5] * N]),
                 *wrong(negative=[[-1] * N], words=[["wait"] * N], ragged=[[0], [0, 1]])])  # fmt: skip
 
