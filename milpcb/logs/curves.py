@@ -1,10 +1,10 @@
 """Two curves of a page: the value for each budget of an action, and the front of two outcomes."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,13 +17,15 @@ from milpcb.estimators import share_at_most
 from milpcb.experiments.results.figures.drawing import GREY, SMALL, Drawing
 from milpcb.experiments.results.figures.looks import COLOURS
 from milpcb.experiments.results.report import picture
+from milpcb.logs.findings import Findings
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, labelled, panel, rule_text
-from milpcb.logs.source import ScoredRows
+from milpcb.logs.what_if import in_words
 from milpcb.offline import IntervalEstimate, Scores, best_reference
 from milpcb.offline.cross_fitting import held_out
 from milpcb.offline.restrictions import Question, pareto
 from milpcb.rng import child
 
+Tick = Callable[[int, int], None]
 SHARES = tuple(round(0.1 * step, 1) for step in range(11))
 MOST_ROWS = 10_000  # that are gone through for each budget
 BAND = 0.18  # opacity
@@ -40,20 +42,12 @@ class BudgetValue:
 
 
 def budget_values(
-    estimator: Any,
-    frame: pl.DataFrame,
-    scores: Scores,
-    action: str,
-    *,
-    level: float,
-    seed: int,
-    progress: Callable[[int, int], None],
+    estimator: Any, frame: pl.DataFrame, scores: Scores, action: str, *, level: float, seed: int, progress: Tick
 ) -> tuple[BudgetValue, ...]:
-    """Return the value for each budget that the other limits allow.
+    """Return the value for each budget that the other limits allow; all intervals hold at once, at the ``level``.
 
     The ``estimator`` is fitted to the rows of ``frame``, of which with their ``scores`` at most 10 000 are gone
-    through; its own limit on the action is replaced by each budget. All intervals hold at once with the probability
-    ``level``.
+    through; its own limit on the action is replaced by each budget.
     """
     if len(frame) > MOST_ROWS:
         rows = np.sort(child(seed, "logs", "budget").choice(len(frame), MOST_ROWS, replace=False))
@@ -82,72 +76,52 @@ def _limits(rule: Any, action: str | None) -> bool:
     return isinstance(rule, share_at_most) and rule.action == action
 
 
-@dataclass(frozen=True)
-class BudgetCurve:
-    """The curve of a page: values for budgets of an action, of which ``limit`` was asked for, None for none."""
-
-    points: Sequence[BudgetValue]
-    action: str | None
-    unit: Unit
-    level: float
-    limit: float | None
-    supported: bool  # whether some rule is shown to be better
-
-    def section(self, missing: str) -> PageSection:
-        """Return the curve as a picture and a table; ``missing`` is why there is none."""
-        if not self.points:
-            return PageSection("Value against a budget", missing=missing)
-        unit = self.unit
-        headings = ("at most", "used", unit.words, f"{percent(self.level)} band", "treating all alike")
-        rows = [
-            (
-                percent(point.share, 0), percent(point.used, 1), unit.value(point.value.value),
-                unit.ends(point.value.lower, point.value.upper), unit.value(point.alike),
-            )
-            for point in self._shown
-        ]  # fmt: skip
-        folds = [PageSection("as a table", tables=[PageTable("Table of budgets", headings, rows)])]
-        heading = f"Value against the budget of '{self.action}'"
-        return PageSection(heading, picture=lambda: picture(self._drawing()), folds=folds)
-
-    @property
-    def _shown(self) -> Sequence[BudgetValue]:
-        """The budgets up to the first beyond which neither the value changes nor what is used."""
-        seen = [(point.used, point.value.value) for point in self.points]
-        changing = [number for number, point in enumerate(seen) if point != seen[-1]]
-        return self.points[: max(changing, default=-1) + 2]
-
-    @plain()
-    def _drawing(self) -> Drawing:
-        points, unit, limit = self._shown, self.unit, self.limit
-        figure, axes = panel()
-        shares, values = [point.share for point in points], [point.value for point in points]
-        line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
-        low, high = [v.lower for v in values], [v.upper for v in values]
-        axes.fill_between(shares, low, high, color=COLOURS[0], alpha=BAND, lw=0)
-        axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
-        axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
-        if limit is not None:
-            axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
-            side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
-            axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
-                          textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
-        axes.legend(fontsize=SMALL, frameon=False, loc="best")
-        labelled(axes.xaxis, f"at most this share of the people gets '{self.action}'", percent)
-        labelled(axes.yaxis, unit.words, unit.tick)
-        first, last = points[0], points[-1]
-        words = (
-            "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band "
-            f"is one for all budgets at once ({percent(self.level)}); dashed is the best way to treat all alike that "
-            "keeps the budget."
+def budget_section(found: Findings, progress: Tick) -> PageSection:
+    """Return the curve of values for the budgets of ``--budget`` as a picture and a table."""
+    asked, unit, action = found.questions, found.unit, str(found.questions.budget)
+    rows: Any = found.learnt
+    points = budget_values(
+        found.estimator, rows.frame, rows.scores, action, level=asked.level, seed=asked.seed, progress=progress
+    )
+    headings = ("at most", "used", unit.words, f"{percent(asked.level)} band", "treating all alike")
+    cells = [
+        (
+            percent(point.share, 0), percent(point.used, 1), unit.value(point.value.value),
+            unit.ends(point.value.lower, point.value.upper), unit.value(point.alike),
         )
-        if len(points) < len(self.points):
-            words += f" Beyond {percent(last.share, 0)} the budget no longer matters: nothing changes."
-        if not self.supported:
-            words += " No rule is shown to be better than treating all alike: what rises may be chance."
-        ends = [f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in (first, last)]
-        title = f"Value against the budget of '{self.action}'"
-        return Drawing("budget", title, figure, f"From {ends[0]} to {ends[1]}.", words)
+        for point in points
+    ]  # fmt: skip
+    folds = [PageSection("as a table", tables=[PageTable("Table of budgets", headings, cells)])]
+    heading = f"Value against the budget of '{action}'"
+    return PageSection(heading, picture=lambda: picture(_budget_drawing(found, points, heading)), folds=folds)
+
+
+@plain()
+def _budget_drawing(found: Findings, points: tuple[BudgetValue, ...], title: str) -> Drawing:
+    unit, action = found.unit, found.questions.budget
+    figure, axes = panel()
+    shares, values = [point.share for point in points], [point.value for point in points]
+    axes.fill_between(shares, [v.lower for v in values], [v.upper for v in values], color=COLOURS[0], alpha=BAND, lw=0)
+    line = {"color": COLOURS[0], "marker": "o", "markersize": 5}
+    axes.plot(shares, [v.value for v in values], label="rules learnt on other rows", **line)
+    axes.plot(shares, [point.alike for point in points], "--", color=GREY, label="treating all alike")
+    if (limit := budget_limit(found.estimator, action)) is not None:
+        axes.axvline(limit, color=COLOURS[1], linewidth=1.2)
+        side = {"xytext": (4, -10)} if limit < shares[-1] / 2 else {"xytext": (-4, -10), "ha": "right"}
+        axes.annotate("asked for", (limit, 1.0), xycoords=("data", "axes fraction"), **side,
+                      textcoords="offset points", color=COLOURS[1], fontsize=SMALL)  # fmt: skip
+    axes.legend(fontsize=SMALL, frameon=False, loc="best")
+    labelled(axes.xaxis, f"at most this share of the people gets '{action}'", percent)
+    labelled(axes.yaxis, unit.words, unit.tick)
+    words = (
+        "Each point is what rules learnt under its budget give on folds that they were not learnt from. The band is "
+        f"one for all budgets at once ({percent(found.questions.level)}); dashed is the best way to treat all alike "
+        "that keeps the budget."
+    )
+    if not found.supported:
+        words += " No rule is shown to be better than treating all alike: what rises may be chance."
+    ends = [f"{unit.value(point.value.value)} at {percent(point.share, 0)}" for point in (points[0], points[-1])]
+    return Drawing("budget", title, figure, f"From {ends[0]} to {ends[1]}.", words)
 
 
 MOST_POINTS = 100
@@ -155,48 +129,9 @@ FORM = "write COLUMN less or COLUMN more, as less or more of it is better"
 _TEXT = re.compile(r"(.+?)\s+(less|more)")
 
 
-@dataclass(frozen=True)
-class Balance:
-    """One rule of the front: what it looks worth in both outcomes, and the rule as it prints."""
-
-    first: float
-    second: float
-    rules: str
-
-
-@dataclass(frozen=True)
-class Front:
-    """The rules that are the best for some weighting, the best by the first outcome first."""
-
-    unit: Unit  # of the second outcome
-    points: tuple[Balance, ...]
-    done: tuple[IntervalEstimate, IntervalEstimate]  # what was done gave in both, with 95 % intervals
-
-
 def front_column(text: str) -> str:
     """Return the column that ``--front`` names; raises InputError."""
     return _column_and_way(text)[0]
-
-
-def front(text: str, rows: ScoredRows, question: Question, progress: Callable[[int, int], None]) -> Front:
-    """Return the front of the first outcome, whose scores the ``rows`` have, and the one that a text names.
-
-    Raises InputError where there are more than 100 rules on it.
-    """
-    column, way = _column_and_way(text)
-    scores, second = rows.scores, rows.by_outcome(column, maximise=way == "more")
-    weight = scores.weight.sum()
-    tables = scores.costs / weight, second.costs / weight
-    try:
-        found = pareto(question, *tables, most=MOST_POINTS, corners=True, progress=progress)
-    except InputError as error:
-        raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
-    signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]
-    points = tuple(
-        Balance(signs[0] * point.a, signs[1] * point.b, str(in_words(point.policy, rows.estimator.policy_)))
-        for point in found
-    )
-    return Front(Unit.of_scores(column, second), points, (scores.mean(scores.logged), second.mean(second.logged)))
 
 
 def _column_and_way(text: str) -> tuple[str, str]:
@@ -206,37 +141,44 @@ def _column_and_way(text: str) -> tuple[str, str]:
     return found[1], found[2]
 
 
-def in_words(policy: Any, printed: Any) -> Any:
-    """Return a policy with the names of columns and actions that the printed one has."""
-    return replace(policy, names=printed.names) if hasattr(printed, "names") else policy
+def front_section(found: Findings, question: Question, progress: Tick) -> PageSection:
+    """Return the rules that are the best for some weighting of two outcomes as sentences, picture, table and texts.
 
-
-def of_numbers(printed: Any) -> Any:
-    """Return the policy that is printed as one of numbers, as which it was searched for."""
-    return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
-
-
-def front_section(front: Front | None, unit: Unit) -> PageSection:
-    """Return the front as sentences, a picture, a table, and its first rules."""
-    heading = "Two outcomes at once"
-    if front is None:
-        return PageSection(heading)
-    rows = [
-        (f"rule {n}", unit.value(each.first), front.unit.value(each.second)) for n, each in enumerate(front.points, 1)
-    ]
-    table = PageTable("Table of two outcomes", ("two outcomes", unit.words, front.unit.words), rows)
+    Raises InputError where there are more than 100 of them.
+    """
+    rows: Any = found.learnt
+    text, unit = found.questions.front, found.unit
+    column, way = _column_and_way(text)
+    scores, second = rows.scores, rows.by_outcome(column, maximise=way == "more")
+    weight = scores.weight.sum()
+    tables = scores.costs / weight, second.costs / weight
+    try:
+        front = pareto(question, *tables, most=MOST_POINTS, corners=True, progress=progress)
+    except InputError as error:
+        raise InputError(f"--front '{text}': {error}; take fewer --thresholds, or less --depth") from error
+    signs = [-1.0 if each.maximise else 1.0 for each in (scores, second)]
+    points = [(signs[0] * point.a, signs[1] * point.b) for point in front]
+    other = Unit.of_scores(column, second)
+    cells = [(f"rule {n}", unit.value(a), other.value(b)) for n, (a, b) in enumerate(points, 1)]
+    done = scores.mean(scores.logged), second.mean(second.logged)
+    table = PageTable("Table of two outcomes", ("two outcomes", unit.words, other.words), cells)
     folds = [
-        PageSection(f"rule {n}", texts=[PageText(f"Rule {n}", rule_text(each.rules))])
-        for n, each in enumerate(front.points[: table.most], 1)
+        PageSection(
+            f"rule {n}", texts=[PageText(f"Rule {n}", rule_text(in_words(each.policy, found.estimator.policy_)))]
+        )
+        for n, each in enumerate(front[: table.most], 1)
     ]
     return PageSection(
-        heading, _front_words(front, unit), lambda: picture(_front_drawing(front, unit)), tables=[table], folds=folds
+        "Two outcomes at once",
+        _front_words(points, unit, other),
+        lambda: picture(_front_drawing(points, done, unit, other)),
+        tables=[table],
+        folds=folds,
     )
 
 
-def _front_words(front: Front, unit: Unit) -> list[str]:
-    points, other = front.points, front.unit
-    ends = [f"{unit.of_value(point.first)} and {other.of_value(point.second)}" for point in (points[0], points[-1])]
+def _front_words(points: list[tuple[float, float]], unit: Unit, other: Unit) -> list[str]:
+    ends = [f"{unit.of_value(a)} and {other.of_value(b)}" for a, b in (points[0], points[-1])]
     if len(points) == 1:
         return [f"One rule is the best for both outcomes: it looks worth {ends[0]}."]
     number = fixed(len(points), 0)
@@ -249,25 +191,21 @@ def _front_words(front: Front, unit: Unit) -> list[str]:
 
 
 @plain()
-def _front_drawing(front: Front, unit: Unit) -> Drawing:
+def _front_drawing(points: list[tuple[float, float]], done: Any, unit: Unit, other: Unit) -> Drawing:
     figure, axes = panel()
-    other, points = front.unit, [(point.first, point.second) for point in front.points]
     axes.plot(*zip(*points, strict=True), color=COLOURS[0], marker="o", markersize=5)
-    ends = [[[each.value - each.lower], [each.upper - each.value]] for each in front.done]  # no axis is narrower
-    done = [each.value for each in front.done]
-    axes.errorbar(*done, xerr=ends[0], yerr=ends[1], color=GREY, marker="s", markersize=5, linewidth=1.2)
-    for number, place in enumerate(points, 1):
-        if number in (1, len(points)):
-            axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
+    ends = [[[each.value - each.lower], [each.upper - each.value]] for each in done]  # no axis is narrower
+    square = {"color": GREY, "marker": "s", "markersize": 5, "linewidth": 1.2}
+    axes.errorbar(*(each.value for each in done), xerr=ends[0], yerr=ends[1], **square)
+    for number in sorted({1, len(points)}):
+        place = points[number - 1]
+        axes.annotate(str(number), place, xytext=(5, 5), textcoords="offset points", fontsize=SMALL)
     labelled(axes.xaxis, unit.words, unit.tick)
     labelled(axes.yaxis, other.words, other.tick)
     better = [("right" if unit.maximise else "left"), ("up" if other.maximise else "down")]
-    return Drawing(
-        "front",
-        "Two outcomes at once",
-        figure,
-        "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(points, 1)),
-        f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by "
-        f"'{unit.name}', the last one by '{other.name}'. "
-        "The grey square is what was done, with its 95\u202f% intervals.",
+    listed = "; ".join(f"rule {n}: {unit.value(a)} and {other.value(b)}" for n, (a, b) in enumerate(points, 1))
+    words = (
+        f"Each point is a rule; {better[0]} and {better[1]} is better. Rule 1 is the best by '{unit.name}', the last "
+        f"one by '{other.name}'. The grey square is what was done, with its 95\u202f% intervals."
     )
+    return Drawing("front", "Two outcomes at once", figure, listed, words)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
 from milpcb.estimators.layout import MODEL_ROWS
-from milpcb.logs.curves import BudgetValue, Front
-from milpcb.logs.limits import Guaranteed, Kept, Limit
-from milpcb.logs.sections import Unit
+from milpcb.logs.limits import Kept, Limit
+from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import ScoredRows, Source
-from milpcb.logs.what_if import AsGood
 from milpcb.offline import Claim, Evaluation, Inference, IntervalEstimate, NoWorseThan, Reference, Stability, State
 from milpcb.offline.compressed import CompressedLog
 from milpcb.offline.restrictions import Price
@@ -95,16 +93,10 @@ class Findings:
     # aside
     asked: tuple[Kept, ...] = ()
     asked_aside: tuple[Kept, ...] = ()
-    # the curve of values; () where it was not asked, or would claim what is not shown
-    budget: tuple[BudgetValue, ...] = ()
-    # the rule that looks best beside the one that was chosen by what is guaranteed; None where it was not
-    guaranteed: Guaranteed | None = None
     # what it would cost to have the rule otherwise; () where it is not the best by the estimates
     prices: tuple[Price, ...] = ()
-    # the rules that do as well; None where it was not asked, or the rule is not the best by the estimates
-    near: AsGood | None = None
-    # rules that are the best for some weighting of two outcomes; None where it was not asked
-    front: Front | None = None
+    # sections that were asked for: "guaranteed", "near", "front", "budget"
+    sections: Mapping[str, PageSection] = field(default_factory=dict)
 
     @property
     def actions(self) -> tuple[str, ...]:

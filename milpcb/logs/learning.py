@@ -23,25 +23,15 @@ from milpcb.errors import InputError, clipped
 from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
-from milpcb.logs.curves import BudgetValue, budget_values, front, in_words, of_numbers
+from milpcb.logs.curves import budget_section, front_section
 from milpcb.logs.files import Counter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
-from milpcb.logs.limits import FEWEST, guaranteed, what_is_kept
+from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
-from milpcb.logs.sections import Unit
+from milpcb.logs.sections import PageSection, Unit
 from milpcb.logs.source import Columns, ScoredRows, Source, make_source
-from milpcb.logs.what_if import Reader, as_good, what_if
-from milpcb.offline import (
-    Evaluation,
-    Reference,
-    Stability,
-    State,
-    best_reference,
-    evaluate,
-    inference,
-    kept_aside,
-    stability,
-)
+from milpcb.logs.what_if import Reader, guaranteed_section, in_words, near_section, of_numbers, what_if
+from milpcb.offline import Evaluation, Stability, State, best_reference, evaluate, inference, kept_aside, stability
 from milpcb.offline.compressed import CompressedLog, at_level, evaluate_sums
 from milpcb.offline.evaluation import over_best
 from milpcb.offline.inference import SMALL
@@ -61,7 +51,10 @@ def foreseen(what: str, option: str, searches: int) -> str:
 def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findings:
     """Learn from a log and ask what follows; ``step`` is entered around everything that may take long."""
     numbers, aside = _split(source, questions)
-    _by_estimates(estimator, questions)
+    own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
+    if own_way and (questions.restrictions or questions.front or questions.near is not None):
+        asked = "--what-if is" if questions.restrictions else "--front is" if questions.front else "--near is"
+        raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
     with step("what each action would have given") as tick:
         learnt = ScoredRows.of(source, estimator, numbers, tick)
     if questions.limits:
@@ -74,79 +67,74 @@ def find(source: Source, estimator: Any, questions: Asked, step: Step) -> Findin
         as_logged(estimator, source)
         problem = estimator.problem(learnt.frame, learnt.scores.weight)
         played = np.asarray(estimator.policy_.predict(learnt.frame))
-        printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
     again: dict[str, Any] = {"seed": questions.seed, "kind": problem.kind, "constraints": problem.constraints}
     claims = stable = None
     if questions.draws:
+        printed = SimpleNamespace(predict=lambda _contexts: played)  # of several best ones claims are of this one
         with step(foreseen("what can be claimed of it", "--draws", questions.draws)) as tick:
-            options = {**again, "draws": questions.draws, "level": questions.level, "progress": tick}
-            options["policy"] = printed
-            claims = inference(problem.policies, problem.contexts, learnt.scores, **options)
-    if questions.resamples and _by_estimates(estimator, questions):
+            more: dict[str, Any] = {
+                "policy": printed,
+                "draws": questions.draws,
+                "level": questions.level,
+                "progress": tick,
+            }
+            claims = inference(problem.policies, problem.contexts, learnt.scores, **again, **more)
+    if questions.resamples and not own_way:
         with step(foreseen("its stability", "--resamples", questions.resamples)) as tick:
-            options = {**again, "resamples": questions.resamples, "progress": tick}
-            options["policy"] = of_numbers(estimator.policy_)
-            stable = stability(problem.policies, problem.contexts, learnt.scores, **options)
-            stable = _in_words(stable, estimator.policy_)
+            more = {"policy": of_numbers(estimator.policy_), "resamples": questions.resamples, "progress": tick}
+            found = stability(problem.policies, problem.contexts, learnt.scores, **again, **more)
+            stable = _in_words(found, estimator.policy_)
+    policy, options = estimator.policy_, dict[str, Any](level=questions.level, seed=questions.seed)
     reference = best_reference(learnt.scores, problem.constraints) if claims is None else claims.reference
-    policy, options = estimator.policy_, {"level": questions.level, "seed": questions.seed}
     own = evaluate(learnt.scores, policy, contexts=learnt.frame, reference=reference, in_sample=True, **options)
     other = held_out = None
     if aside is not None:
         with step("what each action would have given in the rows kept aside") as tick:
             other = ScoredRows.of(source, estimator, aside, tick)
-        asked = estimator.problem(other.frame, other.scores.weight, guarded=False)
-        theirs = best_reference(other.scores, asked.constraints)
-        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=theirs, **options)
-    unit = Unit.of_scores(source.columns.outcome, learnt.scores, questions.unit, own.logged.standard_error)
-    return Findings(
+        theirs = estimator.problem(other.frame, other.scores.weight, guarded=False).constraints
+        reference = best_reference(other.scores, theirs)
+        held_out = evaluate(other.scores, policy, contexts=other.frame, reference=reference, **options)
+    everything = Findings(
         source,
         questions,
         estimator,
-        unit,
+        Unit.of_scores(source.columns.outcome, learnt.scores, questions.unit, own.logged.standard_error),
         learnt,
         other,
         played,
         own,
         held_out,
-        None if claims is None else Claims.of(claims, by_estimates=_by_estimates(estimator, questions)),
+        None if claims is None else Claims.of(claims, by_estimates=not own_way),
         stability=stable,
         asked=what_is_kept(estimator, learnt),
         asked_aside=() if other is None else what_is_kept(estimator, other, guarded=False),
-        budget=_budget(estimator, learnt, None if claims is None else claims.state, questions, step),
-        guaranteed=guaranteed(estimator, learnt.frame, questions.level, questions.draws),
-        **_otherwise(learnt, problem, reference, questions, step),
     )
+    return _with_sections(everything, problem, step)
 
 
-def _by_estimates(estimator: Any, questions: Asked) -> bool:
-    """Return whether the rule is the best one of its class by the estimates; raises InputError if it has to be."""
-    own_way = bool(questions.limits or estimator.monotone) or estimator.objective != "value"
-    if own_way and (questions.restrictions or questions.front or questions.near is not None):
-        asked = "--what-if is" if questions.restrictions else "--front is" if questions.front else "--near is"
-        raise InputError(f"{asked} for the rule that looks best; leave --no-worse, --monotone and --objective out")
-    return not own_way
-
-
-def _otherwise(
-    rows: ScoredRows, question: Question, reference: Reference, questions: Asked, step: Step
-) -> dict[str, Any]:
-    if not _by_estimates(rows.estimator, questions):
-        return {}
-    reader = Reader(rows.estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
-    with step("how sure prices are") as tick:
-        options: dict[str, Any] = {"level": questions.level, "draws": min(questions.draws, MOST_PRICED)}
-        options |= {"seed": questions.seed, "progress": tick}
-        band = gain_band(question, rows.scores, reference, **options) if questions.draws else None
-    with step("what it would cost to have it otherwise") as tick:
-        found: dict[str, Any] = {"prices": what_if(reader, rows.scores, band, questions.restrictions, tick)}
-    with step("the rules that do as well"):
-        policy = rows.estimator.policy_
-        found["near"] = as_good(reader, policy, rows.scores, band, found["prices"], questions.near)
-    if questions.front:
-        with step("the front of two outcomes") as tick:
-            found["front"] = front(questions.front, rows, question, tick)
-    return found
+def _with_sections(found: Findings, question: Question, step: Step) -> Findings:
+    """Return the same with prices, and with the sections that were asked for."""
+    rows: Any = found.learnt
+    questions, estimator = found.questions, found.estimator
+    sections: dict[str, PageSection | None] = {"guaranteed": guaranteed_section(found)}
+    shown = questions.curve or (found.claims is not None and found.claims.state == State.TARGET)  # else it is of chance
+    if questions.budget is not None and shown and not questions.limits and not estimator.monotone:
+        with step(f"the value against the budget of '{questions.budget}'") as tick:
+            sections["budget"] = budget_section(found, tick)
+    if not found.own_way:
+        reader = Reader(estimator, rows.frame, question, rows.source.table[rows.numbers], rows.scores.weight)
+        with step("how sure prices are") as tick:
+            how = dict[str, Any](level=questions.level, draws=min(questions.draws, MOST_PRICED), seed=questions.seed)
+            how |= {"progress": tick}
+            band = gain_band(question, rows.scores, found.reference, **how) if questions.draws else None
+        with step("what it would cost to have it otherwise") as tick:
+            found = replace(found, prices=what_if(reader, rows.scores, band, questions.restrictions, tick))
+        with step("the rules that do as well"):
+            sections["near"] = near_section(found, reader, band)
+        if questions.front:
+            with step("the front of two outcomes") as tick:
+                sections["front"] = front_section(found, question, tick)
+    return replace(found, sections={name: section for name, section in sections.items() if section})
 
 
 def _split(source: Source, questions: Asked) -> tuple[Ints, Ints | None]:
@@ -172,18 +160,6 @@ def _in_words(found: Stability, policy: Any) -> Stability:
     tests = {words_of.get(test, test): share for test, share in found.tests.items()}
     depths = tuple(replace(each, policy=in_words(each.policy, policy)) for each in found.by_depth)
     return replace(found, tests=tests, by_depth=depths)
-
-
-def _budget(
-    estimator: Any, learnt: ScoredRows, state: State | None, questions: Asked, step: Step
-) -> tuple[BudgetValue, ...]:
-    """Return the value of learning by the share of an action; without evidence the curve would be of chance."""
-    shown = state == State.TARGET or questions.curve
-    if questions.budget is None or questions.limits or estimator.monotone or not shown:
-        return ()
-    with step(f"the value against the budget of '{questions.budget}'") as tick:
-        options: dict[str, Any] = {"level": questions.level, "seed": questions.seed, "progress": tick}
-        return budget_values(estimator, learnt.frame, learnt.scores, questions.budget, **options)
 
 
 @dataclass(frozen=True, eq=False)

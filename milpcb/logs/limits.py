@@ -1,4 +1,4 @@
-"""Limits on a policy: the text of ``--no-worse``, whether a policy keeps them all, and the gain that is guaranteed."""
+"""Limits on a policy: the text of ``--no-worse``, and whether a policy keeps all that was asked for."""
 
 import math
 import re
@@ -9,7 +9,6 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from milpcb.constraints.by_names import Always, Never, RateParity, ShareAtMost, groups
 from milpcb.core.decimals import fixed, percent
@@ -18,7 +17,7 @@ from milpcb.data.columns import Values, as_number
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
-from milpcb.logs.sections import PageSection, PageText, Unit, rule_text
+from milpcb.logs.sections import Unit
 from milpcb.logs.source import ScoredRows
 from milpcb.offline import NoWorseThan, no_worse_for_each, no_worse_than
 from milpcb.types import Bools, Floats
@@ -234,40 +233,3 @@ KINDS: dict[type, Callable[[Any, _Played], Kept]] = {
     Never: _never,
     Always: _never,
 }
-
-
-@dataclass(frozen=True)
-class Guaranteed:
-    """Two rules: how each looks, and the lower end of its gain over treating all alike; both ends hold at once."""
-
-    rules: str  # the rule that looks best, in words
-    differ: bool  # whether it plays otherwise anywhere
-    looks: Floats
-    lower: Floats
-    other: str
-
-
-def guaranteed(estimator: Any, frame: pl.DataFrame, level: float, draws: int) -> Guaranteed | None:
-    """Return both rules of an estimator that was fitted to ``frame``; None where it went by estimates alone."""
-    if estimator.objective != "guaranteed" or not draws:
-        return None
-    labels = [np.asarray(rule.predict(frame)) for rule in (estimator.policy_, estimator.by_value_)]
-    ends = estimator.lower_ends_
-    looks, lower = np.array(ends.of(labels, level, draws)).T
-    differ = bool((labels[0] != labels[1]).any())
-    return Guaranteed(str(estimator.by_value_), differ, looks, lower, ends.reference.name)
-
-
-def guaranteed_section(both: Guaranteed | None, unit: Unit, level: float) -> PageSection:
-    """Return what the rule by what is guaranteed is beside the one that looks best."""
-    heading = "What is guaranteed, and what looks best"
-    if both is None:
-        return PageSection(heading)
-    own, other = (unit.gain(end) for end in both.lower)
-    sure = f"{percent(level)} confidence"
-    chosen = f"The rule was chosen by what is guaranteed: it gains at least {own} over {both.other} ({sure})."
-    if not both.differ:
-        return PageSection(heading, [chosen, "It is the rule that looks best, too."])
-    looks = f"its estimated gain is {unit.gain(both.looks[1])} instead of {unit.gain(both.looks[0])}"
-    words = [chosen, f"The rule that looks best is guaranteed to gain only {other}, though {looks}."]
-    return PageSection(heading, words, texts=[PageText("The rule that looks best", rule_text(both.rules))])

@@ -11,12 +11,11 @@ from milpcb.core.checks import ROUNDING
 from milpcb.core.decimals import fixed, percent
 from milpcb.experiments.results.report import fill
 from milpcb.logs import words
-from milpcb.logs.curves import BudgetCurve, budget_limit, front_section
 from milpcb.logs.findings import Findings
-from milpcb.logs.limits import Kept, guaranteed_section
+from milpcb.logs.limits import Kept
 from milpcb.logs.rule import card_section, colophon, columns_on_sheet, parts_section, rule_section
 from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text, there
-from milpcb.logs.what_if import near_section, price_section
+from milpcb.logs.what_if import NEAR, price_section
 from milpcb.logs.words import alike
 from milpcb.offline import IntervalEstimate, State
 
@@ -82,15 +81,13 @@ def subtitle(found: Findings) -> str:
 
 def evidence(found: Findings) -> list[PageSection]:
     """Return what was asked beside the rule, and how stable it is; each is there, or gives its reason."""
-    unit, level = found.unit, found.questions.level
-    action = found.questions.budget
-    curve = BudgetCurve(found.budget, action, unit, level, budget_limit(found.estimator, action), found.supported)
+    asked = found.sections
     return [
-        guaranteed_section(found.guaranteed, unit, level),
-        price_section(found.prices, unit, level, words.no_prices(found)),
-        near_section(found.near, unit, level, words.no_near(found)),
-        front_section(found.front, unit),
-        curve.section(words.no_budget(found)),
+        asked.get("guaranteed", PageSection("")),
+        price_section(found, words.missing(found, "prices")),
+        asked.get("near", PageSection(NEAR, missing=words.missing(found, "near"))),
+        asked.get("front", PageSection("")),
+        asked.get("budget", PageSection("Value against a budget", missing=words.missing(found, "budget"))),
         stability_section(found),
     ]
 

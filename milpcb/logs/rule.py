@@ -132,7 +132,7 @@ def columns_on_sheet(found: Findings) -> PageSection:
     interval = f"{percent(found.questions.level)} interval"
     headings = ("column", f"price of leaving it out, {found.unit.words}", interval)
     table = PageTable("Columns", headings, rows[:MOST])
-    missing = [] if prices or not rows else [words.no_prices(found)]
+    missing = [] if prices or not rows else [words.missing(found, "prices")]
     others = [name for name in sensitive if name not in read]
     unread = [f"It does not read {', '.join(others)}."] if others else []
     if not read:

@@ -1,18 +1,10 @@
-"""Restrictions of ``milpcb learn --what-if`` and their prices, and the Rashomon set: the rules that do as well.
-
-without COLUMN              no rule reads it
-COLUMN first                the first question of a tree is about it
-COLUMN more, COLUMN less    the action never goes down (up) as the column grows, in the order of the actions
-depth 1, leaves 3, ...      another option of the class: a name, perhaps without its max_, and an integer
-never ACTION where CONDITION, always ACTION where CONDITION
-keep COLUMN, keep COLUMN where CONDITION    the action that a column of the log names, such as an old rule's
-alike COLUMN within SHARE   the rates of every action in the groups of a column differ by at most this
-"""
+"""Restrictions of ``milpcb learn --what-if`` with their prices, and other rules: as good, or guaranteed more."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
@@ -23,12 +15,13 @@ from milpcb.constraints import NamedConstraint, always, never, parity
 from milpcb.core.decimals import fixed, percent
 from milpcb.core.text import listed
 from milpcb.data.actions import place
+from milpcb.data.columns import Values
 from milpcb.data.conditions import holds
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators.cuts import joints_of
-from milpcb.logs.curves import in_words, of_numbers
-from milpcb.logs.sections import PageSection, PageTable, PageText, Unit, rule_text
+from milpcb.logs.findings import Findings
+from milpcb.logs.sections import PageSection, PageTable, PageText, rule_text
 from milpcb.offline import Scores
 from milpcb.offline.band import Progress
 from milpcb.offline.restrictions import (
@@ -59,6 +52,16 @@ def columns_read(policy: Any) -> list[str]:
     tested = policy.cut_points()
     places = range(len(policy.names.columns)) if tested is None else sorted(tested)
     return list(dict.fromkeys(policy.names.columns[place].name for place in places))
+
+
+def in_words(policy: Any, printed: Any) -> Any:
+    """Return a policy with the names of columns and actions that the printed one has."""
+    return replace(policy, names=printed.names) if hasattr(printed, "names") else policy
+
+
+def of_numbers(printed: Any) -> Any:
+    """Return the policy that is printed as one of numbers, as which it was searched for."""
+    return replace(printed, names=type(printed.names)()) if hasattr(printed, "names") else printed
 
 
 class Reader:
@@ -115,23 +118,21 @@ class Reader:
             raise UnknownNameError("column of --what-if", name, dict.fromkeys(c.name for c in self._columns))
         return found
 
+    @cached_property
+    def _values(self) -> dict[str, Values]:
+        return read_columns(self._frame, self._frame.columns, self._frame.columns)
+
     def _monotone(self, text: str, name: str, way: str) -> InOrder:
         self._places(name)
-        names = self._frame.columns
-        values = read_columns(self._frame, names, names)
-        return InOrder(joints_of({name: way}, self._columns, values, self.question.rows), text)
+        return InOrder(joints_of({name: way}, self._columns, self._values, self.question.rows), text)
 
     def _forced(self, text: str, how: str, action: str, where: str) -> Under:
-        if action not in self._actions:
-            raise UnknownNameError("action of --what-if", action, self._actions)
-        rule = (never if how == "never" else always)(action, where)
-        return self._under(text, [rule])
+        return self._under(text, [(never if how == "never" else always)(action, where)])
 
     def _keep(self, text: str, column: str, where: str | None) -> Under:
         if column not in self._table.columns:
             raise UnknownNameError("column of --what-if", column, self._table.columns)
-        names = self._frame.columns
-        here = holds(where, read_columns(self._frame, names, names)) if where else np.ones(len(self._frame), dtype=bool)
+        here = holds(where, self._values) if where else np.ones(len(self._frame), dtype=bool)
         asked, actions = self._table[column].to_list(), self._actions
         labels = np.zeros(len(asked), dtype=np.int64)
         for row in np.flatnonzero(here).tolist():
@@ -180,141 +181,115 @@ def what_if(
     return tuple(prices(reader.question, costs, asked, band=band, progress=progress)) if asked else ()
 
 
-def price_section(found: Sequence[Price], unit: Unit, level: float, missing: str) -> PageSection:
+def price_section(found: Findings, missing: str) -> PageSection:
     """Return the table of prices: of each restriction the price, and its interval."""
-    heading = "What it would cost to have it otherwise"
-    if not found:
+    heading, unit, level = "What it would cost to have it otherwise", found.unit, percent(found.questions.level)
+    if not found.prices:
         return PageSection(heading, missing=missing)
     how = (
         "A price is how much less the best rule gives, in the rows that it was learnt from, if this restriction alone "
-        f"is imposed. The intervals ({percent(level)}) hold for all of them at once."
+        f"is imposed. The intervals ({level}) hold for all of them at once."
     )
-    headings = ("what if", f"price, {unit.words}", f"{percent(level)} interval")
     lines = []
-    for price in found:
+    for price in found.prices:
         known = price.best is not None and price.lower == price.lower
         cost = "no such rule" if price.best is None else unit.amount(price.price)
         lines.append((price.name, cost, unit.interval(price) if known else ""))
+    headings = ("what if", f"price, {unit.words}", f"{level} interval")
     return PageSection(heading, [how], tables=[PageTable("Table of prices", headings, lines, most=99)])
 
 
+NEAR = "Other rules that do as well"
 SHOWN = 3  # rules side by side
 MOST_COMPARED = 200  # rules of which these are taken
 MOST_ROWS = 1_000  # that are looked at: what is played there, and on how many rules differ
 MOST_UNLISTED = 2_000  # different rows up to which rules are counted that the class does not list itself
 
 
-@dataclass(frozen=True)
-class OneOfThem:
-    """A rule that does as well: what it looks worth, and its text."""
-
-    value: float
-    rules: str
-
-
-@dataclass(frozen=True)
-class AsGood:
-    """The rules that do as well as the best."""
-
-    # how much less they look worth at most, as it was asked; None: they are not shown to be worse, by the band
-    slack: float | None
-    # count, exact: how many label the rows differently, exactly or at least; None where they were not counted
-    count: int | None
-    exact: bool
-    # contested, looked_at: rows at which they do not all play the same, of those looked at
-    contested: int
-    looked_at: int
-    needed: tuple[str, ...]  # the columns that all of them read
-    rules: tuple[OneOfThem, ...]  # the rule that looks best, and those that differ most from it
-
-
-def as_good(
-    reader: Reader, printed: Any, scores: Scores, band: GainBand | None, found: Sequence[Price], slack: float | None
-) -> AsGood | None:
-    """Return the rules within a ``slack`` per row, or else within the ``band``; None where there is neither.
-
-    ``printed`` is the rule that looks best, with the names of columns and actions, ``found`` are the prices by the
-    band.
-    """
-    costs, question = scores.costs / scores.weight.sum(), reader.question
+def near_section(found: Findings, reader: Reader, band: GainBand | None) -> PageSection | None:
+    """Return how many rules are within ``--near`` per row or else within the band, and some; None without either."""
+    learnt: Any = found.learnt
+    scores, question, unit, slack = learnt.scores, reader.question, found.unit, found.questions.near
+    costs = scores.costs / scores.weight.sum()
     if slack is not None:
         near = question.oracle.near_best(costs, slack)
         without = prices(question, costs, [reader.restriction(f"without {name}") for name in reader.columns()])
         dear = {price.name for price in without if price.price > slack}
+        which, chance = f"of this kind look worth at most {unit.gain(slack)} less than the best of them", ""
     elif band is not None:
         near = question.oracle.near_best(band.floors[1], band.slack)
-        dear = {price.name for price in found if price.lower > 0 or price.best is None}
+        dear = {price.name for price in found.prices if price.lower > 0 or price.best is None}
+        level = percent(found.questions.level)
+        which = f"of this kind are not shown to be worse than the best of them ({level} confidence)"
+        chance = " These data do not distinguish them; which of them looks best may be chance."
     else:
         return None
     n = question.oracle.n_contexts
     rows = np.arange(n) if n <= MOST_ROWS else np.sort(child(0, "logs", "near").choice(n, MOST_ROWS, replace=False))
+    contested = int((near.played(rows).sum(axis=1) > 1).sum())
+    needed = [f"'{name}'" for name in reader.columns() if f"without {name}" in dear]
     counted = near.listed or len(question.oracle.opened.contexts) <= MOST_UNLISTED
-    return AsGood(
-        slack,
-        near.count if counted else None,
-        near.exact if counted else False,
-        int((near.played(rows).sum(axis=1) > 1).sum()),
-        len(rows),
-        tuple(name for name in reader.columns() if f"without {name}" in dear),
-        tuple(_beside(near, printed, scores, question.rows, rows)) if counted else (),
-    )
+    texts = list(_beside(near, found, scores, question.rows, rows)) if counted else []
+    words = [
+        f"How many rules {which} was not counted, as the log has too many different rows."
+        if not counted
+        else f"No other rules {which}."
+        if near.exact and near.count == 1
+        else f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{chance}",
+        f"All of them read {listed(needed)}: without {'it' if len(needed) == 1 else 'one of these'} no rule does as "
+        "well."
+        if needed
+        else "No column is needed: whichever one is left out, some of these rules remain.",
+        _contested(contested, len(rows)),
+    ]
+    if len(texts) < 2:
+        return PageSection(NEAR, words)
+    words.append("The rule that looks best, and those that differ most from it among the ones that look best:")
+    return PageSection(NEAR, words, texts=texts)
 
 
-def _beside(near: NearBest, printed: Any, scores: Scores, contexts: Floats, rows: Ints) -> list[OneOfThem]:
+def _beside(near: NearBest, found: Findings, scores: Scores, contexts: Floats, rows: Ints) -> Iterator[PageText]:
+    """Yield the rule that looks best, and those that differ most from it."""
+    printed = found.estimator.policy_
     rules = [of_numbers(printed), *islice(near.policies(), MOST_COMPARED)]
     labels = np.array([rule.predict(contexts[rows]) for rule in rules])
-    shares = scores.weight / scores.weight.sum()
-    every, found = np.arange(len(contexts)), []
     for number, chosen in enumerate(far_apart(labels, SHOWN)):
         if number and not chosen:
             break  # there is no other rule
-        value = float(shares @ scores.table[every, rules[chosen].predict(contexts)])
-        found.append(OneOfThem(value, str(in_words(rules[chosen], printed)) if chosen else str(printed)))
-    return found
+        played = scores.table[np.arange(len(contexts)), rules[chosen].predict(contexts)]
+        caption = f"looks worth {found.unit.value(float(np.average(played, weights=scores.weight)))}"
+        rule = in_words(rules[chosen], printed) if chosen else printed
+        yield PageText(f"Rule {number + 1}", rule_text(rule), caption)
 
 
-def near_section(near: AsGood | None, unit: Unit, level: float, missing: str) -> PageSection:
-    """Return how many rules do as well, what they all read, where they differ, and some of them side by side."""
-    heading = "Other rules that do as well"
-    if near is None:
-        return PageSection(heading, missing=missing)
-    words = [_how_many(near, unit, level), _needed(near), _contested(near)]
-    if len(near.rules) < 2:
-        return PageSection(heading, words)
-    words.append("The rule that looks best, and those that differ most from it among the ones that look best:")
-    beside = [
-        PageText(f"Rule {number}", rule_text(each.rules), f"looks worth {unit.value(each.value)}")
-        for number, each in enumerate(near.rules, 1)
-    ]
-    return PageSection(heading, words, texts=beside)
+def _contested(contested: int, looked_at: int) -> str:
+    seen = fixed(looked_at, 0)
+    if not contested:
+        return f"They agree on each of the {seen} rows compared."
+    if contested == looked_at:
+        return f"On each of the {seen} rows compared, some of them disagree."
+    share = percent(contested / looked_at, 1)
+    return f"They disagree on {fixed(contested, 0)} of the {seen} rows compared ({share})."
 
 
-def _how_many(near: AsGood, unit: Unit, level: float) -> str:
-    if near.slack is None:
-        which = f"of this kind are not shown to be worse than the best of them ({percent(level)} confidence)"
-    else:
-        which = f"of this kind look worth at most {unit.gain(near.slack)} less than the best of them"
-    if near.count is None:
-        return f"How many rules {which} was not counted, as the log has too many different rows."
-    if near.exact and near.count == 1:
-        return f"No other rules {which}."
-    only = " These data do not distinguish them; which of them looks best may be chance." if near.slack is None else ""
-    return f"{'' if near.exact else 'More than '}{fixed(near.count, 0)} rules {which}.{only}"
-
-
-def _needed(near: AsGood) -> str:
-    if not near.needed:
-        return "No column is needed: whichever one is left out, some of these rules remain."
-    names = [f"'{name}'" for name in near.needed]
-    without = "it" if len(names) == 1 else "one of these"
-    return f"All of them read {listed(names)}: without {without} no rule does as well."
-
-
-def _contested(near: AsGood) -> str:
-    if not near.contested:
-        return f"They agree on each of the {fixed(near.looked_at, 0)} rows compared."
-    if near.contested == near.looked_at:
-        return f"On each of the {fixed(near.looked_at, 0)} rows compared, some of them disagree."
-    share = percent(near.contested / near.looked_at, 1)
-    contested, seen = fixed(near.contested, 0), fixed(near.looked_at, 0)
-    return f"They disagree on {contested} of the {seen} rows compared ({share})."
+def guaranteed_section(found: Findings) -> PageSection | None:
+    """Return the rule by what is guaranteed beside the one that looks best; None where it went by estimates alone."""
+    learnt: Any = found.learnt
+    estimator, unit, level, draws = found.estimator, found.unit, found.questions.level, found.questions.draws
+    if estimator.objective != "guaranteed" or not draws:
+        return None
+    heading, frame, ends = "What is guaranteed, and what looks best", learnt.frame, estimator.lower_ends_
+    labels = [np.asarray(rule.predict(frame)) for rule in (estimator.policy_, estimator.by_value_)]
+    (looks, own), (best, other) = ends.of(labels, level, draws)
+    chosen = (
+        f"The rule was chosen by what is guaranteed: it gains at least {unit.gain(own)} over {ends.reference.name} "
+        f"({percent(level)} confidence)."
+    )
+    if (labels[0] == labels[1]).all():
+        return PageSection(heading, [chosen, "It is the rule that looks best, too."])
+    second = (
+        f"The rule that looks best is guaranteed to gain only {unit.gain(other)}, though its estimated gain is "
+        f"{unit.gain(best)} instead of {unit.gain(looks)}."
+    )
+    text = PageText("The rule that looks best", rule_text(estimator.by_value_))
+    return PageSection(heading, [chosen, second], texts=[text])

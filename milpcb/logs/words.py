@@ -282,48 +282,49 @@ def proof(found: Findings) -> str:
     )
 
 
-def missing(found: Findings, needs: str, asked: str) -> str:
-    """Return why something is not on the page: after one pass for want of the rows, else as it was not asked for."""
-    why = f"Not known: the log was read in one pass, and {needs} the rows themselves. Ask it of a sample in memory."
-    return why if found.files else asked
+# Of each question about the rule: why it is not answered for other rules, what needs the rows, and how it is asked.
+QUESTIONS = {
+    "stability": (
+        f"Whether other rows would give the same rule is not computed{WITH}.",
+        "to draw them again needs",
+        "Not asked (--resamples 0): whether other rows of the same kind would give the same rule.",
+    ),
+    "budget": (
+        "The value against a budget is not drawn together with --monotone or --no-worse: budgets would be without.",
+        "the band of such a curve needs",
+        "Not asked: --budget ACTION draws the value against the share of people that may get an action.",
+    ),
+    "prices": (
+        f"Prices are not computed{WITH}.",
+        "the intervals of prices need",
+        "Not asked: --what-if 'without COLUMN' and the like give prices.",
+    ),
+    "near": (
+        f"Other rules are not counted{WITH}.",
+        "which rules it can distinguish needs",
+        "Not asked (--draws 0): --near AMOUNT counts the rules that look worth so much less at most.",
+    ),
+}
+
+
+def missing(found: Findings, question: str) -> str:
+    """Return why the answer to a question is not on the page."""
+    refused, needs, asked = QUESTIONS[question]
+    budget = found.questions.budget if question == "budget" else None
+    if found.questions.limits or found.estimator.monotone or (found.own_way and question != "budget"):
+        return refused
+    if found.files:
+        return (
+            f"Not known: the log was read in one pass, and {needs} the rows themselves. Ask it of a sample in memory."
+        )
+    if budget is None:
+        return asked
+    return (
+        f"The value against the budget of '{budget}' is not drawn: as long as no rule is shown to be better than "
+        "treating all alike, such a curve is of chance. --budget draws it all the same."
+    )
 
 
 def stable(found: Findings) -> list[str]:
     """Return how much of the rule comes back on other rows, or why that is not known."""
-    if found.stability is not None:
-        return found.stability.words()
-    if found.own_way:
-        return [f"Whether other rows would give the same rule is not computed{WITH}."]
-    asked = "Not asked (--resamples 0): whether other rows of the same kind would give the same rule."
-    return [missing(found, "to draw them again needs", asked)]
-
-
-def no_budget(found: Findings) -> str:
-    """Return why there is no curve of the value against a budget."""
-    if found.questions.budget is None:
-        asked = "Not asked: --budget ACTION draws the value against the share of people that may get an action."
-        return missing(found, "the band of such a curve needs", asked)
-    if found.questions.limits:
-        return "The value against a budget is not drawn together with --no-worse: budgets would be without that limit."
-    if found.estimator.monotone:
-        return "The value against a budget is not drawn together with --monotone: budgets would be without that order."
-    return (
-        f"The value against the budget of '{found.questions.budget}' is not drawn: as long as no rule is shown to be "
-        "better than treating all alike, such a curve is of chance. --budget draws it all the same."
-    )
-
-
-def no_prices(found: Findings) -> str:
-    """Return why there are no prices."""
-    if found.own_way:
-        return f"Prices are not computed{WITH}."
-    asked = "Not asked: --what-if 'without COLUMN' and the like give prices."
-    return missing(found, "the intervals of prices need", asked)
-
-
-def no_near(found: Findings) -> str:
-    """Return why there are no rules beside the best one."""
-    if found.own_way:
-        return f"Other rules are not counted{WITH}."
-    asked = "Not asked (--draws 0): --near AMOUNT counts the rules that look worth so much less at most."
-    return missing(found, "which rules it can distinguish needs", asked)
+    return [missing(found, "stability")] if found.stability is None else found.stability.words()

@@ -1,5 +1,8 @@
 """Questions about a rule: limits, restrictions and their prices, rules that do as well, budgets, two outcomes."""
 
+import re
+from types import SimpleNamespace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -9,6 +12,7 @@ from milpcb.estimators import LoggedPolicyTree, never, share_at_most
 from milpcb.logs import what_if as near
 from milpcb.logs.curves import SHARES, budget_limit, budget_values
 from milpcb.logs.limits import Limit, limit_of
+from milpcb.logs.sections import rule_text
 from milpcb.logs.source import Columns, make_source, numbered
 from milpcb.logs.what_if import Reader, what_if
 from milpcb.offline import best_reference
@@ -153,6 +157,14 @@ def test_wishes_under_limits_keep_them():
 # ------------------------------------------------------------------- rules that do as well
 
 
+def as_good(tree, reader, slack, band=None, priced=()):
+    """Return the section on the rules that do as well as a tree, with values to the last digit."""
+    learnt, asked = SimpleNamespace(scores=tree.scores_), SimpleNamespace(near=slack, level=0.95)
+    unit = SimpleNamespace(gain=str, value=str)
+    found = SimpleNamespace(learnt=learnt, questions=asked, unit=unit, estimator=tree, prices=priced)
+    return near.near_section(found, reader, band)
+
+
 def totals(table, labels):
     """Return the total (N,) of each labeling."""
     return table[np.arange(table.shape[0]), labels].sum(axis=1)
@@ -162,17 +174,19 @@ def test_rules_within_an_amount_are_those_of_the_list(fitted, every):
     """How many look worth so much less at most, what they all read, where they differ; the printed rule comes first."""
     tree, reader = fitted
     worth = totals(tree.scores_.table / len(tree.scores_.table), every)
-    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.2)
+    found = as_good(tree, reader, 0.2)
     within = every[worth >= worth.max() - 0.2 - 1e-12]
-    assert (found.count, found.exact) == (len(within), True)
-    assert found.contested == (within != within[0]).any(axis=0).sum()
-    assert (found.looked_at, found.needed) == (300, ("age",))
-    assert found.rules[0].rules == str(tree.policy_)
-    assert found.rules[0].value == pytest.approx(tree.policy_value_)
-    assert len({rule.rules for rule in found.rules}) == 3
-    assert all(worth.max() - 0.2 - 1e-9 <= rule.value <= worth.max() for rule in found.rules)
-    assert any("age <=" in rule.rules for rule in found.rules[1:])
-    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), None) is None  # nothing was asked
+    contested = (within != within[0]).any(axis=0).sum()
+    assert found.words[0].startswith(f"{len(within)} rules of this kind look worth at most 0.2 less")
+    assert found.words[1] == "All of them read 'age': without it no rule does as well."
+    assert re.search(rf"on {contested} of the 300 rows|On each of the {contested} rows", found.words[2])
+    assert found.texts[0].text == rule_text(tree.policy_)
+    assert len({rule.text for rule in found.texts}) == 3
+    values = [float(rule.caption.removeprefix("looks worth ")) for rule in found.texts]
+    assert values[0] == pytest.approx(tree.policy_value_)
+    assert all(worth.max() - 0.2 - 1e-9 <= value <= worth.max() + 1e-9 for value in values)
+    assert any("age <=" in rule.text for rule in found.texts[1:])
+    assert as_good(tree, reader, None) is None  # nothing was asked
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -180,9 +194,9 @@ def test_where_there_are_fewer_rules_than_three_none_is_shown_twice(number, fitt
     """One stands alone, two stand side by side."""
     tree, reader = fitted
     worth = np.sort(totals(tree.scores_.table / len(tree.scores_.table), np.unique(every, axis=0)))[::-1]
-    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), (worth[0] - worth[number]) * (1 - 1e-6))
-    assert (found.count, found.exact) == (number, True)
-    assert len({rule.rules for rule in found.rules}) == len(found.rules) == number
+    found = as_good(tree, reader, (worth[0] - worth[number]) * (1 - 1e-6))
+    assert found.words[0].startswith("No other rules" if number == 1 else "2 rules of this kind")
+    assert len({rule.text for rule in found.texts}) == len(found.texts) == (number if number > 1 else 0)
 
 
 def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_lower_end(fitted, every):
@@ -192,24 +206,25 @@ def test_rules_not_shown_to_be_worse_are_those_whose_upper_end_reaches_the_best_
     lower, upper = (-totals(floor, every) for floor in band.floors)
     undecided = upper + band.reach / 0.75 >= (lower - band.reach).max() - 1e-12
     priced = what_if(reader, tree.scores_, band, ())
-    found = near.as_good(reader, tree.policy_, tree.scores_, band, priced, None)
-    assert found.slack is None
-    assert (found.count, found.exact) == (undecided.sum(), True)
-    assert 1 < found.count < len(every)
-    assert found.contested == (every[undecided] != every[undecided][0]).any(axis=0).sum()
-    assert found.needed == ("age",)
+    words = as_good(tree, reader, None, band, priced).words
+    assert 1 < undecided.sum() < len(every)
+    assert words[0].startswith(f"{undecided.sum()} rules of this kind are not shown to be worse than the best of them")
+    contested = (every[undecided] != every[undecided][0]).any(axis=0).sum()
+    assert re.search(rf"on {contested} of the 300 rows|On each of the {contested} rows", words[2])
+    assert words[1].startswith("All of them read 'age':")
 
 
 def test_many_rows_are_looked_at_in_part(fitted, monkeypatch):
     """Actions of rules are asked for at some rows; where the class has no list of its own, rules are not counted."""
     tree, reader = fitted
     monkeypatch.setattr(near, "MOST_ROWS", 50)
-    assert near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1).looked_at == 50
+    assert "50 rows compared" in as_good(tree, reader, 0.1).words[2]
     monkeypatch.setattr(near, "MOST_UNLISTED", 1)
     listed = near.NearBest.listed
     monkeypatch.setattr(near.NearBest, "listed", property(lambda found: listed.fget(found) and False))
-    found = near.as_good(reader, tree.policy_, tree.scores_, None, (), 0.1)
-    assert (found.count, found.rules) == (None, ())
+    found = as_good(tree, reader, 0.1)
+    assert "was not counted" in found.words[0]
+    assert found.texts == ()
 
 
 # ------------------------------------------------------------------- curves
