@@ -21,8 +21,7 @@ class AuditedOracle(SearchOracle):
 
     The first query and then every ``round(1 / audit)``-th is audited, whatever its kind; a profile is one query.
     Action weights are no minimum, so no MILP can audit them; queries to a table that is kept are not audited either.
-    Under side constraints the solver may start at the search's policy, which claims nothing; no bound of the search
-    reaches it. A first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short
+    A first disagreement raises OracleDisagreement with both values; an audit that a time limit cuts short
     raises OracleInexact. ``audits`` counts what was proved twice.
 
     Parameters

@@ -43,7 +43,7 @@ class OpenedTerms(Opened):
         return f"the recursion of the class over the totals of its {spaced(self._terms.n_terms)} terms"
 
 
-class GrowingOracle:
+class GrowingOracle(ValueOracle):
     """Asks like an Oracle; ``rows`` and ``extend`` add contexts.
 
     A context that equals an earlier one, or falls between the same cut points, is that one and costs nothing: the
@@ -211,15 +211,12 @@ class GrowingOracle:
         self.n_contexts += 1
 
     def minimise(self, costs: Any) -> Answer:
-        """See Oracle.minimise; costs are (n_contexts, K)."""
         return self._oracle().minimise(costs)
 
     def value(self, costs: Any) -> float:
-        """See Oracle.value."""
         return self._oracle().value(costs)
 
     def profile(self, costs: Any, row: int) -> Floats:
-        """See Oracle.profile."""
         return self._oracle().profile(costs, row)
 
     def near_best(self, costs: Any, slack: float) -> NearBest:
@@ -227,7 +224,6 @@ class GrowingOracle:
         return self._oracle().near_best(costs, slack)
 
     def action_weights(self, costs: Any, row: int, rate: float) -> Floats:
-        """See Oracle.action_weights."""
         return self._oracle().action_weights(costs, row, rate)
 
     def table(self, noise: str | None = "columns") -> Table:
@@ -240,7 +236,7 @@ class GrowingOracle:
         if noise is not None:
             choice("noise", noise, ("contexts", "columns"))
         if noise is None and self._terms is None:
-            return CostTable(cast("ValueOracle", self), np.zeros(0, dtype=np.int64))
+            return CostTable(self, np.zeros(0, dtype=np.int64))
         if noise == "contexts" or self._terms is None:
             raise InputError(
                 f'a table with noise_on = "{noise}" needs all contexts beforehand; open the oracle on all of them'

@@ -61,6 +61,7 @@ Place = TypeVar("Place")  # a context, as the recursion knows it
 
 # Numbers of places that are kept, 80 MB; places of other rows are computed again.
 MOST_HELD = 10**7
+AT_ONCE = 2**20  # terms that costs are added to at a time
 
 
 class Recursion(ABC, Generic[Place]):
@@ -169,8 +170,9 @@ class Terms(Recursion[Ints]):
 
     def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
         """Add ``amounts`` (n,), one cell after the other: the cost of ``actions`` (n,) at ``contexts`` (n, d)."""
-        for place, action, amount in zip(self.places(contexts), actions, amounts, strict=True):
-            totals[place[:, action]] += amount
+        for part in np.array_split(np.arange(len(actions)), 1 + len(actions) * self.n_touched // AT_ONCE):
+            for place, action, amount in zip(self.places(contexts[part]), actions[part], amounts[part], strict=True):
+                totals[place[:, action]] += amount
 
     def value(self, totals: Floats) -> float:
         """Return the least total of all derivations: the least entry of a profile, at whichever place."""

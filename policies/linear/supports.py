@@ -120,10 +120,6 @@ class Supports:
         sums = self._nested.sums(self._codes, costs)
         return [by_pattern(sums, batch.places, batch.sizes) for batch in self.batches]
 
-    def patterns_at(self, batch: Batch, row: int) -> Ints:
-        """Return the pattern (n,) of one distinct context on each support of a batch."""
-        return self.patterns_of(batch, self._codes[:, row])
-
     def patterns_of(self, batch: Batch, codes: Ints) -> Ints:
         """Return the pattern (n,) of a context with these ``codes`` (columns,) on each support of a batch."""
         return _mixed(codes[batch.supports], batch.sizes)

@@ -28,8 +28,6 @@ from policies.trees.sets import fits
 if TYPE_CHECKING:
     from policies.trees.constrained import ConstrainedTrees
 
-AT_ONCE = 2**20  # terms that costs are added to at a time
-
 
 class TreeTerms(Terms):
     """The leaves of all trees of one depth over fixed literals, with the recursion over the trees that keep ``rows``.
@@ -83,11 +81,6 @@ class TreeTerms(Terms):
         from policies.trees.near import NearTrees  # only for those who ask
 
         return NearTrees(outcomes(contexts, self._tests), self.depth, asked).listing(self._tests, self._names)
-
-    def add(self, totals: Floats, contexts: Floats, actions: Ints, amounts: Floats) -> None:
-        for part in np.array_split(np.arange(len(actions)), 1 + len(actions) * self.n_touched // AT_ONCE):
-            places = self.n_actions * self._paths(contexts[part]) + actions[part, None]
-            np.add.at(totals, places.ravel(), np.repeat(amounts[part], self.n_touched))
 
     def value(self, totals: Floats) -> float:
         return self.trees.value(totals)

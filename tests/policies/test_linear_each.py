@@ -69,7 +69,7 @@ def test_exp4s_weights_are_those_of_all_rows() -> None:
     supports = opened._supports
     labels = []
     for batch in supports.batches:
-        patterns = np.array([supports.patterns_at(batch, j) for j in range(len(opened.contexts))])
+        patterns = np.array([supports.patterns_of(batch, codes) for codes in supports.codes_of(opened.contexts)])
         labels += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
     every = np.concatenate(labels)[:, opened.group].astype(int)
     weight = np.exp(-0.1 * costs[np.arange(len(costs)), every].sum(axis=1))

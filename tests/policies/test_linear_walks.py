@@ -43,7 +43,7 @@ def every_row(on: OpenedLinear) -> Ints:
     every = Supports(on.scored)
     rows = []
     for batch in every.batches:
-        patterns = np.array([every.patterns_at(batch, j) for j in range(len(on.contexts))])
+        patterns = np.array([every.patterns_of(batch, codes) for codes in every.codes_of(on.contexts)])
         rows += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
     return np.concatenate(rows).astype(int)
 

@@ -8,10 +8,9 @@ import pytest
 
 from milpcb import open_oracle
 from milpcb.errors import InputError
-from milpcb.protocols import Opened, PolicyClass, Terms
+from milpcb.protocols import Opened, PolicyClass, Terms, recursion
 from milpcb.types import Floats, Ints
 from policies import BoxRules, DecisionTrees, LinearRules, MonotoneRules, RuleLists, ThresholdRules
-from policies.trees import terms as trees_terms
 
 CLASSES = [
     DecisionTrees(2, depth=1),
@@ -179,7 +178,7 @@ def test_a_search_goes_through_pickle(policies: PolicyClass) -> None:
 @pytest.mark.parametrize("most", [1, 40, 2**20])
 def test_costs_are_added_in_parts_that_fit_memory(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """However few terms are touched at a time, totals of trees are those of one cost after the other."""
-    monkeypatch.setattr(trees_terms, "AT_ONCE", most)
+    monkeypatch.setattr(recursion, "AT_ONCE", most)
     terms, contexts = DecisionTrees(2, depth=2).on(POOLS["real"]).terms(), POOLS["real"]
     actions, amounts = np.arange(9) % 2, np.arange(9.0)
     found, expected = np.zeros(terms.n_terms), np.zeros(terms.n_terms)

@@ -339,7 +339,7 @@ def draw_scoring(name: str, rng: np.random.Generator) -> tuple[Case, Ints]:
     opened: Any = rules.on(contexts)
     supports, found = Supports(opened.scored), []
     for batch in supports.batches:
-        patterns = np.array([supports.patterns_at(batch, j) for j in range(len(opened.contexts))])
+        patterns = np.array([supports.patterns_of(batch, codes) for codes in supports.codes_of(opened.contexts)])
         found += [batch.table.labels[:, patterns[:, i]] for i in range(len(batch.supports))]
     labels = np.concatenate(found)[:, opened.group]
     weights = rng.integers(0, 3, (m, n_actions)).astype(float)
