@@ -33,17 +33,19 @@ class Learner(Certified, ABC):
     learnt later, in any order (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a
     mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. Whoever
     declares ``hides_law`` draws within ``_act``: q is of what is left to draw, and nobody knows the law before.
+    ``played`` counts finished rounds.
 
-    The runtime supplies ``oracle``, ``pool``, ``contexts`` (m, d), ``horizon``, ``seed``, ``n_actions`` and ``best``
-    (the labels (m,) of the best policy in hindsight) to constructors that name them. ``played`` counts finished rounds.
+    The runtime supplies to constructors that name them: ``oracle``, ``horizon``, ``seed`` and ``n_actions`` as below,
+    ``pool``, a model of the contexts, ``contexts`` (m, d), and ``best``, the labels (m,) of the best policy in
+    hindsight.
 
     Parameters
     ----------
     oracle : the policy class, opened on the contexts that rows are numbers of; certificates are asked of it. None for
         learners that have none
     n_actions : K >= 2; None takes the oracle's
-    horizon : number of rounds that may be played, None for no end
-    seed : non-negative integer, which becomes an attribute
+    horizon : number of rounds T that may be played, and that a guarantee is for; None for no end, and no guarantee
+    seed : non-negative integer, of all that the learner draws
 
     """
 

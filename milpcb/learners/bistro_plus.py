@@ -293,7 +293,9 @@ class BistroPlus(Learner):
             costs[row, i] += probe
             psi[i + 1] = self._bounds()
             costs[row, i] -= probe
-        lower, upper = tightened(*psi.T, probe) if self._anytime else psi.T
+        lower, upper = psi.T
+        if self._anytime:
+            lower, upper = tightened(lower, upper, probe)
         q_star = self.relaxation.respond(upper, self._everyone, descending=self._leftover_rule == "descending")
         return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 

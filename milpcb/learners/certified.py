@@ -27,8 +27,7 @@ class Certified:
     def bound(self, confidence: float | None = None) -> float:
         """Return a bound on mean regret so far that the algorithm's analysis gives of this run, NaN where it has none.
 
-        Like ``certificate()`` it is a random number whose mean bounds mean regret after any fixed number of rounds.
-        With a ``confidence`` it is at least ``certificate(confidence=confidence)``, and holds as that does.
+        It is never below ``certificate()``, with a ``confidence`` and without, and holds as that does.
         """
         del confidence
         return np.nan
@@ -45,13 +44,13 @@ class Certified:
 
         It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
         to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
-        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. Each call asks the oracle for
-        one minimum, or a proved lower bound where it stops early; inexact answers in the play need no allowance here.
+        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. It takes one minimum of the
+        oracle, or a proved lower bound.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
         it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
-        learnt late, whatever the delays depend on: regret over all rounds played is then at most the certificate plus 1
-        for each whose cost is not known yet. It asks for one minimum for each stake of milpcb.bets.
+        learnt late: regret over all rounds played is then at most the certificate plus 1 for each whose cost is not
+        known yet. It takes one minimum for each stake of milpcb.bets.
 
         With ``changes`` it is against the best sequence of policies that changes that often at most: see ``changes``.
 
@@ -81,22 +80,17 @@ class Certified:
 
         Policies change at the ends of blocks of rounds: 20 of equal length where the learner has a horizon; else blocks
         of 100 rounds, later of a tenth of all rounds before. A round is in the block of the number of rounds that were
-        finished when it began. The ends named are the best ones by the learner's estimates. Where it hardly tries an
-        action any more its estimates are rough, and the ends may lie blocks away from the change; those of even play
-        are the nearest ones. With a ``confidence`` all certificates hold at once, with that chance, and likewise the
-        proof of a change, where there is one: no single policy has paid as little as some in turn. Statements 20 to 22
-        of milpcb/theory/changes.md. It asks for n (n + 1) / 2 minima of n blocks, and with a confidence for twice as
-        many for each stake of milpcb.bets. Raises what ``certificate`` raises.
+        finished when it began. The ends named are the best ones by the learner's estimates, which are rough where it
+        hardly tries an action any more. With a ``confidence`` all certificates hold at once, with that chance, and
+        likewise the proof of a change, where there is one: no single policy has paid as little as some in turn.
+        Statements 20 to 22 of milpcb/theory/changes.md. It takes n (n + 1) / 2 minima of n blocks, and with a
+        confidence twice as many for each stake of milpcb.bets. Raises what ``certificate`` raises.
         """
         sure = None if confidence is None else check_confidence(confidence)
         return self.ledger.changes(self._compared(oracle), whole("most", most, 0) + 1, sure)
 
     def certificate_error(self, oracle: Minimiser | None = None) -> float:
-        """Return the standard error of ``certificate()``, by one minimisation.
-
-        It is NaN where the oracle finds no policy in its time. It measures how far chance carried the certificate of
-        this run, not how far its mean lies above mean regret.
-        """
+        """Return the standard error of ``certificate()``, by one minimisation; NaN where it finds no policy."""
         return self.certify(oracle).error
 
     def certify(self, oracle: Minimiser | None = None) -> Certificate:

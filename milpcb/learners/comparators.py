@@ -13,9 +13,7 @@ class Uniform(Learner):
 
     Parameters
     ----------
-    n_actions : K >= 2
-    horizon : number of rounds that may be played, None for no end
-    seed : not used
+    n_actions, horizon, seed : as of every learner
 
     """
 
@@ -51,9 +49,7 @@ class BestInHindsight(Learner):
     Parameters
     ----------
     best : (m,) actions in 0..K-1, the labels of that policy; the runtime supplies them
-    n_actions : K >= 2
-    horizon : number of rounds that may be played, None for no end
-    seed : not used
+    n_actions, horizon, seed : as of every learner
 
     """
 

@@ -37,9 +37,8 @@ class Conservative(Around):
     Until its cost is known, a round of the first kind counts as 1 on the left and 0 on the right, so rounds may be
     learnt late, and whatever is never learnt is paid for, given up or not.
 
-    The learner inside plays its own rounds only. Whether it was followed in a mixed round is drawn when the cost is
-    known, given the action, which has the same law as a coin before it; else it gives the round up. It never learns
-    from rounds of the baseline alone, which show nothing of other actions.
+    Whether the learner inside was followed in a mixed round is drawn when the cost is known, given the action, which
+    has the same law as a coin before it; else it gives the round up. It never learns from rounds of the baseline alone.
 
     ``certificate()``, with a confidence or without, is over all rounds; what the baseline alone paid counts whole.
     ``bound()`` is that of the learner inside plus what was paid in rounds in which it was not followed. There is no
@@ -47,8 +46,7 @@ class Conservative(Around):
 
     Parameters
     ----------
-    oracle, pool, contexts, horizon, seed : handed on to learners that ask for them; certificates are asked of the
-        oracle, and the seed is also that of the coins
+    oracle, pool, contexts, horizon, seed : as of every learner, handed on to the one inside
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
     baseline : what is done today: the number of an action, one for each context, or a function from row to action
@@ -56,10 +54,6 @@ class Conservative(Around):
     allowance : what may be lost beside it, in units of cost, 0 or more
     confidence : that the promise is kept
     share : of the baseline's action in rounds of the learner, as above
-
-    Raises
-    ------
-    InputError, and what making the learner inside raises
 
     """
 

@@ -1,7 +1,4 @@
-"""The policies of the package contextualbandits over decision trees, as learners.
-
-They are what others use today, to be compared with.
-"""
+"""The policies of the package contextualbandits over decision trees, as learners, for comparison."""
 
 from typing import Any
 
@@ -39,10 +36,7 @@ class ContextualBandits(Learner):
 
     Parameters
     ----------
-    contexts : (m, d), what rows are numbers of
-    n_actions : K
-    horizon : number of rounds that may be played, None for no end
-    seed : of the policy's numbers, those of its trees and of the costs that are learnt
+    contexts, n_actions, horizon, seed : as of every learner
     policy : name of its class in contextualbandits.online
     depth : greatest depth of a tree
     leaf : least number of rounds in a leaf of a tree

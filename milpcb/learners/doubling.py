@@ -26,7 +26,7 @@ class Doubling(Around):
 
     Parameters
     ----------
-    oracle, pool, seed : handed on to learners that ask for them; each phase has its own child of the seed
+    oracle, pool, seed : as of every learner, handed on to the one inside; each phase has its own child of the seed
     horizon : the number of rounds that ``guarantee()`` is of and that may be played; None: no end, and ``guarantee()``
         is of those played so far. How rounds are played does not depend on it
     inner : registered name of a learner that takes a horizon and learns from played actions

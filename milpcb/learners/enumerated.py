@@ -21,9 +21,7 @@ class Hedge(Learner):
 
     Parameters
     ----------
-    oracle : the policy class, opened on all contexts, with kind "enumeration"
-    horizon : number of rounds T
-    seed : not used
+    oracle, horizon, seed : as of every learner
     rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
 
     """
@@ -77,9 +75,7 @@ class Exp4P(Learner):
 
     Parameters
     ----------
-    oracle : the policy class, opened with kind "enumeration"
-    horizon : number of rounds T
-    seed : not used
+    oracle, horizon, seed : as of every learner
     delta : the probability, 0 < delta < 1, with which the guarantee may fail
 
     """
@@ -138,19 +134,15 @@ class PolicyElimination(Learner):
     for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best
     survivor's.
 
-    P costs far more than the rest, so by default it is solved for again only when t has grown by a factor ``growth``;
-    elimination is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the
-    bound 2K on the variance holds with the mu that is played, for all survivors of s and so for those of t; estimates
-    are at most 1/mu_s <= 1/mu_t; policies in play survived s, so their regret is a multiple of b_s <= sqrt(growth) b_t,
-    and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret grows by sqrt(growth) at most. ``growth = 1`` is the
-    letter.
+    P costs far more than the rest, so it is solved for again only when t has grown by a factor ``growth``; elimination
+    is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the bound 2K on
+    the variance holds with the mu that is played, for all survivors of s and so of t; policies in play survived s, so
+    their regret is a multiple of b_s <= sqrt(growth) b_t, and exploration costs K mu_s <= sqrt(growth) K mu_t. Regret
+    grows by sqrt(growth) at most. ``growth = 1`` is the letter.
 
     Parameters
     ----------
-    oracle : the policy class, of kind "enumeration"
-    pool : what is known of the contexts
-    horizon : number of rounds T that the guarantee is for, and that may be played; None: no end, and no guarantee
-    seed : not used
+    oracle, pool, horizon, seed : as of every learner
     delta : the chance that the theorem may fail
     growth : at least 1
 
@@ -181,9 +173,7 @@ class PolicyElimination(Learner):
                 f"and the class has {N}; take learner 'ilovetoconbandits', or a smaller class"
             )
         self.delta = check_delta(delta)
-        self.growth = real(
-            "growth", growth, "finite and at least 1 (P anew in every round)", lambda factor: factor >= 1
-        )
+        self.growth = real("growth", growth, "finite and at least 1 (P in every round)", lambda factor: factor >= 1)
         self._law: Floats | None = getattr(pool, "weights", None)
         self._actions = np.ascontiguousarray(self._labelings.T)  # (m, N): a round reads one row
         self._solved, self._mu = 0, 0.0

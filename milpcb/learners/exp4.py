@@ -67,16 +67,11 @@ class Exp4(Weighing):
     Setting: nothing is assumed, contexts and costs may both be adversarial (oblivious). Estimates are (c / q) e_y; as
     costs are never negative no exploration needs to be mixed in. The oracle sums the weights of all policies by the
     action they play (``action_weights``), in one pass of the recursion that finds its minimum, whatever T and N are.
-    Where a class factorises like this (trees, threshold rules, rule lists, boxes, short lists) the guarantee is below
-    that of every learner that only asks for minima; those are for classes that do not: linear rules by branch and
-    bound, monotone rules. Under side constraints the sum is over the policies that keep them.
+    Under side constraints the sum is over the policies that keep them.
 
     Parameters
     ----------
-    oracle : the policy class, opened on all contexts, with kind "search" or "enumeration"
-    horizon : number of rounds T that may be played; the "fixed" rate is made from it, for all others None will do: no
-        end, and no ``guarantee()``
-    seed : not used
+    oracle, horizon, seed : as of every learner; the "fixed" rate is made from the horizon
     rate : "fixed", "anytime", "adaptive", "certified", or a number eta >= 0; None is "fixed" where there is a horizon,
         else "certified"
     estimates : "unbiased", c / q; or "optimistic", which explores as much as confident certificates need
@@ -162,7 +157,7 @@ class Exp4(Weighing):
         self._gaps += path_gap(cost, mass, estimate, self._last_rate)
 
     def _mass(self, row: int, action: int, probability: float) -> float:
-        """Return the probability of an action now, where a round is learnt late that it was played in."""
+        """Return the probability of an action now."""
         del probability
         return min(1.0, float(self._act(row)[action]))
 
@@ -274,9 +269,7 @@ class Forgetting(Exp4):
 
     Parameters
     ----------
-    oracle : the policy class; kinds "search" and "audited" (for most classes) and "enumeration" have action weights
-    horizon : number of rounds T that may be played, or None for no end
-    seed : not used
+    oracle, horizon, seed : as of every learner
     rounds : w, at least 2
     by : "window" or "discount"
 

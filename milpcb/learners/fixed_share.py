@@ -29,8 +29,7 @@ class Alarm(SavedPart):
     """
 
     kept = ("_evidence", "_paid", "_rounds")
-    stake: ClassVar[float] = 0.25  # lambda
-    before: ClassVar[float] = 10.0  # rounds of cost 1
+    stake, before = 0.25, 10.0  # lambda, and rounds of cost 1
 
     def __init__(self, calm: float) -> None:
         self._calm = calm
@@ -76,9 +75,7 @@ class FixedShare(Weighing):
 
     Parameters
     ----------
-    oracle : the policy class; kinds "search" and "audited" (for most classes) and "enumeration" have action weights
-    horizon : number of rounds T, or None for no end; it plans the blocks, and makes ``guarantee()`` a number
-    seed : not used
+    oracle, horizon, seed : as of every learner; the horizon plans the blocks too
     estimates : "unbiased", c / q; or "optimistic" (see Exp4), which explores more and can be surer of more
 
     """

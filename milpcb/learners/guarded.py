@@ -29,27 +29,21 @@ class Guarded(Around):
     Whatever the learner inside is: one of this project, of Vowpal Wabbit, of contextualbandits, of a user's own. With
     the bound by default that is about twice the guarantee of Exp4, and 500.
 
-    The certificate is looked at lazily: it grows by at most the costs paid, so it need not be computed before the last
-    one, and the costs paid since, exceed B; that misses nothing, and takes a few looks a run. Until then no action has
-    less of a chance than min(1/2, share / sqrt(t)) / K: where the learner inside explores less, even chances are mixed
-    in, just as much as that takes. Estimates of learners that hardly explore would else be so large that the
-    certificate exceeds B by chance; one that explores plays as it does alone. Whether the learner inside was followed
+    The certificate grows by at most the costs paid, so it need not be computed before the last one, and the costs paid
+    since, exceed B: that takes a few looks a run. Until the change no action has less of a chance than min(1/2, share /
+    sqrt(t)) / K: where the learner inside explores less, even chances are mixed in, just as much as that takes, as
+    certificates of learners that hardly explore would else exceed B by chance. Whether the learner inside was followed
     is drawn given the action; it learns from these rounds alone, which have its own law.
 
     Parameters
     ----------
-    oracle, pool, contexts, horizon, seed : handed on to learners that ask for them; certificates are asked of the
-        oracle, and the seed is also that of the coins
+    oracle, pool, contexts, horizon, seed : as of every learner, handed on to those inside
     inner : registered name of a learner that learns from played actions, or one that has not played yet
     options : that learner's own options, where it is named
     safe : registered name of the learner that goes on; it is made anew for the rounds that are left
     safe_options : that learner's own options
     bound : B, a number, or a function of the number of rounds that does not fall; None: 2 sqrt(t K log N) + 500
     share : of the least chance of an action, 0 or more, as above
-
-    Raises
-    ------
-    InputError, and what making the learners raises
 
     """
 

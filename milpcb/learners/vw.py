@@ -44,10 +44,7 @@ class VW(Learner):
 
     Parameters
     ----------
-    contexts : (m, d), what rows are numbers of
-    n_actions : K
-    horizon : number of rounds that may be played, None for no end
-    seed : of the numbers that VW draws
+    contexts, n_actions, horizon, seed : as of every learner
     arguments : VW's command line, with --cb_explore_adf; options that read or write files are refused
 
     Raises
