@@ -19,7 +19,6 @@ from tests.theory.coins.confidence import (
     CONFIDENT,
     CONFIDENT_MUTANTS,
     STATEMENTS,
-    Confident,
     Statement,
     chances,
     judge_confident,
@@ -32,7 +31,7 @@ from tests.theory.coins.learners import CoinLearner, exp4
 from tests.theory.coins.mutants import MUTANTS
 from tests.theory.coins.one_draw import DRAW_MUTANTS, DRAWN, LONG, Enumerated, judge_draw
 from tests.theory.coins.paths import FOLLOWED, PATH_MUTANTS, judge_paths
-from tests.theory.coins.slacks import Verdict
+from tests.theory.coins.slacks import Judged, Verdict
 from tests.theory.coins.verdicts import judge_learner
 
 Judge = Callable[[], Verdict]
@@ -50,7 +49,7 @@ def judge_mutant(mutant: CoinLearner) -> Verdict:
 
 
 FIRST = (GAMES[:1], PROMISES[:1])
-LONGER = Confident("exp4, optimistic, in longer games", CoinLearner("exp4, optimistic", optimistic))
+LONGER = Judged("exp4, optimistic, in longer games", optimistic)
 HOLDS: dict[str, Judge] = {
     **{
         name: partial(judge, games=QUICK_GAMES[: 2 if "ftpl" in name else 3])  # draws of noise multiply the histories
@@ -113,12 +112,12 @@ def test_the_chances_come_near_to_what_is_allowed() -> None:
     Of fair coins, four rounds, the first two are alike with the chance 1/2, and a policy in turn may be wrong then.
     """
     fair = next(judged for judged in CONFIDENT if judged.name == "half noise")
-    assert chances(fair, GAME, Statement(0.95, 0.27)).floor == Fraction(1, 4)
+    assert chances(fair, GAME, Statement(0.95, 0.27))[0] == Fraction(1, 4)
     assert Statement(0.95, 0.3).allowed == 1 - Fraction(0.7) != Fraction(3, 10)
-    used = [broken(PROMISING[0], GAMES[0], promise).floor / promise.delta for promise in (PROMISES[0], PROMISES[3])]
+    used = [broken(PROMISING[0], GAMES[0], promise)[0] / promise.delta for promise in (PROMISES[0], PROMISES[3])]
     assert used[0] > 0.89
     assert used[1] > 0.8
-    assert in_turn_chances(IN_TURN[0], IN_TURN_GAMES[0])[:2] == (Fraction(1, 4), Fraction(1, 4))
+    assert in_turn_chances(IN_TURN[0], IN_TURN_GAMES[0])[:2] == [Fraction(1, 4)] * 2
 
 
 GAME = CoinGame(OPPOSITE, (0, 0, 0), ((1.0, -1.0),))

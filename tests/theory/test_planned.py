@@ -13,7 +13,7 @@ from milpcb.learners import Learner
 from milpcb.ledger import Ledger
 from milpcb.types import Ints
 from tests.theory.coins.changes import sequences_of, uniform
-from tests.theory.coins.confidence import HalfThePrice, Statement, optimistic, worst_chance
+from tests.theory.coins.confidence import HalfThePrice, Statement, optimistic, worst_chances
 from tests.theory.coins.games import OPPOSITE, CoinGame
 from tests.theory.coins.learners import exp4
 from tests.theory.coins.trees import Node, tree
@@ -70,7 +70,8 @@ def wrong_chance(make: Any, looks: Looks, kind: type[Ledger] = Ledger, *, reacts
     root = tree(learner, game.rows, oracle, stated, coins)
     rows = (block * m + np.array(game.rows)).tolist()
     if reacts:
-        return worst_chance(root, rows, every, is_wrong)
+        (chance,) = worst_chances(root, rows, every, is_wrong)
+        return Fraction(chance)
     vectors = list(product((0, 1), repeat=oracle.n_actions))
     plans = product(vectors, repeat=len(rows))
     return max(_chance(root, rows, every, np.array(plan), is_wrong) for plan in plans)

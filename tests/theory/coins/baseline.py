@@ -9,17 +9,16 @@ kept whatever q depends on. As there, nothing is rounded on the way to the verdi
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
 from milpcb.bets import Floor
 from milpcb.learners import Conservative, Exp4
 from milpcb.types import Ints
-from tests.theory.coins.confidence import worst_chance
+from tests.theory.coins.confidence import worst_chances
 from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
 from tests.theory.coins.learners import OneRoundLate
-from tests.theory.coins.slacks import Verdict, worst_of
+from tests.theory.coins.slacks import Judged, Verdict, worst_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -48,26 +47,7 @@ BASELINE = 0  # the policy of each game that is done today: its first
 GAMES = [CoinGame(OPPOSITE, (0, 0, 0, 0, 0), ()), CoinGame(ALL_FOUR, (0, 1, 0, 0), ())]
 
 
-@dataclass(frozen=True)
-class Promising:
-    """A learner whose promise is judged; ``floor`` is what it goes by, ``late`` is whether it learns a round late."""
-
-    name: str
-    kind: type[Conservative] = Conservative
-    floor: type[Floor] = Floor
-    late: bool = False
-
-
-class Broken(NamedTuple):
-    """The worst chances that the baseline ever cost less than the floor, and that the promise is ever broken."""
-
-    floor: Fraction
-    promise: Fraction
-
-
-def judge_promise(
-    judged: Promising, games: Iterable[CoinGame] = GAMES, promises: Sequence[Promise] = PROMISES
-) -> Verdict:
+def judge_promise(judged: Judged, games: Iterable[CoinGame] = GAMES, promises: Sequence[Promise] = PROMISES) -> Verdict:
     """Return the verdict over ``games`` and ``promises``."""
     found = [
         (f"{promise}, {game}", [chance - promise.allowed for chance in broken(judged, game, promise)])
@@ -75,11 +55,11 @@ def judge_promise(
         for promise in promises
     ]
     names = ("the baseline cost less than stated", "promise broken")
-    return worst_of(judged.name, names, found)
+    return worst_of(names, found)
 
 
-def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
-    """Return the largest chances over all adversaries in one game."""
+def broken(judged: Judged, game: CoinGame, promise: Promise) -> list[Fraction]:
+    """Return the worst chances that the baseline ever cost less than the floor, and that the promise is broken."""
     oracle = game.oracle()
     learner = judged.kind(
         oracle,
@@ -89,7 +69,7 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
         allowance=promise.allowance,
         share=promise.share,
     )
-    learner._floor = judged.floor(1 - promise.delta, [promise.stake])
+    learner._floor = judged.part(1 - promise.delta, [promise.stake])
     played = OneRoundLate(learner) if judged.late else learner
     root = tree(played, game.rows, oracle, lambda _: learner.floor)
 
@@ -99,51 +79,43 @@ def broken(judged: Promising, game: CoinGame, promise: Promise) -> Broken:
     def promise_is_broken(node: Node, totals: Ints) -> bool:
         return bool(node.paid > (1 + promise.loss) * totals[BASELINE] + promise.allowance)
 
-    wrongs = (floor_is_wrong, promise_is_broken)
-    return Broken(*(worst_chance(root, game.rows, np.array(game.labelings), wrong) for wrong in wrongs))
+    return worst_chances(root, game.rows, np.array(game.labelings), floor_is_wrong, promise_is_broken)
 
 
-PROMISING = [Promising("baseline"), Promising("baseline, one round late", late=True)]
+PROMISING = [
+    Judged("baseline", Conservative, Floor),
+    Judged("baseline, one round late", Conservative, Floor, late=True),
+]
 
 
 # ------------------------------------------------------------------- with one thing wrong
 
 
-class FloorByEstimate(Floor):
-    """Bets on estimates, not on what they exceed costs by."""
-
+class _FloorByEstimate(Floor):
     def add(self, cost: float, estimate: float) -> None:
-        """Add log(1 + lambda e) in the place of log(1 + lambda (e - c))."""
         super().add(cost, estimate + cost)
 
 
-class NoWorstCase(Conservative):
-    """Forgets that the next round may cost 1."""
-
+class _NoWorstCase(Conservative):
     def _at_worst(self) -> float:
         return super()._at_worst() - 1
 
 
-class ForgetsOpen(Conservative):
-    """Counts what is not known yet as nothing."""
-
+class _ForgetsOpen(Conservative):
     def _at_worst(self) -> float:
         return self.ledger.cost + 1
 
 
-class SeesOthers(Conservative):
-    """Takes what any action cost for the baseline's cost."""
-
+class _SeesOthers(Conservative):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> float:
-        """Enter every action as the baseline's."""
         if action != self._action(row):
             self._floor.add(cost, cost)
         return super()._learn(row, action, cost, probability)
 
 
 PROMISING_MUTANTS = [
-    Promising("baseline, e for e - c", floor=FloorByEstimate),
-    Promising("baseline, no worst case", kind=NoWorstCase),
-    Promising("baseline, unknown for free", kind=ForgetsOpen, late=True),
-    Promising("baseline, any action's cost", kind=SeesOthers),
+    Judged("baseline, e for e - c", Conservative, _FloorByEstimate),
+    Judged("baseline, no worst case", _NoWorstCase, Floor),
+    Judged("baseline, unknown for free", _ForgetsOpen, Floor, late=True),
+    Judged("baseline, any action's cost", _SeesOthers, Floor),
 ]

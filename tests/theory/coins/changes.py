@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, product
 from math import log
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from milpcb.blocks import Blocks
 from milpcb.learners import Learner, Uniform
 from milpcb.ledger import Ledger
 from milpcb.types import Floats, Ints
-from tests.theory.coins.confidence import Statement, optimistic, worst_chance
+from tests.theory.coins.confidence import Statement, optimistic, worst_chances
 from tests.theory.coins.draws import Coins
 from tests.theory.coins.games import ALL_FOUR, OPPOSITE, CoinGame
-from tests.theory.coins.learners import CoinLearner, exp4
-from tests.theory.coins.slacks import Verdict, worst_of
+from tests.theory.coins.learners import exp4
+from tests.theory.coins.slacks import Judged, Verdict, worst_of
 from tests.theory.coins.trees import Node, tree
 
 
@@ -45,32 +45,7 @@ IN_TURN_GAMES = (
 )
 
 
-@dataclass(frozen=True)
-class StatedInTurn:
-    """A learner whose statements on policies in turn are judged; ``blocks`` makes the sums and prices of them."""
-
-    name: str
-    learner: CoinLearner
-    blocks: type[Blocks] = Blocks
-
-
-class InTurnChances(NamedTuple):
-    """The worst chances that a sequence ever costs less, or more, than is stated, and that a certificate is wrong."""
-
-    floor: Fraction
-    ceiling: Fraction
-    certificate: Fraction
-
-
-class _Seen(NamedTuple):
-    """Statements: lower and upper bounds on each sequence (M,), and certificates by number of policies."""
-
-    floors: Floats
-    ceilings: Floats
-    certificates: list[float]
-
-
-def judge_in_turn(judged: StatedInTurn) -> Verdict:
+def judge_in_turn(judged: Judged) -> Verdict:
     """Return the verdict over the games, up to the first in which something is wrong too often."""
     found: list[tuple[str, list[Fraction]]] = []
     for played in IN_TURN_GAMES:
@@ -79,19 +54,19 @@ def judge_in_turn(judged: StatedInTurn) -> Verdict:
         if max(found[-1][1]) > 0:
             break
     names = ("a sequence costs less than stated", "it costs more", "regret > certificate")
-    return worst_of(judged.name, names, found)
+    return worst_of(names, found)
 
 
-def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:
-    """Return the worst chances of one learner in one game."""
+def in_turn_chances(judged: Judged, played: InTurnGame) -> list[Fraction]:
+    """Return the worst chances that a sequence ever costs less, or more, than stated, and a certificate is wrong."""
     game, statement = played.game, played.statement
     oracle, coins, m, T = game.oracle(), game.coins(), len(game.labelings[0]), len(game.rows)
     block = np.searchsorted(played.ends[:-1], np.arange(T), side="right")
     n = int(block[-1]) + 1
     every, least = sequences_of(np.array(game.labelings), n)
-    learner = judged.learner.make(oracle, T, coins)
+    learner = judged.kind(oracle, T, coins)
     learner.ledger = Ledger([statement.stake])
-    learner.ledger.blocks = judged.blocks(played.ends, planned=played.planned)
+    learner.ledger.blocks = (judged.part or Blocks)(played.ends, planned=played.planned)
     learner.ledger.bet()
     prices = _prices(learner.ledger.blocks, len(game.labelings), n, statement)
 
@@ -100,29 +75,26 @@ def in_turn_chances(judged: StatedInTurn, played: InTurnGame) -> InTurnChances:
         tables[: blocks.count()] = blocks.tables(place, m, oracle.n_actions)
         return np.asarray(tables.reshape(n * m, -1)[np.arange(n * m), every].sum(axis=1) - prices)
 
-    def seen(learner: Learner) -> _Seen:
+    def seen(learner: Learner) -> Any:
+        """Return lower and upper bounds on each sequence (M,), and certificates by number of policies."""
         ledger = learner.ledger
         turns = ledger.in_turn(oracle, n, 1 - statement.delta)
         ceilings = ledger.blocks.played() - proved(ledger.blocks, 2)
-        return _Seen(proved(ledger.blocks, 1), ceilings, [ledger.cost - turn.total for turn in turns])
+        return proved(ledger.blocks, 1), ceilings, [ledger.cost - turn.total for turn in turns]
 
     root = tree(learner, game.rows, oracle, seen, coins)
     rows = (block * m + np.array(game.rows)).tolist()
 
     def floor_is_wrong(node: Node, totals: Ints) -> bool:
-        return bool((node.seen.floors > totals).any())
+        return bool((node.seen[0] > totals).any())
 
     def ceiling_is_wrong(node: Node, totals: Ints) -> bool:
-        return bool((node.seen.ceilings < totals).any())
+        return bool((node.seen[1] < totals).any())
 
     def certificate_is_wrong(node: Node, totals: Ints) -> bool:
-        return any(
-            node.paid - totals[least <= pieces].min() > stated
-            for pieces, stated in enumerate(node.seen.certificates, 1)
-        )
+        return any(node.paid - totals[least <= pieces].min() > stated for pieces, stated in enumerate(node.seen[2], 1))
 
-    wrongs = (floor_is_wrong, ceiling_is_wrong, certificate_is_wrong)
-    return InTurnChances(*(worst_chance(root, rows, every, wrong) for wrong in wrongs))
+    return worst_chances(root, rows, every, floor_is_wrong, ceiling_is_wrong, certificate_is_wrong)
 
 
 def sequences_of(labelings: Ints, n: int) -> tuple[Ints, Ints]:
@@ -154,48 +126,33 @@ def uniform(oracle: Any, horizon: int, coins: Coins) -> Learner:
     return Uniform(oracle.n_actions)
 
 
-_UNIFORM = CoinLearner("uniform", uniform)
-IN_TURN = [
-    StatedInTurn("uniform", _UNIFORM),
-    StatedInTurn("exp4", CoinLearner("exp4", exp4)),
-    StatedInTurn("exp4, optimistic", CoinLearner("exp4, optimistic", optimistic)),
-]
+IN_TURN = [Judged("uniform", uniform), Judged("exp4", exp4), Judged("exp4, optimistic", optimistic)]
 
 
 # ------------------------------------------------------------------- with one thing wrong
 
 
-class OneNumber(Blocks):
-    """Forgets that the number of policies in turn may be any."""
-
+class _OneNumber(Blocks):
     def log_union(self, pieces: int, log_size: float) -> float:
-        """Return too little."""
         return super().log_union(pieces, log_size) - log(pieces * (pieces + 1))
 
 
-class EndsAfterwards(Blocks):
-    """Chooses how often policies change, and where, after the run, as if that had been given."""
-
+class _EndsAfterwards(Blocks):
     def log_change(self, block: int) -> float:
-        """Return nothing."""
         del block
         return 0.0
 
     def log_union(self, pieces: int, log_size: float) -> float:
-        """Return too little."""
         return pieces * log_size
 
 
-class BlocksOfActions(Blocks):
-    """Puts rounds into a block that hangs on the action drawn."""
-
+class _BlocksOfActions(Blocks):
     def add(self, begun: int, row: int, action: int, cost: float, weight: float) -> None:
-        """Count a round as one of the first block, or of a later one."""
         super().add(self.ends[action] - 1 if action < len(self.ends) else begun, row, action, cost, weight)
 
 
 IN_TURN_MUTANTS = [
-    StatedInTurn("in turn, any number for free", _UNIFORM, OneNumber),
-    StatedInTurn("in turn, ends chosen afterwards", _UNIFORM, EndsAfterwards),
-    StatedInTurn("in turn, blocks of actions", _UNIFORM, BlocksOfActions),
+    Judged("in turn, any number for free", uniform, _OneNumber),
+    Judged("in turn, ends chosen afterwards", uniform, _EndsAfterwards),
+    Judged("in turn, blocks of actions", uniform, _BlocksOfActions),
 ]

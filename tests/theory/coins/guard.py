@@ -13,7 +13,7 @@ import numpy as np
 from milpcb.learners import Exp4, Guarded, Learner
 from milpcb.types import Floats
 from tests.theory.coins.games import OPPOSITE, CoinGame
-from tests.theory.coins.slacks import ROUNDING, Verdict, worst_of
+from tests.theory.coins.slacks import ROUNDING, Judged, Verdict, worst_of
 
 T = 4
 GAME = CoinGame(OPPOSITE, (0,) * T, ())
@@ -50,14 +50,7 @@ class Stubborn(Learner):
         """Learn nothing."""
 
 
-class JudgedGuard(NamedTuple):
-    """A guard, or a mutant of it, by name."""
-
-    name: str
-    kind: type[Guarded]
-
-
-def judge_guard(judged: JudgedGuard, settings: Sequence[GuardSetting] = SETTINGS) -> Verdict:
+def judge_guard(judged: Judged, settings: Sequence[GuardSetting] = SETTINGS) -> Verdict:
     """Return the verdict over the settings, and all costs of which one constant pays 1 in each round."""
 
     def found() -> Iterator[tuple[str, Floats]]:
@@ -66,7 +59,7 @@ def judge_guard(judged: JudgedGuard, settings: Sequence[GuardSetting] = SETTINGS
                 place = f"{setting}, costs {np.array(costs, dtype=int).tolist()}"
                 yield place, -np.array(guarded_means(judged.kind, setting, np.array(costs))[:2])
 
-    return worst_of(judged.name, GUARD_NAMES, found(), ROUNDING)
+    return worst_of(GUARD_NAMES, found(), ROUNDING)
 
 
 def guarded_means(kind: type[Guarded], setting: GuardSetting, costs: Floats) -> tuple[float, float, float]:
@@ -100,22 +93,18 @@ def _every_run(kind: type[Guarded], setting: GuardSetting, costs: Floats) -> Ite
 # ------------------------------------------------------------------- with one thing wrong
 
 
-class ForgetsPaid(Guarded):
-    """Takes the last certificate for the present one."""
-
+class _ForgetsPaid(Guarded):
     def _known(self) -> float:
         return self._seen
 
 
-class AlwaysAllowed(Guarded):
-    """Looks, and goes on."""
-
+class _AlwaysAllowed(Guarded):
     def _look(self) -> None:
-        """Do not change the learner."""
+        pass
 
 
-GUARDED = (JudgedGuard("guarded", Guarded),)
+GUARDED = (Judged("guarded", Guarded),)
 GUARD_MUTANTS = (
-    JudgedGuard("guard, costs since forgotten", ForgetsPaid),
-    JudgedGuard("guard, never changes", AlwaysAllowed),
+    Judged("guard, costs since forgotten", _ForgetsPaid),
+    Judged("guard, never changes", _AlwaysAllowed),
 )

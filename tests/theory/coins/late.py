@@ -7,14 +7,14 @@ estimate is above its cost, no certificate above the bound, and mean regret not 
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from milpcb.learners import Exp4
 from milpcb.types import Floats
 from tests.theory.coins.games import OPPOSITE, CoinGame
-from tests.theory.coins.slacks import ROUNDING, Verdict, worst_of
+from tests.theory.coins.slacks import ROUNDING, Judged, Verdict, worst_of
 
 T = 3
 DELAYS = ((0, 0, 0), (1, 1, 1), (2, 2, 2), (2, 1, 0), (1, 0, 1))
@@ -23,9 +23,7 @@ GAME = CoinGame(OPPOSITE, (0,) * T, ())
 LATE_NAMES = ("E[estimate] <= cost", "certificate <= bound", "E[regret] <= guarantee")
 
 
-class Late(Exp4):
-    """Exp4 that keeps what it adds to its table."""
-
+class _Late(Exp4):
     added: float = 0.0
 
     def _estimate(self, cost: float, probability: float, mass: float) -> float:
@@ -33,31 +31,20 @@ class Late(Exp4):
         return self.added
 
 
-class JudgedLate(NamedTuple):
-    """Exp4, or a mutant of it, by name."""
-
-    name: str
-    kind: type[Late]
-
-
-class AtArrival(Late):
-    """Divides by the probability at arrival alone."""
-
+class _AtArrival(_Late):
     def _estimate(self, cost: float, probability: float, mass: float) -> float:
         del probability
         self.added = super()._estimate(cost, mass, mass)
         return self.added
 
 
-class BoundAtPlay(Late):
-    """Takes the probability at play for that at arrival in its bound."""
-
+class _BoundAtPlay(_Late):
     def _mass(self, row: int, action: int, probability: float) -> float:
         del row, action
         return probability
 
 
-def judge_late(judged: JudgedLate, all_delays: Sequence[Sequence[int]] = DELAYS) -> Verdict:
+def judge_late(judged: Judged, all_delays: Sequence[Sequence[int]] = DELAYS) -> Verdict:
     """Return the verdict over all delays, rates and costs."""
 
     def found() -> Iterator[tuple[str, Floats]]:
@@ -66,10 +53,10 @@ def judge_late(judged: JudgedLate, all_delays: Sequence[Sequence[int]] = DELAYS)
                 place = f"rate {rate}, delays {list(delays)}, costs {np.array(costs, dtype=int).tolist()}"
                 yield place, -np.array(slacks(judged.kind, rate, delays, np.array(costs)))
 
-    return worst_of(judged.name, LATE_NAMES, found(), ROUNDING)
+    return worst_of(LATE_NAMES, found(), ROUNDING)
 
 
-def slacks(kind: type[Late], rate: float, delays: Sequence[int], costs: Floats) -> tuple[float, float, float]:
+def slacks(kind: type[_Late], rate: float, delays: Sequence[int], costs: Floats) -> tuple[float, float, float]:
     """Return the slacks of one rate, one list of delays and one sequence of costs (T, K)."""
     estimated, paid, least = np.zeros(costs.shape), 0.0, np.inf
     oracle = GAME.oracle()
@@ -89,7 +76,7 @@ def _cut(delays: Sequence[int]) -> list[int]:
     return [min(delay, T - 1 - t) for t, delay in enumerate(delays)]
 
 
-def _played(learner: Late, actions: Sequence[int], delays: Sequence[int], costs: Floats) -> tuple[float, list[float]]:
+def _played(learner: _Late, actions: Sequence[int], delays: Sequence[int], costs: Floats) -> tuple[float, list[float]]:
     """Return the chance of these actions, and what was added for each round."""
     chance, added, waiting = 1.0, [0.0] * T, dict[int, Any]()
     for t, action in enumerate(actions):
@@ -103,8 +90,8 @@ def _played(learner: Late, actions: Sequence[int], delays: Sequence[int], costs:
     return chance, added
 
 
-LATE = (JudgedLate("exp4, fixed, late", Late),)
+LATE = (Judged("exp4, fixed, late", _Late),)
 LATE_MUTANTS = (
-    JudgedLate("late, q at arrival alone", AtArrival),
-    JudgedLate("late, q at play in the bound", BoundAtPlay),
+    Judged("late, q at arrival alone", _AtArrival),
+    Judged("late, q at play in the bound", _BoundAtPlay),
 )

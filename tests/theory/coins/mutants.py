@@ -16,21 +16,16 @@ from tests.theory.coins.paths import HalfCharged
 # ------------------------------------------------------------------- adaptive noise
 
 
-class CountsPastTheCap(AdaptiveNoise):
-    """Where the cap ends the redraws, states ten times as many."""
-
+class _CountsPastTheCap(AdaptiveNoise):
     def _redraws(self, row: int, action: int, most: int) -> int:
         redraws = super()._redraws(row, action, most)
         return redraws if redraws < most else 10 * most
 
 
-class MeasuresOnPlayedNoise(AdaptiveNoise):
-    """Takes the gain on the noise that made the leader play its action, not on fresh noise."""
-
+class _MeasuresOnPlayedNoise(AdaptiveNoise):
     _played: Floats = np.zeros(0)
 
     def play(self, row: int) -> int:
-        """Keep the noise as well."""
         self._played = self._draw()
         return self._queries.play(row, self._played)
 
@@ -38,27 +33,20 @@ class MeasuresOnPlayedNoise(AdaptiveNoise):
         return self._queries.add(row, action, estimate, self._played)
 
     def state(self) -> dict[str, Any]:
-        """Return what was played on as well."""
         return super().state() | {"played_on": self._played.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a saved state."""
         super().restore(state)
         self._played = np.array(state["played_on"])
 
 
-class HalfTheEstimate(AdaptiveNoise):
-    """Adds half of the estimate to its table."""
-
+class _HalfTheEstimate(AdaptiveNoise):
     def _gain(self, row: int, action: int, estimate: float) -> float:
         return super()._gain(row, action, estimate / 2)
 
 
-class GainOfAll(AdaptiveNoise):
-    """Adds an optimistic estimate, and takes the gain of the whole of c J for its bound."""
-
+class _GainOfAll(AdaptiveNoise):
     def learn(self, row: int, action: int, cost: float, played: int) -> float:
-        """Count as gained what was left out of the estimate."""
         estimate = super().learn(row, action, cost, played)
         if self._optimism is not None and cost:
             self._excess -= estimate - self._optimism.estimate(cost, estimate, played + 1)
@@ -88,39 +76,33 @@ class OfAnother(Exp4):
 # ------------------------------------------------------------------- doubling
 
 
-class OnePhaseShort(Doubling):
-    """States the guarantees of the phases that are over."""
-
+class _OnePhaseShort(Doubling):
     def guarantee(self) -> float:
-        """Return too little where the horizon ends within a phase."""
         return sum(self._make(phase).guarantee() for phase in range(((self.horizon or 0) + 1).bit_length() - 1))
 
 
 # ------------------------------------------------------------------- any learner
 
 
-class NotTheLeast:
-    """Answers with the second least total as if it were the least."""
-
+class _NotTheLeast:
     def __init__(self, oracle: Any) -> None:
         self.oracle, self.contexts = oracle, oracle.contexts
         self.n_contexts, self.n_actions = oracle.n_contexts, oracle.n_actions
         self.log_union = oracle.log_union
 
     def minimise(self, costs: Floats) -> Answer:
-        """Return a total that some policy attains, but not the least."""
         answer: Answer = self.oracle.minimise(costs)
         return replace(answer, upper=float(np.sort(self.oracle.totals(costs))[1]))
 
 
 MUTANTS = [
-    CoinLearner("ftpl, counts past the cap", partial(ftpl, leader=CountsPastTheCap)),
-    CoinLearner("ftpl, gain on played noise", partial(ftpl, leader=MeasuresOnPlayedNoise)),
-    CoinLearner("ftpl, adds half", partial(ftpl, leader=HalfTheEstimate), definition=of_leader),
-    CoinLearner("ftpl, optimistic, gain of all", partial(optimistic_ftpl, leader=GainOfAll)),
+    CoinLearner("ftpl, counts past the cap", partial(ftpl, leader=_CountsPastTheCap)),
+    CoinLearner("ftpl, gain on played noise", partial(ftpl, leader=_MeasuresOnPlayedNoise)),
+    CoinLearner("ftpl, adds half", partial(ftpl, leader=_HalfTheEstimate), definition=of_leader),
+    CoinLearner("ftpl, optimistic, gain of all", partial(optimistic_ftpl, leader=_GainOfAll)),
     CoinLearner("exp4, estimates doubled", partial(exp4, kind=OvershootingExp4)),
     CoinLearner("exp4, probability of another", partial(exp4, kind=OfAnother)),
-    CoinLearner("exp4, not the minimum", exp4, NotTheLeast),
+    CoinLearner("exp4, not the minimum", exp4, _NotTheLeast),
     CoinLearner("fixed share, charged half", partial(fixed_share, kind=HalfCharged), definition=of_fixed_share),
-    CoinLearner("doubling, a phase short", partial(doubling, kind=OnePhaseShort), stated=sum_of_phases(exp4)),
+    CoinLearner("doubling, a phase short", partial(doubling, kind=_OnePhaseShort), stated=sum_of_phases(exp4)),
 ]

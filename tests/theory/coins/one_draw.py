@@ -104,7 +104,7 @@ def judge_draw(scheme: Scheme) -> Verdict:
     """Return the verdict on a scheme, over all costs 0 and 1 in each of its settings."""
     runs = [(str(setting), Enumerated(scheme, setting)) for setting in scheme.settings]
     found = [(place, [run.difference if scheme.kept is False else Fraction(0), -run.slack]) for place, run in runs]
-    return worst_of(scheme.name, ("the mean cost of a round as of fresh draws", "E[regret] <= Rel"), found)
+    return worst_of(("the mean cost of a round as of fresh draws", "E[regret] <= Rel"), found)
 
 
 class Enumerated:

@@ -14,7 +14,6 @@ the end those to several in turn. The M_s are recomputed from q.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from milpcb.learners import FixedShare
 from milpcb.oracles import open_oracle
 from milpcb.plugins import registry
 from milpcb.types import Floats
-from tests.theory.coins.slacks import Verdict, worst_of
+from tests.theory.coins.slacks import Judged, Verdict, worst_of
 
 ROUNDS, CHANGES, PATHS = 40, 3, 12
 ROUNDING = 1e-6  # where q is nearly 1, little is known of 1 - q
@@ -62,19 +61,11 @@ class Steady(Hurried):
     C: ClassVar[float] = 1e6
 
 
-@dataclass(frozen=True)
-class Followed:
-    """A kind of fixed share by name."""
-
-    name: str
-    kind: type[FixedShare] = Hurried
-
-
-def judge_paths(judged: Followed, paths: int = PATHS) -> Verdict:
+def judge_paths(judged: Judged, paths: int = PATHS) -> Verdict:
     """Return the verdict on the lemma, and on bound - certificate, over so many paths."""
     names = "what a start may have been charged", "certificate <= bound"
     found = ((f"path {seed}", -np.array(slacks(judged.kind, seed))) for seed in range(paths))
-    return worst_of(judged.name, names, found, ROUNDING)
+    return worst_of(names, found, ROUNDING)
 
 
 def slacks(kind: type[FixedShare], seed: int) -> tuple[float, float]:
@@ -122,28 +113,24 @@ def _lemma(learner: Any, totals: Floats, charged: Floats, rates: Sequence[float]
 
 
 FOLLOWED = [
-    Followed("fixed share", FixedShare),
-    Followed("fixed share, rate falls"),
-    Followed("fixed share, rate rises", Alarmed),
-    Followed("fixed share, rate stays", Steady),
+    Judged("fixed share", FixedShare),
+    Judged("fixed share, rate falls", Hurried),
+    Judged("fixed share, rate rises", Alarmed),
+    Judged("fixed share, rate stays", Steady),
 ]
 
 
 # ------------------------------------------------------------------- with one thing wrong
 
 
-class CarriedAlong(Hurried):
-    """Takes the weights of starts along where the rate falls."""
-
+class _CarriedAlong(Hurried):
     def _set_rate(self, rate: float) -> None:
         logs = self._logs.copy()
         super()._set_rate(rate)
         self._logs = logs
 
 
-class RisesForNothing(Alarmed):
-    """Has a rate that rises, which the lemma leaves out."""
-
+class _RisesForNothing(Alarmed):
     paid: ClassVar[float] = 0.0
 
 
@@ -154,9 +141,7 @@ class HalfCharged(Steady):
         super()._charge(played, action, estimate / 2)
 
 
-class StartsThatRemember(Steady):
-    """Begins with what the first table holds."""
-
+class _StartsThatRemember(Steady):
     def _start(self, block: int) -> None:
         super()._start(block)
         tables = self._tables.state()
@@ -165,17 +150,15 @@ class StartsThatRemember(Steady):
         )
 
 
-class NoPriceOfStarts(Steady):
-    """States the bound as if a new start cost nothing."""
-
+class _NoPriceOfStarts(Steady):
     def _price(self, changes: int, n: int) -> float:
         return super()._price(changes, n) - self._pieces(changes, n) * float(self._log_count - np.log(self.share))
 
 
 PATH_MUTANTS = [
-    Followed("fixed share, weights carried along", CarriedAlong),
-    Followed("fixed share, starts charged half", HalfCharged),
-    Followed("fixed share, starts that remember", StartsThatRemember),
-    Followed("fixed share, starts for nothing", NoPriceOfStarts),
-    Followed("fixed share, rises for nothing", RisesForNothing),
+    Judged("fixed share, weights carried along", _CarriedAlong),
+    Judged("fixed share, starts charged half", HalfCharged),
+    Judged("fixed share, starts that remember", _StartsThatRemember),
+    Judged("fixed share, starts for nothing", _NoPriceOfStarts),
+    Judged("fixed share, rises for nothing", _RisesForNothing),
 ]

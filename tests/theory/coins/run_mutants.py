@@ -10,61 +10,47 @@ from milpcb.theory.runs import Run
 from milpcb.types import Floats, Ints
 
 
-class HalfTheSigns(Half):
-    """Draws half of the rounds that carry noise."""
-
+class _HalfTheSigns(Half):
     def noise(self, counts: Ints, n_actions: int, rng: np.random.Generator) -> Ints:
-        """Return (m, K): too little noise."""
         return super().noise(counts // 2, n_actions, rng)
 
 
-class NoNoiseStated(Signed):
-    """States the price of exploring only."""
-
+class _NoNoiseStated(Signed):
     def guarantee(self, scale: float, horizon: int, n_actions: int, log_size: float) -> float:
-        """Return too little."""
         del log_size
         return super().guarantee(scale, horizon, n_actions, 0.0)
 
 
-class Twice(BistroPlus):
-    """Adds each estimate twice."""
-
+class _Twice(BistroPlus):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         before = self._past[row, action]
         super()._learn(row, action, cost, probability)
         self._past[row, action] += self._past[row, action] - before
 
 
-class OfTheNextRow(BistroPlus):
-    """Adds each estimate at another context."""
-
+class _OfTheNextRow(BistroPlus):
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
         super()._learn((row + 1) % len(self._past), action, cost, probability)
 
 
-class OneRoundShort(BistroPlus):
-    """Draws a future that is one round too short."""
-
+class _OneRoundShort(BistroPlus):
     def _draw_totals(self) -> None:
         self.horizon -= 1
         super()._draw_totals()
         self.horizon += 1
 
 
-class Unmixed(BistroPlus):
-    """Plays q* in the place of q."""
-
+class _Unmixed(BistroPlus):
     def _act(self, row: int) -> Floats:
         super()._act(row)
         return self._reply(row).q_star
 
 
 RUN_MUTANTS = [
-    Run(Variant("half, half of the signs", HalfTheSigns())),
-    Run(Variant("signed, no noise stated", NoNoiseStated())),
-    Run(Variant("paper, counts twice", Paper()), learner=Twice),
-    Run(Variant("paper, counts at another row", Paper()), learner=OfTheNextRow),
-    Run(Variant("paper, one round short", Paper()), learner=OneRoundShort),
-    Run(Variant("paper, no mixing", Paper()), learner=Unmixed),
+    Run(Variant("half, half of the signs", _HalfTheSigns())),
+    Run(Variant("signed, no noise stated", _NoNoiseStated())),
+    Run(Variant("paper, counts twice", Paper()), learner=_Twice),
+    Run(Variant("paper, counts at another row", Paper()), learner=_OfTheNextRow),
+    Run(Variant("paper, one round short", Paper()), learner=_OneRoundShort),
+    Run(Variant("paper, no mixing", Paper()), learner=_Unmixed),
 ]

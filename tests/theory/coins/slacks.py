@@ -2,9 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 ROUNDING = 1e-9  # of means that are sums of floats
+
+
+class Judged(NamedTuple):
+    """A learner that is judged, or a mutant of it, by name: ``kind`` makes it, or is its class.
+
+    ``part`` makes that by which it goes: its ledger, blocks or floor. ``late`` is whether it learns a round late.
+    """
+
+    name: str
+    kind: Any
+    part: Any = None
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -14,7 +26,6 @@ class Verdict:
     An excess of ``rounding`` or less is none.
     """
 
-    name: str
     names: tuple[str, ...]
     excess: tuple[Any, ...]
     places: tuple[str, ...]
@@ -34,11 +45,9 @@ class Verdict:
         ]
 
 
-def worst_of(
-    name: str, names: tuple[str, ...], found: Iterable[tuple[str, Sequence[Any]]], rounding: float = 0.0
-) -> Verdict:
+def worst_of(names: tuple[str, ...], found: Iterable[tuple[str, Sequence[Any]]], rounding: float = 0.0) -> Verdict:
     """Return the verdict on excesses that were found at several places."""
     table = list(found)
     worst = [max(table, key=lambda row: row[1][which]) for which in range(len(names))]
     excess = tuple(row[1][which] for which, row in enumerate(worst))
-    return Verdict(name, names, excess, tuple(place for place, _ in worst), rounding)
+    return Verdict(names, excess, tuple(place for place, _ in worst), rounding)

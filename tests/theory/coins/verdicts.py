@@ -23,7 +23,7 @@ def judge_learner(learner: CoinLearner, games: Iterable[CoinGame]) -> Verdict:
 
     What does not apply is NaN: the bound of a learner that has none, and whatever has no definition.
     """
-    return worst_of(learner.name, NAMES, ((str(game), _excess(learner, game)) for game in games), ROUNDING)
+    return worst_of(NAMES, ((str(game), _excess(learner, game)) for game in games), ROUNDING)
 
 
 def _excess(learner: CoinLearner, game: CoinGame) -> list[float]:
