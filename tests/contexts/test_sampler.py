@@ -81,23 +81,6 @@ def fresh() -> tuple[BistroPlus, GrowingOracle]:
     return BistroPlus(oracle, Sampler(far), horizon=600, seed=1, scale=8.0), oracle
 
 
-def test_a_restored_learner_goes_on_bit_identically() -> None:
-    """Contexts that arrived and those that were drawn get their rows back, through JSON, and so do those to come."""
-    first, oracle = fresh()
-    play(first, oracle, np.random.default_rng(0), 40)
-    oracle.extend([[1000.0, 1000.0]])  # has arrived; nothing was played on it yet
-    saved = json.loads(json.dumps(first.state()))
-    second, again = fresh()
-    second.restore(saved)
-    assert (again.contexts == oracle.contexts).all()
-    before = oracle.n_contexts
-    ahead = [play(*pair, np.random.default_rng(1), 40) for pair in ((first, oracle), (second, again))]
-    assert ahead[0] == ahead[1]
-    assert (again.contexts == oracle.contexts).all()
-    assert oracle.n_contexts > before > 20
-    assert len({tuple(q) for q in ahead[0]}) > 1
-
-
 def test_a_learner_that_has_seen_nothing_is_restored() -> None:
     """An oracle that begins without contexts has none before the first round."""
 

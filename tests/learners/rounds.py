@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from milpcb import open_oracle
+from milpcb.learners import ContextualFTPL
 from milpcb.protocols import PolicyClass
 from milpcb.rng import draw_action
 from milpcb.types import Floats
@@ -29,6 +30,13 @@ def listed(labelings: Any, n_actions: int | None = None, kind: str = "enumeratio
     table = np.array(labelings)
     policies = FiniteClass(table, int(table.max()) + 1 if n_actions is None else n_actions)
     return open_oracle(policies, np.arange(float(table.shape[1]))[:, None], kind=kind)
+
+
+def perturbed(labelings: Any = LABELINGS, kind: str = "search", contexts: Any = None, **options: Any) -> Any:
+    """Return a perturbed leader on a list of labelings of two actions."""
+    table = np.array(labelings)
+    given = np.arange(float(table.shape[1]))[:, None] if contexts is None else np.array(contexts)
+    return ContextualFTPL(open_oracle(FiniteClass(table, 2), given, kind=kind), **{"seed": 0, **options})
 
 
 def drawn(learner: Any, row: int) -> Floats:
@@ -91,3 +99,22 @@ def play(learner: Any, T: int, mean: Floats, seed: int, labelings: Any = LABELIN
         suffered += float(q @ costs)
         totals += costs[labelings[:, row]]
     return rounds, suffered - float(totals.min())
+
+
+def play_planted(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], list[float], float]:
+    """Play costs 0.1 / 0.9 of the second of LABELINGS, whose opposite is good before ``switch``.
+
+    Returns the actions that a learner puts all mass on, its rates and its regret.
+    """
+    draws, actions, rates = np.random.default_rng(seed), [], []
+    suffered, totals = 0.0, np.zeros(len(LABELINGS))
+    for t in range(rounds):
+        row, luck = int(draws.integers(4)), draws.random()
+        right = (row + (t < switch)) % 2
+        costs = (luck < np.where(np.arange(2) == right, 0.1, 0.9)).astype(float)
+        rates.append(learner.epsilon)
+        actions.append(int(learner.act(row).argmax()))
+        learner.learn(row, actions[-1], float(costs[actions[-1]]), 1.0)
+        suffered += costs[actions[-1]]
+        totals += costs[LABELINGS[:, row]]
+    return actions, rates, suffered - float(totals.min())

@@ -1,6 +1,6 @@
 """Contextual-FTPL with adaptive noise: the steps of its proof in closed form, its claims, and routes to its play."""
 
-import json
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,35 +11,12 @@ from milpcb.bets import proved
 from milpcb.learners import ContextualFTPL
 from milpcb.learners.adaptive_noise import LAWS, MOST, Noise, Spread, spread
 from milpcb.ledger import OWN
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
 
-LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
+from .rounds import perturbed, play_planted
+
 OPPOSITE = [[0], [1]]  # two policies on one context
-
-
-def adaptive(labelings: Any = LABELINGS, kind: str = "search", **options: Any) -> Any:
-    """Return the learner on a list of labelings."""
-    labelings = np.array(labelings)
-    contexts = np.arange(float(labelings.shape[1]))[:, None]
-    oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind=kind)
-    return ContextualFTPL(oracle, **{"seed": 0, "epsilon": "adaptive", **options})
-
-
-def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], list[float], float]:
-    """Play costs 0.1 / 0.9 of [0, 1, 0, 1], whose opposite is good before ``switch``; actions, rates and regret."""
-    draws, table = np.random.default_rng(seed), np.array(LABELINGS)
-    actions, rates, suffered, totals = [], [], 0.0, np.zeros(len(table))
-    for t in range(rounds):
-        row, luck = int(draws.integers(4)), draws.random()
-        right = (row + (t < switch)) % 2
-        costs = (luck < np.where(np.arange(2) == right, 0.1, 0.9)).astype(float)
-        rates.append(learner.epsilon)
-        action = int(learner.act(row).argmax())
-        learner.learn(row, action, float(costs[action]), 1.0)
-        actions.append(action)
-        suffered += costs[action]
-        totals += costs[table[:, row % 4]]
-    return actions, rates, suffered - float(totals.min())
+adaptive = partial(perturbed, epsilon="adaptive")
 
 
 def spreads(learner: Any, *changed: Spread) -> tuple[Spread, Spread]:
@@ -167,7 +144,7 @@ def test_regret_is_within_bound_and_guarantee(switch: int) -> None:
     """Mean regret, certificate and bound over seeded games are in this order, below the guarantee."""
     T = 3000
     learners = [adaptive(horizon=T, seed=seed) for seed in range(3)]
-    regret = np.mean([play(learner, T, seed, switch)[2] for seed, learner in enumerate(learners)])
+    regret = np.mean([play_planted(learner, T, seed, switch)[2] for seed, learner in enumerate(learners)])
     certificate = np.mean([learner.certificate() for learner in learners])
     bound = np.mean([learner.bound() for learner in learners])
     assert regret <= certificate + 3 * learners[0].certificate_error() / np.sqrt(3)
@@ -181,7 +158,7 @@ def test_rates_never_increase(law: str) -> None:
     """They begin at 2, in integers at 1, and are then one over integers; before a round there is no bound."""
     learner = adaptive(law=law)
     assert learner.bound() == 0.0
-    rates = play(learner, 600, 0)[1]
+    rates = play_planted(learner, 600, 0)[1]
     assert rates[0] == (1.0 if law == "whole" else 2.0)
     assert (np.diff(rates) <= 0).all()
     assert rates[-1] < 0.7 * rates[0]
@@ -218,7 +195,7 @@ def test_whole_numbers_give_the_same_bytes_on_every_oracle() -> None:
     runs = []
     for kind in ("search", "enumeration", "audited", "milp"):
         learner = trees(kind, law="whole")
-        runs.append((play(learner, 60, 0)[:2], learner.state(), learner.bound()))
+        runs.append((play_planted(learner, 60, 0)[:2], learner.state(), learner.bound()))
     assert all(run == runs[0] for run in runs)
     assert len(set(runs[0][0][0])) == 2
 
@@ -227,7 +204,7 @@ def test_whole_numbers_give_the_same_bytes_on_every_oracle() -> None:
 def test_minimisers_do_what_profiles_do(kind: str, queries: str) -> None:
     """With continuous noise the play is the same, and the bound up to rounding."""
     first, other = trees("search"), trees(kind, queries=queries)
-    assert play(first, 60, 0)[0] == play(other, 60, 0)[0]
+    assert play_planted(first, 60, 0)[0] == play_planted(other, 60, 0)[0]
     assert first.bound() == pytest.approx(other.bound(), abs=1e-6)
     assert first.certificate() == pytest.approx(other.certificate(), abs=1e-6)
 
@@ -248,7 +225,7 @@ def test_the_oracle_is_asked_what_queries_names(
 def test_estimates_are_those_of_the_ledger() -> None:
     """The sums that the leader follows are by context and action what certificates are made of."""
     learner = adaptive()
-    play(learner, 100, 0)
+    play_planted(learner, 100, 0)
     assert learner.estimates().tolist() == learner.state()["leader"]["table"]
 
 
@@ -315,9 +292,6 @@ def test_the_guarantee_adds_it_for_rounds_and_for_rates() -> None:
 
 
 def test_without_a_horizon_stakes_fall() -> None:
-    """It adds no stake to the ledger's, and goes on from a saved state bit for bit."""
+    """It adds no stake to the ledger's."""
     learner = played(opened(None), 30)
     assert len(learner.ledger.stakes) == len(ContextualFTPL(learner.oracle, epsilon="adaptive").ledger.stakes)
-    again = opened(None)
-    again.restore(json.loads(json.dumps(learner.state())))
-    assert played(again, 20).state() == played(learner, 20).state()

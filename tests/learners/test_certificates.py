@@ -109,18 +109,6 @@ def test_optimism_pays_for_itself_in_the_guarantee() -> None:
         assert plain.guarantee() < learner.guarantee() < np.inf
 
 
-def test_a_saved_run_states_the_same() -> None:
-    """State and restore keep every stake's sums; a state made with other stakes is refused."""
-    learner = LEARNERS["exp4, optimistic with a horizon"](oracle())
-    play(learner, 60)
-    again = LEARNERS["exp4, optimistic with a horizon"](oracle())
-    again.restore(learner.state())
-    assert again.certificate(confidence=0.95) == learner.certificate(confidence=0.95)
-    assert again.bound(0.95) == learner.bound(0.95)
-    with pytest.raises(InputError, match="no state of a Exp4"):
-        LEARNERS["exp4, optimistic"](oracle()).restore(learner.state())
-
-
 def test_contexts_that_arrive() -> None:
     """A class whose size is known beforehand is certified as if all contexts were known; another is refused."""
     cuts = [[0.5], [0.5]]

@@ -158,20 +158,6 @@ def test_a_round_that_is_given_up_leaves_nothing() -> None:
     assert alone == {False, True}
 
 
-def test_a_saved_learner_goes_on_with_rounds_aside() -> None:
-    """From plain JSON, bit for bit, whether its learner takes rounds late or in order."""
-    for inner in ("exp4", "epsilon_greedy"):
-        asked = oracle()
-        one, other = (Conservative(asked, inner=inner, loss=0.2, allowance=4.0) for _ in range(2))
-        play(one, 150)
-        q = one.act(1)
-        other.restore(json.loads(json.dumps(one.state())))
-        for learner in (one, other):
-            learner.learn(1, int(q.argmax()), 0.5, float(q.max()))
-        played = [[q.tolist() for _, _, q in play(learner, 100, start=150)] for learner in (one, other)]
-        assert played[0] == played[1]
-
-
 def test_bounds_and_certificates_are_over_all_rounds() -> None:
     """On every path certificates stay below the bound: of the learner inside, plus what was paid elsewhere."""
     asked = oracle()

@@ -1,5 +1,6 @@
 """Contextual-FTPL: the laws that its proof names, in closed form, and the regret that follows from them."""
 
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -9,21 +10,12 @@ import pytest
 from milpcb import open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import ContextualFTPL
-from policies import DecisionTrees, FiniteClass
+from policies import DecisionTrees
 
-from .rounds import drawn
+from .rounds import LABELINGS, drawn, perturbed, play_planted
 
-CONTEXTS = np.arange(4.0)[:, None]
-LABELINGS = [[1, 1, 1, 1], [0, 1, 0, 1], [0, 0, 0, 0], [1, 0, 1, 1]]
 OPPOSITE = [[0], [1]]  # two policies on one context
-
-
-def ftpl(labelings: Any, horizon: int = 100, contexts: Any = None, kind: str = "search", **options: Any) -> Any:
-    """Return the learner on a list of labelings."""
-    labelings = np.array(labelings)
-    contexts = np.arange(float(labelings.shape[1]))[:, None] if contexts is None else np.array(contexts)
-    oracle = open_oracle(FiniteClass(labelings, 2), contexts, kind=kind)
-    return ContextualFTPL(oracle, horizon=horizon, **{"seed": 0, **options})
+ftpl = partial(perturbed, horizon=100)
 
 
 def with_past(learner: Any, past: Any) -> Any:
@@ -112,7 +104,7 @@ def test_questions_a_round_are_those_of_the_redraws() -> None:
 
 def test_without_noise_it_follows_the_leader() -> None:
     """As eps grows, the action is that of the policy with the least past."""
-    rng, table = np.random.default_rng(1), np.array(LABELINGS)
+    rng, table = np.random.default_rng(1), LABELINGS
     learner = ftpl(LABELINGS, epsilon=1e9)
     for _ in range(50):
         past = 10 * rng.random((4, 2))
@@ -177,38 +169,22 @@ def test_guarantee_is_the_bound_and_the_defaults_are_tuned(separator: Any, kappa
     """The three terms add up, and no other eps has a smaller sum."""
     T, K, log_size = 5000, 2, np.log(4)
     price = 2 * np.sqrt(d * log_size) + log_size
-    learner = ftpl(LABELINGS, T, separator=separator)
+    learner = ftpl(LABELINGS, horizon=T, separator=separator)
     expected = 2 * np.sqrt(2 * kappa * K * T * price) + K * T / (np.e * 100)
     assert learner.guarantee() == pytest.approx(expected)
     for factor in (0.5, 0.9, 1.1, 2.0):
         epsilon = factor * learner.epsilon
-        other = ftpl(LABELINGS, T, separator=separator, epsilon=epsilon, cap=100)
+        other = ftpl(LABELINGS, horizon=T, separator=separator, epsilon=epsilon, cap=100)
         assert other.guarantee() == pytest.approx(2 * epsilon * kappa * K * T + price / epsilon + K * T / (100 * np.e))
         assert other.guarantee() > learner.guarantee()
-
-
-def play(learner: Any, rounds: int, seed: int, switch: int = 0) -> tuple[list[int], float]:
-    """Play costs 0.1 / 0.9 of the policy [0, 1, 0, 1], whose opposite is good before ``switch``; actions and regret."""
-    rng, table = np.random.default_rng(seed), np.array(LABELINGS)
-    actions, suffered, totals = [], 0.0, np.zeros(len(table))
-    for t in range(rounds):
-        row, luck = int(rng.integers(4)), rng.random()
-        right = (row + (t < switch)) % 2
-        costs = (luck < np.where(np.arange(2) == right, 0.1, 0.9)).astype(float)
-        action = int(learner.act(row).argmax())
-        learner.learn(row, action, float(costs[action]), 1.0)
-        actions.append(action)
-        suffered += costs[action]
-        totals += costs[table[:, row]]
-    return actions, suffered - float(totals.min())
 
 
 @pytest.mark.parametrize(("switch", "separator"), [(0, None), (1000, [0, 1, 3])])
 def test_regret_is_within_the_guarantee_also_when_costs_switch(switch: int, separator: Any) -> None:
     """And the bound is less than the regret of uniform play on fixed costs."""
     T = 8000
-    learner = ftpl(LABELINGS, T, separator=separator)
-    assert play(learner, T, 0, switch)[1] <= learner.guarantee() < 0.4 * T
+    learner = ftpl(LABELINGS, horizon=T, separator=separator)
+    assert play_planted(learner, T, 0, switch)[2] <= learner.guarantee() < 0.4 * T
 
 
 # --------------------------------------------------------------------------- routes, state, mistakes
@@ -222,7 +198,7 @@ def test_profile_and_minimiser_give_the_same_run_on_every_oracle() -> None:
     for kind, queries in [("search", "profile"), ("search", "argmin"), ("enumeration", "profile"), ("milp", "argmin")]:
         oracle = open_oracle(DecisionTrees(2, 1, thresholds=2), contexts, kind=kind)
         learner = ContextualFTPL(oracle, horizon=60, seed=3, queries=queries)  # type: ignore[arg-type]
-        runs.append((play(learner, 60, 0)[0], learner.state()))
+        runs.append((play_planted(learner, 60, 0)[0], learner.state()))
     assert all(run == runs[0] for run in runs)
     assert len(set(runs[0][0])) == 2
 

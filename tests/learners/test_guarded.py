@@ -1,13 +1,12 @@
 """Any learner under a guard: regret, lazy looks, saved states, and what the learner inside learns."""
 
-import json
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
 
-from milpcb import FinitePool, open_oracle
+from milpcb import open_oracle
 from milpcb.environments.mirror import Mirror
 from milpcb.environments.misleading import LateBloomer
 from milpcb.errors import ExtraMissingError
@@ -73,23 +72,6 @@ def test_lazy_looks_see_what_looks_in_every_round_would():
     assert first is not None
     assert learner.changed == first
     assert learner.safe is not None
-
-
-@pytest.mark.parametrize("inner", ["epsilon_greedy", "ftpl", "exp4", "uniform"])
-def test_a_run_that_is_restored_goes_on_alike(inner):
-    """Before the change and after it, bit for bit."""
-    stream = LateBloomer(**SHAPE).open(TREES, 300, 0)
-    oracle = open_oracle(TREES, np.asarray(stream.contexts), kind="search")
-
-    def made() -> Guarded:
-        return Guarded(oracle, FinitePool(oracle.contexts), horizon=300, inner=inner, bound=20.0, seed=5)
-
-    for rounds in (5, 200):
-        one, other = made(), made()
-        play(one, stream, rounds, 7)
-        other.restore(json.loads(json.dumps(one.state())))
-        assert play(one, stream, 80, 8, start=rounds)[0] == play(other, stream, 80, 8, start=rounds)[0]
-        assert one.state() == other.state()
 
 
 def test_the_learner_inside_learns_what_it_would_have_drawn():

@@ -223,6 +223,12 @@ IN_A_PLAY: dict[str, tuple[Callable[[], object], str]] = {
         f"row {i}": (lambda row=row: made("epsilon_greedy").act(row), "row must be an integer in 0..4")
         for i, row in enumerate(ROWS)
     },
+    "a state of other stakes": (
+        lambda: made("exp4", estimates="optimistic", horizon=None).restore(
+            played(made("exp4", estimates="optimistic", rate="certified")).state()
+        ),
+        "state",
+    ),
     "too many rounds": (lambda: played(played(made("exp4", horizon=1))), "horizon of 1"),
     **{
         f"a confidence of {confidence!r} in {ask}": (

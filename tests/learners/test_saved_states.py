@@ -44,6 +44,10 @@ POOL = FinitePool(LISTED.contexts)
 # Constructors by seed and horizon, and the rounds after which a state is taken: at the edges of a phase, and within.
 SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
     "adaptive ftpl": (lambda seed, T: ContextualFTPL(LISTED, horizon=T, seed=seed, epsilon="adaptive"), [120]),
+    "optimistic ftpl": (
+        lambda seed, _: ContextualFTPL(LISTED, seed=seed, epsilon="adaptive", estimates="optimistic"),
+        [30],
+    ),
     "bistro": (lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, scale=8.0), [20, 120]),
     "bistro, seen contexts": (
         lambda seed, T: BistroPlus(LISTED, Empirical(LISTED.contexts), horizon=T, seed=seed, scale=8.0),
@@ -61,16 +65,42 @@ SAVED: dict[str, tuple[Callable[[int, int], Any], list[int]]] = {
         )
         for data in ("all", "exploration")
     },
-    "bistro, one draw": (
-        lambda seed, T: BistroPlus(LISTED, POOL, horizon=T, seed=seed, noise="half", future="once"),
-        [60],
-    ),
-    "conservative": (lambda seed, T: Conservative(LISTED, horizon=T, seed=seed, loss=0.5), [60]),
+    **{
+        f"bistro, one draw, {noise}, {options}": (
+            lambda seed, T, noise=noise, options=options: BistroPlus(
+                LISTED, POOL, horizon=T, seed=seed, noise=noise, future="once", **options
+            ),
+            [60],
+        )
+        for noise, options in (
+            ("half", {}),
+            ("signed", {}),
+            ("paper", {"futures": 3}),
+            ("half", {"redraw": 40}),
+            ("coordinate", {"futures": 2, "redraw": 90}),
+        )
+    },
+    **{
+        f"conservative, {inner}": (
+            lambda seed, T, inner=inner: Conservative(LISTED, horizon=T, seed=seed, inner=inner, loss=0.5, allowance=4),
+            [60, 150],
+        )
+        for inner in ("exp4", "epsilon_greedy")
+    },
     "doubling": (lambda seed, T: Doubling(LISTED, POOL, horizon=T, seed=seed, inner="exp4", first=50), [49, 50, 200]),
     "exp4": (lambda _, T: Exp4(LISTED, horizon=T, rate="adaptive"), [120]),
     "exp4p": (lambda _, T: Exp4P(LISTED, horizon=T), [120]),
-    "forgetting": (lambda _, T: Forgetting(LISTED, horizon=T, rounds=50), [120]),
-    "guarded": (lambda seed, T: Guarded(LISTED, horizon=T, seed=seed, bound=10.0), [5, 200]),
+    **{
+        f"forgetting, {by}": (lambda _, T, by=by: Forgetting(LISTED, horizon=T, rounds=50, by=by), [120])
+        for by in ("window", "discount")
+    },
+    **{
+        f"guarded, {inner}": (
+            lambda seed, T, inner=inner: Guarded(LISTED, POOL, horizon=T, seed=seed, inner=inner, bound=10.0),
+            [5, 200],
+        )
+        for inner in ("epsilon_greedy", "ftpl", "exp4", "uniform")
+    },
     "policy elimination": (lambda _, T: PolicyElimination(LISTED, POOL, horizon=T), [120]),
     "explore then commit": (lambda _, T: ExploreThenCommit(LISTED, horizon=T, rounds=50), [0, 25, 49, 50, 51, 80]),
     **{
