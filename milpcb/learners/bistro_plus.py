@@ -18,7 +18,7 @@ from milpcb.relaxations.value import Estimate, relaxation_value
 from milpcb.types import Floats
 
 Queries = Literal["all", "profile", "argmin"]
-Leftover = Literal["uniform", "descending", "leader"]
+Leftover = Literal["uniform", "leader"]
 Futures = Literal["fresh", "once"]
 
 
@@ -54,13 +54,11 @@ class BistroPlus(Learner):
     queries : "all" asks K + 1 values as in the paper; "profile" asks one profile, the answers are the same; "argmin"
         asks for one policy and gives all leftover mass to its action, which is optimal too; None takes "all", and
         "argmin" with ``future="once"``
-    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "descending", the
-        same after going through the actions by phi, largest first; "leader", over the actions that some minimiser plays
-        (``queries="profile"``) or that the minimiser found plays (``"argmin"``). Every rule is optimal; "signed" and
-        "bistro" leave nothing over
+    leftover : who gets the mass that Algorithm 2 distributes arbitrarily: "uniform" over all actions; "leader", over
+        the actions that some minimiser plays (``queries="profile"``) or that the minimiser found plays (``"argmin"``).
+        Both are optimal; "signed" and "bistro" leave nothing over
     estimator : "bernoulli" estimates c_t by L X e_y with X ~ Bernoulli(c / (L q)) as in the paper, and keeps totals
         whole; "ips" by (c / q) e_y, which has less variance ("signed": c - 1/2 for c); None takes the relaxation's own
-    draws : number of futures whose q is averaged in each round
     anytime : go on with the bounds that an oracle with a time or gap limit can give. What they may have cost in all is
         added up in ``oracle_error()``; exact answers add nothing. Without it an unproved answer is an error
     future : "fresh" draws a future in each round, as published; "once" draws it before the first round and takes it
@@ -90,7 +88,6 @@ class BistroPlus(Learner):
         queries: Queries | None = None,
         leftover: Leftover | None = None,
         estimator: Estimator | None = None,
-        draws: int = 1,
         anytime: bool = False,
         future: Futures = "fresh",
         futures: int = 1,
@@ -108,14 +105,13 @@ class BistroPlus(Learner):
         self._anytime, self._queries = flag("anytime", anytime), queries
         self._estimator: Estimator = estimator or self.relaxation.estimator
         if leftover is None:
-            leftover = "leader" if queries == "argmin" else "descending" if self._anytime else "uniform"
+            leftover = "leader" if queries == "argmin" else "uniform"
         self._leftover_rule: Leftover = leftover
         choice("leftover", leftover, get_args(Leftover))
-        self._check(noise, pool, draws, once=once)
+        self._check(noise, pool, once=once)
         require(type(self).__name__, oracle, "minimise" if queries == "argmin" or anytime else _QUERY[queries])
         pool.attach(oracle, horizon)
         K = self.n_actions
-        self._draws = whole("draws", draws, 1)
         self._pool = pool
         self.estimated_guarantee: Estimate | None = None
         self.scale = self._choose_scale(scale, seed)
@@ -147,7 +143,7 @@ class BistroPlus(Learner):
         """How many queries the algorithm has asked its oracle: of a fresh future K + 1, or one, in each round."""
         if self.one_draw is not None:
             return self.one_draw.queries
-        return self.played * self._draws * (self.n_actions + 1 if self._queries == "all" else 1)
+        return self.played * (self.n_actions + 1 if self._queries == "all" else 1)
 
     @property
     def rule_changes(self) -> int | None:
@@ -171,18 +167,17 @@ class BistroPlus(Learner):
         return 1.0 / self.scale
 
     def _act(self, row: int) -> Floats:
-        """Return q_t(rho_t) for a fresh future rho_t (K,), or its average over ``draws`` of them."""
+        """Return q_t(rho_t) for a fresh future rho_t (K,), or for what is left of the one draw."""
         self._pool.observe(self.played, row)
         if self.one_draw is not None:
             action = self.one_draw.play(self.played, row)
             if self._anytime:
                 self._oracle_error += (1 - self.n_actions / self.scale) * self.one_draw.taken.excess()
             return (self._everyone if action is None else self._mixed[action]).copy()
-        replies = [self._play(row) for _ in range(self._draws)]
-        q_star = replies[0].q_star if self._draws == 1 else np.mean([reply.q_star for reply in replies], axis=0)
+        self._draw_totals()
+        q_star, excess = self._reply(row)
         if self._anytime:
-            lost = sum(reply.excess for reply in replies) / self._draws
-            self._oracle_error += (1 - self.n_actions / self.scale) * lost
+            self._oracle_error += (1 - self.n_actions / self.scale) * excess
         return mix(q_star, self.scale)
 
     def _learn(self, row: int, action: int, cost: float, probability: float) -> None:
@@ -220,7 +215,7 @@ class BistroPlus(Learner):
         self._past, self._costs = np.zeros((rows, self.n_actions)), np.empty((rows, self.n_actions))
         super()._restore(state)
 
-    def _check(self, noise: str, pool: ContextModel, draws: int, *, once: bool) -> None:
+    def _check(self, noise: str, pool: ContextModel, *, once: bool) -> None:
         """Raise InputError where the choices do not go together."""
         queries, leftover, drawn = self._queries, self._leftover_rule, self._estimator == "bernoulli"
         even, anytime = self.relaxation.even_ties, self._anytime
@@ -236,13 +231,11 @@ class BistroPlus(Learner):
             ),
             f'noise = "{noise}" with queries = "argmin" needs whole totals: set estimator = "bernoulli", or queries = '
             '"profile"': queries == "argmin" and even and not drawn,
-            'anytime play needs queries "all" with leftover "descending", or "argmin", and a certified noise; got '
-            f'queries "{queries}", leftover "{leftover}", noise "{noise}"': (
-                anytime and (queries == "profile" or leftover == "uniform" or not self.relaxation.certified)
+            'anytime play needs queries "all" or "argmin", and a certified noise; got '
+            f'queries "{queries}", noise "{noise}"': (
+                anytime and (queries == "profile" or not self.relaxation.certified)
             ),
-            'future = "once" keeps one minimiser: leave queries and draws out; see futures': (
-                once and (queries != "argmin" or draws != 1)
-            ),
+            'future = "once" keeps one minimiser: leave queries out; see futures': once and queries != "argmin",
             'future = "once" needs drawn estimates: set estimator = "bernoulli", or leave it out': once and not drawn,
             'anytime play with future = "once" needs a noise other than "signed", such as "half"': (
                 once and anytime and even
@@ -271,10 +264,6 @@ class BistroPlus(Learner):
         """Return a copy of past estimates with a row for each context that the oracle has taken in."""
         return np.pad(self._past, ((0, self.oracle.n_contexts - len(self._past)), (0, 0)))
 
-    def _play(self, row: int) -> Reply:
-        self._draw_totals()
-        return self._reply(row)
-
     def _draw_totals(self) -> None:
         """Put past estimates plus a fresh future into the cost table: tot(pi) for every policy, in units."""
         counts = self._pool.future(self.played, self.horizon, self._rate, self._future_rng)
@@ -296,7 +285,7 @@ class BistroPlus(Learner):
         lower, upper = psi.T
         if self._anytime:
             lower, upper = tightened(lower, upper, probe)
-        q_star = self.relaxation.respond(upper, self._everyone, descending=self._leftover_rule == "descending")
+        q_star = self.relaxation.respond(upper, self._everyone, descending=self._anytime)
         return Reply(q_star, self.relaxation.excess(lower, upper, q_star) if self._anytime else 0.0)
 
     def _ask_profile(self, row: int) -> Reply:

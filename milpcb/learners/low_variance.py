@@ -171,19 +171,13 @@ class ILoveToConBandits(EpochLearner):
         return 1.0 / (self.psi * self.exploration(t))
 
     def guarantee(self) -> float:
-        """Return a bound on expected regret: the theorem's, plus delta T for when it fails.
+        """Return a bound on expected regret: the theorem's, plus delta T for when it fails (arXiv 1402.0555v2).
 
         It is infinite unless psi = 100 and T is set. The constant is near 900, so the bound exceeds T until T is
         about 1e9: at any practical horizon it is no use. The theorem compares with the policy of least expected cost;
         the best in hindsight may cost less by sqrt(T log N / 2) in expectation, which is not added.
         """
         if self.psi != PSI or self.horizon is None:
-            return np.inf
-        return self.high_probability_bound() + self.delta * self.horizon
-
-    def high_probability_bound(self) -> float:
-        """Return the bound that regret keeps with probability 1 - delta (constants of arXiv 1402.0555v2)."""
-        if self.horizon is None:
             return np.inf
         T, K = self.horizon, self.n_actions
         taus = 2.0 ** np.arange(1, 200)
@@ -192,7 +186,8 @@ class ILoveToConBandits(EpochLearner):
         last = taus[np.argmax(taus >= T)]
         constant = 4 * PSI + 4 * np.sqrt(2.0) * (1 + 94.1)
         estimation = 4 * K * self._d(rare) + np.sqrt(8 * K * self._d(last) * last)
-        return float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))
+        sure = float(constant * estimation + np.sqrt(8 * T * np.log(2 / self.delta)))  # with probability 1 - delta
+        return sure + self.delta * T
 
     def _d(self, t: Any) -> Any:
         return np.log(16.0) + 2 * np.log(t) + self.oracle.log_size - np.log(self.delta)

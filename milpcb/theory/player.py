@@ -15,7 +15,7 @@ from milpcb.relaxations import game
 from milpcb.relaxations.base import Estimator, Relaxation
 from milpcb.types import Floats
 
-Leftover = Literal["uniform", "descending", "leader"]
+Leftover = Literal["uniform", "leader"]
 Totals = tuple[Any, ...]  # Fractions, whole ones as ints; in a profile also inf
 FRACTIONAL_BITS = 20  # a float with more of them is taken for a rounded number
 
@@ -78,9 +78,7 @@ class Player:
         """Return q and the slack of the per-round game where V[a] = ``profile`` (K,)."""
         V = np.array([v if v == np.inf else Fraction(v) for v in profile], dtype=object)
         variant = self._variant
-        q_star = variant.relaxation.respond(
-            game.psi_from_profile(V, self.probe), self._leftover(V), descending=variant.leftover == "descending"
-        )
+        q_star = variant.relaxation.respond(game.psi_from_profile(V, self.probe), self._leftover(V))
         q = tuple(exact(share, f"{variant.name}: q") for share in variant.mix(q_star, self.scale))
         if sum(q) != 1 or min(q) < 0:
             raise InputError(f"{variant.name}: q = ({', '.join(map(str, q))}) is no distribution; fix its respond()")

@@ -16,7 +16,7 @@ from milpcb.relaxations.game import fill, mix, phi_from_psi, psi_from_profile, w
 from milpcb.types import Floats
 from policies import FiniteClass
 
-from .rounds import CLASSES, CONTEXTS, drawn, past, with_past
+from .rounds import CLASSES, CONTEXTS, past, with_past
 
 TREES, LISTED = CLASSES["decision_trees"], CLASSES["finite_class"]
 FIVE = FiniteClass([[0, 1, 2, 0, 1], [1, 1, 0, 0, 2], [2, 2, 2, 2, 2], [0, 0, 0, 0, 0], [1, 2, 0, 1, 2]], 3)
@@ -75,6 +75,7 @@ def test_rounds_on_random_instances() -> None:
 
         phi = phi_from_psi(psi, 1)
         q_star = fill(phi, np.full(K, 1 / K))
+        assert (q_star == fill(phi, np.full(K, 1 / K), descending=True)).all()
         q = mix(q_star, scale)
 
         assert (psi_from_profile(profile, 1) == psi).all()
@@ -290,22 +291,6 @@ def test_leader_equals_follow_the_perturbed_leader() -> None:
         assert set(np.flatnonzero(q > 1 / learner.scale + 1e-9)) == set(leaders.tolist())
         action = int(rng.integers(3))
         learner.learn(row, action, 1.0, q[action])
-
-
-@pytest.mark.parametrize(("noise", "estimator"), [("paper", "bernoulli"), ("signed", "bernoulli"), ("signed", "ips")])
-def test_several_futures_are_averaged(noise: str, estimator: Any) -> None:
-    """``draws = 3`` plays the mean of the q that the same generator's next three futures give."""
-    three, one = (learner_on(FIVE, noise=noise, estimator=estimator, scale=8.0, draws=draws) for draws in (3, 1))
-    for row in range(5):
-        assert drawn(three, row) == pytest.approx(np.mean([drawn(one, row) for _ in range(3)], axis=0), abs=1e-12)
-
-
-def test_descending_order_changes_nothing_with_exact_values() -> None:
-    """At most one phi is not 0, so the order in which actions are gone through does not matter."""
-    plain, descending = (
-        transcript(learner_on(FIVE, leftover=rule, scale=8.0), 100) for rule in ("uniform", "descending")
-    )
-    assert plain == descending
 
 
 @settings(max_examples=20, deadline=None)

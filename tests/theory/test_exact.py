@@ -97,7 +97,6 @@ def test_one_violation_is_enough(column: str) -> None:
     ("leftover", "profile", "q_star"),
     [
         ("uniform", (0, 1, 9), (F(2, 3), F(1, 6), F(1, 6))),  # phi is 1/2: hit is 2
-        ("descending", (0, 1, 9), (F(2, 3), F(1, 6), F(1, 6))),
         ("leader", (0, 1, 9), (F(1), F(0), F(0))),
         ("uniform", (9, 0, 0), (F(1, 3), F(1, 3), F(1, 3))),
         ("leader", (9, 0, 0), (F(0), F(1, 2), F(1, 2))),
