@@ -23,13 +23,10 @@ class _OnTable(ContextModel):
         """Raise InputError unless the oracle was opened on the contexts, in this order; any horizon will do."""
         del horizon
         theirs, own = oracle.contexts, self.contexts
-        if oracle.n_contexts != len(own):
-            raise InputError(
-                f"the oracle was opened on {oracle.n_contexts} contexts, but the pool has {len(own)}; use the same"
-            )
         if theirs.shape != own.shape:
             raise InputError(
-                f"the oracle's contexts have {theirs.shape[1]} columns, the pool's {own.shape[1]}; use the same"
+                f"the oracle was opened on {len(theirs)} contexts of {theirs.shape[1]} columns, but the pool has "
+                f"{len(own)} of {own.shape[1]}; use the same"
             )
         if not np.array_equal(theirs, own):
             row = int(np.flatnonzero((theirs != own).any(axis=1))[0])

@@ -113,12 +113,12 @@ class Setting:
         takes out much of the variance, while the oracle is still asked about integers.
         """
         sups: list[float] = []
-        last: Ints | None = None
+        last: Any = None
         for noise in self.noise(scales, rng):
-            if last is not None and (noise == last).all():  # always so where every round carries noise, as in BISTRO
-                sups.append(sups[-1])
-            else:
+            if not np.array_equal(noise, last):  # they are equal where every round carries noise, as in BISTRO
                 sups.append(noise.sum() / self.oracle.n_actions - self.oracle.value(noise.astype(float)))
+            else:
+                sups.append(sups[-1])
             last = noise
         return np.array(sups[::-1])
 
@@ -178,11 +178,8 @@ def estimate(
     tick: Callable[[int], None] | None = None,
 ) -> Estimate:
     """Estimate Rel(empty) at one L from exactly ``draws`` fresh draws, at least 2."""
-    one, sups = np.array([scale]), np.empty((whole("draws", draws, 2), 1))
-    for i in range(draws):
-        sups[i] = setting.sups(one, rng)
-        if tick:
-            tick(i + 1)
+    one = np.array([scale])
+    sups = _draw(setting, one, rng, whole("draws", draws, 2), 0.0, tick or (lambda _done: None))
     mean, half_width = setting.interval(sups, one)
     return Estimate(scale, float(mean[0]), float(half_width[0]), setting.closed_form(scale))
 
@@ -191,15 +188,15 @@ def _draw(
     setting: Setting, grid: Floats, rng: np.random.Generator, draws: int, precision: float, tick: Callable[[int], None]
 ) -> Floats:
     """Return (n, G): n = ``draws`` of the sups, or fewer when they are precise enough."""
-    sups = np.empty((draws, len(grid)))
-    for n in range(1, draws + 1):
-        sups[n - 1] = setting.sups(grid, rng)
-        tick(n)
-        if n % LOOK == 0:
-            mean, half_width = setting.interval(sups[:n], grid)
+    sups: list[Floats] = []
+    while len(sups) < draws:
+        sups.append(setting.sups(grid, rng))
+        tick(len(sups))
+        if precision and len(sups) % LOOK == 0:
+            mean, half_width = setting.interval(np.array(sups), grid)
             if half_width[mean.argmin()] < precision * mean.min():
-                return sups[:n]
-    return sups
+                break
+    return np.array(sups)
 
 
 def _checked(scales: Any, least: float) -> Floats:
