@@ -76,7 +76,7 @@ SLOW = {
     "tests/oracles/test_pickled_oracles.py::test_an_oracle_that_has_answered_can_be_pickled": "every class and solver",
     "tests/logs": "pages learnt from logs",
     "tests/policies/test_log_sums.py": "compiled functions called one by one",
-    "tests/test_service_learnt_rule.py::test_a_learnt_rule_decides_by_its_own_tests": "rules learnt from a log",
+    "tests/test_service_baseline.py::test_a_learnt_rule_decides_by_its_own_tests": "rules learnt from a log",
     "tests/test_studies.py": "plays of studies as they are given",
     "tests/learners/test_anytime.py::test_the_oracle_error_covers_what_was_lost": "many plays",
     "tests/learners/test_conservative.py::test_estimates_of_mixed_rounds_are_right_on_average": "many plays",

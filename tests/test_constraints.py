@@ -10,8 +10,9 @@ from hypothesis.extra.numpy import arrays
 
 from milpcb import LabelConstraint, open_oracle
 from milpcb.constraints import always, mean_at_most, never, parity, share_at_most
-from milpcb.errors import InfeasibleError, InputError
+from milpcb.errors import InfeasibleError
 from policies import DecisionTrees, LinearRules, ThresholdRules
+from tests.refused import refused
 
 BINARY = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 1, 0]], dtype=float)
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [2.4, 0.0]])
@@ -106,8 +107,8 @@ def test_totals_too_close_for_any_solver_are_an_error(monkeypatch):
     """Where labelings without end come too close to the bound, the oracle says so and gives no wrong value."""
     monkeypatch.setattr("milpcb.oracles.milp.MOST_CUT_OFF", 3)
     above = 1.0 + 1e-7 * np.arange(1, 16).reshape(5, 3)
-    with pytest.raises(InputError, match="round its weights"):
-        open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.0)])
+    close = [LabelConstraint(above, 5.0)]
+    refused(lambda: open_oracle(*INSTANCES["trees of depth 1"], constraints=close), "round its weights")
     costs = np.arange(15.0).reshape(5, 3) % 4
     far = open_oracle(*INSTANCES["trees of depth 1"], constraints=[LabelConstraint(above, 5.1)])
     assert far.value(costs) == open_oracle(*INSTANCES["trees of depth 1"]).value(costs)
@@ -147,17 +148,11 @@ def test_the_unit_of_a_constraint_does_not_matter(kind, unit):
 @KINDS
 def test_only_the_constraints_that_conflict_are_named(kind):
     """Of four rules the two that exclude each other are named, the others not."""
-    rules = [
-        share_at_most(2, 0.8),
-        always(1, rows=[0, 1]),
-        never(2, rows=[4]),
-        share_at_most(1, 0.2),
-    ]
+    rules = [share_at_most(2, 0.8), always(1, rows=[0, 1]), never(2, rows=[4]), share_at_most(1, 0.2)]
     with pytest.raises(InfeasibleError) as refusal:
         open_oracle(*INSTANCES["trees of depth 1"], kind=kind, constraints=rules)
     assert "'always action 1 on 2 rows', 'action 1 on at most 0.2 of the rows' together" in str(refusal.value)
     assert "action 2" not in str(refusal.value)
-    assert "\n" not in str(refusal.value)
     policies, contexts = INSTANCES["trees of depth 1"]
     without = open_oracle(policies, contexts, kind=kind, constraints=rules[:3])  # the other three go together
     assert without.minimise(np.zeros((5, 3))).policy.predict(contexts)[:2].tolist() == [1, 1]
@@ -278,9 +273,7 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(rows):
 )
 def test_a_wrong_argument_is_one_clear_line(make, fragment):
     """Each mistake is named when the constraint is made."""
-    with pytest.raises(InputError, match=fragment) as caught:
-        make()
-    assert "\n" not in str(caught.value)
+    refused(make, fragment)
 
 
 @pytest.mark.parametrize(
@@ -310,6 +303,4 @@ def test_a_wrong_argument_is_one_clear_line(make, fragment):
 def test_what_does_not_fit_the_rows_is_one_clear_line(rule, fragment):
     """Actions, columns and entries by row are looked at when the oracle is opened."""
     policies, contexts = INSTANCES["trees of depth 1"]
-    with pytest.raises(InputError, match=fragment) as caught:
-        open_oracle(policies, contexts - 10.0, constraints=[rule])
-    assert "\n" not in str(caught.value)
+    refused(lambda: open_oracle(policies, contexts - 10.0, constraints=[rule]), fragment)

@@ -1,18 +1,23 @@
-"""Actions that are not always there: what is played instead, what is learnt of it, and what is then stated."""
+"""Actions that are not always there: masks, what is played instead, what is learnt of it, what is then stated."""
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from milpcb import Bandit, rng
-from milpcb.errors import InputError, UnknownNameError
-from policies import FiniteClass
+from milpcb.errors import UnknownNameError
+from policies import DecisionTrees, FiniteClass
 from tests.inside import learner_of, open_decisions
+from tests.refused import refused
 
 LABELINGS = np.array([[0, 0], [1, 1], [2, 2], [0, 2], [2, 1]])
 CONTEXTS = [[0.0], [1.0]]
 NAMES = ["0", "1", "2"]
+NAMED = DecisionTrees(3, depth=1, thresholds=[[0.5]], action_names=["a", "b", "c"])
+TRUE_OR_FALSE = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["True", "False"])
 
 
 def bandit(learner: str = "exp4", **options: Any) -> Bandit:
@@ -102,11 +107,102 @@ def test_the_last_action_cannot_be_retired() -> None:
     one = bandit()
     one.retire(0)
     one.retire(1)
-    with pytest.raises(InputError, match="'2' is the last action that there is"):
-        one.retire(2)
-    with pytest.raises(UnknownNameError):
-        one.retire("walk")
+    refused(lambda: one.retire(2), "'2' is the last action that there is")
+    refused(lambda: one.retire("walk"), error=UnknownNameError)
     assert one.act([0.0]).probabilities == (0.0, 0.0, 1.0)
-    with pytest.raises(InputError, match="no action is available: give at least one that is not retired"):
-        one.act([0.0], available=[0])
+    refused(lambda: one.act([0.0], available=[0]), "no action is available: give at least one that is not retired")
     assert len(open_decisions(one)) == 1
+
+
+# ------------------------------------------------------------------- masks
+
+
+def there(bandit: Bandit, available: Any) -> list[bool]:
+    """Return which actions a decision may take, by its law."""
+    return [chance > 0 for chance in bandit.act([0], available=available).probabilities]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        [True, False, True],
+        (True, False, True),
+        np.array([True, False, True]),
+        [np.True_, np.False_, np.True_],
+        np.array([True, False, True], dtype=object),
+        pd.Series([True, False, True]),
+        pd.Series({"c": True, "b": False, "a": True}),
+        {"b": False, "a": True, "c": np.True_},
+        pd.DataFrame({"c": [True], "a": [True], "b": [False]}),
+        pl.DataFrame({"c": [True], "a": [True], "b": [False]}),
+        ["c", "a"],
+        pd.Series(["c", "a"]),
+        {"c", "a"},
+        [2, 0],
+        iter(["a", "c"]),
+    ],
+    ids=lambda mask: type(mask).__name__,
+)
+def test_a_mask_leaves_the_actions_where_it_is_true(mask: Any) -> None:
+    """By place or by name, as a list of these actions does; the forbidden one has no chance."""
+    assert there(Bandit(NAMED), mask) == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "each",
+    [
+        [["a", "b"], ["c"]],
+        [[True, True, False], [False, False, True]],
+        np.array([[True, True, False], [False, False, True]]),
+        [np.array([True, True, False]), ["c"]],
+        [{"a": True, "b": True, "c": False}, {"c"}],
+        pd.DataFrame([[False, True, True], [True, False, False]], columns=["c", "a", "b"]),
+        pl.DataFrame({"c": [False, True], "b": [True, False], "a": [True, False]}),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_each_row_may_have_its_own_mask(each: Any) -> None:
+    """The first may get a or b, the second c only."""
+    laws = [decision.probabilities for decision in Bandit(NAMED).act_all([[0.0], [1.0]], available=each)]
+    assert [[chance > 0 for chance in law] for law in laws] == [[True, True, False], [False, False, True]]
+
+
+def test_one_mask_holds_for_all_rows() -> None:
+    """Also where there are as many rows as actions."""
+    for decision in Bandit(NAMED).act_all([[0.0], [1.0], [1.0]], available=[False, True, True]):
+        assert decision.probabilities[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("policies", "available", "message"),
+    [
+        (NAMED, [True, False], "2 booleans for the 3 actions"),
+        (NAMED, [True, "a", "b"], "a list of actions or a mask of booleans"),
+        (NAMED, [1, 0, 1], "lists 'b' twice"),
+        (NAMED, np.array([1.0, 0.0, 1.0]), "lists 'b' twice"),
+        (TRUE_OR_FALSE, [1, 0], "may be a list or a mask"),
+        (TRUE_OR_FALSE, np.array([0, 1]), "may be a list or a mask"),
+        (NAMED, {"a": 1, "b": 0, "c": 1}, "a list of actions or a mask of booleans"),
+        (NAMED, {"a": True, "b": False}, "2 booleans for the 3 actions"),
+        (NAMED, {"a": True, "b": False, "d": True}, "'d'"),
+        (NAMED, pd.DataFrame({"a": [1], "b": [0], "c": [1]}), "a list of actions or a mask of booleans"),
+        (NAMED, [["a"], ["b"]], "available has 2 rows for 1 contexts"),
+        (NAMED, [False, False, False], "no action is available"),
+        *((NAMED, nothing, "available must be a list of actions") for nothing in (np.array(1), "a", 3)),
+        (NAMED, [], "no action is available"),
+        (NAMED, ["a", "walk"], "'walk'"),
+        (TRUE_OR_FALSE, [True, False], "can be read in two ways"),
+        (TRUE_OR_FALSE, {True, False}, "can be read in two ways"),
+    ],
+)
+def test_what_can_be_read_in_two_ways_is_refused(policies: Any, available: Any, message: str) -> None:
+    """In one line, and no decision is made."""
+    one = Bandit(policies)
+    refused(lambda: one.act([0], available=available), message)
+    assert not open_decisions(one)
+
+
+def test_a_mask_by_name_is_right_where_actions_are_called_true_and_false() -> None:
+    """Names can be read in one way only."""
+    assert there(Bandit(TRUE_OR_FALSE), {"True": False, "False": True}) == [False, True]
+    assert there(Bandit(TRUE_OR_FALSE), ["False"]) == [False, True]

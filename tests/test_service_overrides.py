@@ -1,5 +1,7 @@
-"""Decisions that a person overrides: certificates, promise, statement, files, crashes, mistakes."""
+"""Decisions that a person overrides, or whose cost never comes: certificates, promise, statement, files, mistakes."""
 
+import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,11 @@ import pytest
 
 import milpcb
 from milpcb import open_oracle
-from milpcb.errors import InputError, UnknownNameError
-from milpcb.learners import Uniform
+from milpcb.errors import UnknownNameError
+from milpcb.learners import Conservative, Uniform
 from milpcb.policies import DecisionTrees, FiniteClass
 from tests.inside import learner_of, state_of
+from tests.refused import refused
 
 TREES = DecisionTrees(2, depth=1, thresholds=[[0.5]], action_names=["call", "write"])
 
@@ -83,8 +86,7 @@ def test_they_are_saved_listed_and_stated(learner: str, tmp_path: Path) -> None:
     assert again.statement().startswith("12 decisions cost 7 in all")
     assert len(state_of(again)["log"]) == 11  # type: ignore[arg-type]
     assert [event.kind for event in events].count("override") == 1
-    with pytest.raises(InputError, match="not open"):
-        again.learn(first, cost=1.0)
+    refused(lambda: again.learn(first, cost=1.0), "not open")
 
 
 def test_a_promise_grows_by_what_a_person_changes() -> None:
@@ -108,17 +110,87 @@ def test_mistakes_end_in_one_line() -> None:
     bandit = milpcb.Bandit(TREES, seed=0)
     made = bandit.act([0])
     other = "write" if made.action == "call" else "call"
-    with pytest.raises(UnknownNameError, match="visit"):
-        bandit.override(made, "visit", by="AB")
-    for arguments, line in [
-        ({"action": made.action, "by": "AB"}, "nothing is overridden"),
-        ({"action": other, "by": " "}, "by must be text"),
-        ({"action": other, "by": "AB", "reason": 3}, "reason must be text"),
-    ]:
-        with pytest.raises(InputError, match=line):
-            bandit.override(made, **arguments)  # type: ignore[arg-type]
+    refused(lambda: bandit.override(made, "visit", by="AB"), "visit", error=UnknownNameError)
+    refused(lambda: bandit.override(made, made.action, by="AB"), "nothing is overridden")
+    refused(lambda: bandit.override(made, other, by=" "), "by must be text")
+    refused(lambda: bandit.override(made, other, by="AB", reason=3), "reason must be text")  # type: ignore[arg-type]
     bandit.override(made, other, by="AB")
     once = state_of(bandit)
-    with pytest.raises(InputError, match="already"):
-        bandit.override(made, other, by="AB")
+    refused(lambda: bandit.override(made, other, by="AB"), "already")
     assert state_of(bandit) == once
+
+
+# ------------------------------------------------------------------- costs that never come
+
+
+UNNAMED = DecisionTrees(2, depth=1, thresholds=[[0.5]])
+
+
+def given(bandit: milpcb.Bandit, way: str) -> Any:
+    """Return a new decision as ``give_up`` takes it."""
+    made = bandit.act([0])
+    return {"decision": made, "id": made.id, "text": made.to_json()}[way]
+
+
+@pytest.mark.parametrize("way", ["decision", "id", "text"])
+@pytest.mark.parametrize("learner", ["epsilon_greedy", "ftpl", "exp4", "doubling"])
+def test_a_bandit_goes_on_after_a_decision_is_given_up(learner: str, way: str) -> None:
+    """As if it had not been made: nothing is learnt of it, then or later."""
+    options: dict[str, Any] = {"ftpl": {"epsilon": "adaptive", "noise_on": "columns"}}
+    options["doubling"] = {"contexts": [[0], [1]]}
+    bandit = milpcb.Bandit(UNNAMED, learner, horizon=None if learner == "doubling" else 100, **options.get(learner, {}))
+    bandit.learn(bandit.act([1]), cost=0.5)
+    lost = given(bandit, way)
+    assert bandit.give_up(lost) == 1
+    for again in (lambda: bandit.give_up(lost), lambda: bandit.learn(lost, cost=0.0)):
+        refused(again, "it was learnt already, or given up")
+    bandit.learn(bandit.act([0]), cost=0.25)
+    assert (learner_of(bandit).played, learner_of(bandit).ledger.cost) == (2, 0.75)
+
+
+def test_the_file_does_not_grow_with_what_is_given_up(tmp_path: Path) -> None:
+    """It is as large as before a thousand outcomes that never came, but for what their count takes."""
+    bandit = milpcb.Bandit(UNNAMED)
+    bandit.learn(bandit.act([0]), cost=1.0)
+    sizes = []
+    for _ in range(2):
+        bandit.save(tmp_path / "b.json")
+        sizes.append((tmp_path / "b.json").stat().st_size)
+        for _ in range(1000):
+            bandit.act([0])
+        assert bandit.give_up(older_than=timedelta(0)) == 1000
+    assert sizes[1] < sizes[0] + 100
+
+
+def test_those_longer_ago_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the time that passed between, files included; those learnt and those younger are not."""
+    now = 1e9
+    monkeypatch.setattr("milpcb.bandit.decisions.time", lambda: now)
+    bandit = milpcb.Bandit(UNNAMED)
+    old, known, now = bandit.act([0]), bandit.act([0]), now + 86400
+    middle, now = bandit.act([0]), now + 86400
+    bandit.learn(known, cost=0.5)
+    bandit.save(tmp_path / "b.json")
+    bandit, now = milpcb.Bandit.load(tmp_path / "b.json"), now + 60
+    assert bandit.give_up(older_than=timedelta(days=3)) == 0
+    assert bandit.give_up(older_than=timedelta(days=2)) == 1
+    refused(lambda: bandit.learn(old, cost=0.5), "or given up")
+    bandit.learn(middle, cost=0.5)
+
+
+def test_the_promise_of_a_baseline_counts_what_is_given_up_as_one() -> None:
+    """With 3 to lose three rounds are risked, and none more when their costs will never be known."""
+    learner = Conservative(open_oracle(UNNAMED, [[0.0]], kind="search"), inner=Uniform(2), allowance=3.0)
+    for risked in (True, True, True, False, False):
+        assert (learner.act(0)[0] < 1.0) == risked
+        learner.give_up(played=True)
+    assert learner.rounds_of_baseline == 2
+    assert json.dumps(learner.inner.ledger.state()) == json.dumps(Uniform(2).ledger.state())
+
+
+def test_a_round_that_was_taken_over_and_is_given_up_counts_as_one() -> None:
+    """It was paid by another, and nobody knows how much."""
+    learner = Conservative(open_oracle(UNNAMED, [[0.0]], kind="search"), inner=Uniform(2), allowance=1.0)
+    learner.take_over(0, [0.5, 0.5])
+    learner.give_up(played=True)
+    assert learner.act(0).tolist() == [1.0, 0.0]

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from milpcb import Bandit, Decision, mean_at_most
-from milpcb.errors import InputError
 from policies import DecisionTrees
 from tests.inside import state_of
+from tests.refused import refused
 
 TREES = DecisionTrees(
     3, 1, thresholds=[[0.5], [0.5]], feature_names=["young", "member"], action_names=["call", "write", "wait"]
@@ -37,8 +37,8 @@ def credited(bandit: Bandit) -> list[Any]:
 def test_a_learner_that_takes_costs_in_order_cannot_take_it(tmp_path: Path) -> None:
     """Decisions in between are gone; the line says so."""
     bandit, decision = lost(tmp_path / "bandit.json", "epsilon_greedy")
-    with pytest.raises(InputError, match="EpsilonGreedy takes costs in order: it cannot be learnt any more"):
-        bandit.learn(decision, cost=1.0)
+    line = "EpsilonGreedy takes costs in order: it cannot be learnt any more"
+    refused(lambda: bandit.learn(decision, cost=1.0), line)
     assert len(credited(bandit)) == 1
     bandit.learn(bandit.act([1, 1]), cost=1.0)
     assert [line[0] for line in credited(bandit)] == [[0, 1], [1, 1]]  # not the [1, 0] in between
@@ -62,9 +62,7 @@ def test_a_changed_decision_is_refused(tmp_path: Path, change: dict[str, Any]) -
     bandit, decision = lost(tmp_path / "bandit.json")
     known = bandit.act([1, 0])
     for one in (decision, known):
-        with pytest.raises(InputError, match="was changed") as caught:
-            bandit.learn(replace(one, **change), cost=0.0)
-        assert "\n" not in str(caught.value)
+        refused(lambda one=one: bandit.learn(replace(one, **change), cost=0.0), "was changed")
     assert len(credited(bandit)) == 1
 
 
@@ -166,6 +164,5 @@ def test_a_decision_holds_what_constraints_read_and_no_more(tmp_path: Path) -> N
     lost = bandit.act({"young": 0, "member": 1, "price": 4, "name": "somebody"})
     assert lost.beside == (("price", 4.0),)
     after = Bandit.load(tmp_path / "b.json")
-    with pytest.raises(InputError, match="was changed"):
-        after.learn(replace(lost, beside=(("price", 0.0),)), cost=0.5)
+    refused(lambda: after.learn(replace(lost, beside=(("price", 0.0),)), cost=0.5), "was changed")
     after.learn(lost, cost=0.5)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from milpcb.errors import SolverFailedError
 from milpcb.program import Program, ProgramBuilder
 from milpcb.protocols import Cuts
-from milpcb.solvers import describe_all, load_solver
+from milpcb.solvers import load_solver
 from milpcb.solvers.highs import Highs
 from milpcb.solvers.lazy import LazySession
 from milpcb.types import Floats, Solution, Stop
+from tests.solvers.needs import needs
 
 EDGES = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 0), (0, 2), (3, 5))
 POINTS = np.array([p for p in product((0.0, 1.0), repeat=6) if not any(p[i] and p[j] for i, j in EDGES)])
@@ -46,13 +47,6 @@ def cube() -> Program:
     b = ProgramBuilder()
     b.columns("x", (6,), upper=1.0, integer=True)
     return b.build()
-
-
-def needs(solver: str) -> None:
-    """Skip, with the reason, where a solver cannot run."""
-    for info in describe_all():
-        if info.name == solver and info.missing:
-            pytest.skip(info.missing)
 
 
 @SOLVERS

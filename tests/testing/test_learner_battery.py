@@ -1,6 +1,7 @@
 """The battery of learners has teeth: a sound learner passes, and each way to break it fails the check for it."""
 
 import inspect
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -92,44 +93,36 @@ def peeping(self: Sound, row: int, action: int, cost: float, probability: float)
     self.totals += np.nan_to_num(costs)[self.labelings[:, row]]
 
 
-def unasking(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
+def constructor(
+    before: Callable[[Any, int, int], tuple[Any, int, int]] = lambda *given: given,
+    after: Callable[[Sound], object] = lambda _self: None,
+) -> Any:
+    """Return a constructor that changes what it is given, or the learner that was made."""
+
+    def made(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
+        oracle, horizon, seed = before(oracle, horizon, seed)
+        Sound.__init__(self, oracle, horizon=horizon, seed=seed)
+        after(self)
+
+    return made
+
+
+def unasking(oracle: Any, horizon: int, seed: int) -> tuple[Any, int, int]:
     """Do not ask whether the oracle can."""
     oracle.capabilities, oracle.labelings = {"enumerate"}, getattr(oracle, "labelings", np.zeros((1, 4), int))
-    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
+    return oracle, horizon, seed
 
 
-def vague(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
+def vague(oracle: Any, horizon: int, seed: int) -> tuple[Any, int, int]:
     """Say no, but not what to do."""
     if "enumerate" not in oracle.capabilities:
         raise InputError("this oracle will not do")
-    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
-
-
-def endless(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
-    """Take a horizon without rounds."""
-    Sound.__init__(self, oracle, horizon=max(horizon, 1), seed=seed)
-
-
-def any_seed(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
-    """Take a seed that is none."""
-    Sound.__init__(self, oracle, horizon=horizon, seed=abs(seed))
+    return oracle, horizon, seed
 
 
 def by_position(self: Sound, oracle: Any, horizon: int, seed: int) -> None:
     """Let a horizon be given without its name."""
     Sound.__init__(self, oracle, horizon=horizon, seed=seed)
-
-
-def unmade(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
-    """Do without the base class's constructor."""
-    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
-    del self.ledger
-
-
-def endlessly(self: Sound, oracle: Any, *, horizon: int, seed: int) -> None:
-    """Keep the horizon from the base class."""
-    Sound.__init__(self, oracle, horizon=horizon, seed=seed)
-    self.horizon = None
 
 
 def careless(self: Sound, row: int) -> Floats:
@@ -203,13 +196,13 @@ MISTAKES: list[tuple[str, dict[str, Any]]] = [
     ("declared", {"full_information": True}),
     ("distribution", {"_act": lambda self, row: ACT(self, row) * 0.0}),
     ("distribution", {"_act": lambda self, row: ACT(self, row) * np.nan}),
-    ("capability", {"__init__": unasking}),
-    ("capability", {"__init__": vague}),
-    ("settings", {"__init__": endless}),
-    ("settings", {"__init__": any_seed}),
+    ("capability", {"__init__": constructor(unasking)}),
+    ("capability", {"__init__": constructor(vague)}),
+    ("settings", {"__init__": constructor(lambda oracle, horizon, seed: (oracle, max(horizon, 1), seed))}),
+    ("settings", {"__init__": constructor(lambda oracle, horizon, seed: (oracle, horizon, abs(seed)))}),
     ("settings", {"__init__": by_position}),
-    ("made", {"__init__": unmade}),
-    ("made", {"__init__": endlessly}),
+    ("made", {"__init__": constructor(after=lambda self: delattr(self, "ledger"))}),
+    ("made", {"__init__": constructor(after=lambda self: setattr(self, "horizon", None))}),
 ]
 
 
