@@ -2,9 +2,10 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -79,12 +80,13 @@ def parse_config(
         run = replace(run, folder=None)  # no task looks there
     if not reader.tables("learners"):
         raise InputError(f"{where} has no learner; add at least one [[learners]] section")
+    oracles = tuple(oracle for found in reader.each("oracle", reader.oracles) for oracle in found)
     config = sections.Config(
-        learners=reader.each("learners", reader.learner),
+        learners=reader.each("learners", partial(reader.learner, oracles)),
         experiment=reader.section("experiment", sections.ExperimentSection),
         environments=reader.each("environment", reader.component),
         policies=reader.each("policies", reader.component),
-        oracles=reader.common_oracles(),
+        oracles=oracles,
         constraints=reader.each("constraints", reader.component),
         run=run,
     )
@@ -128,8 +130,8 @@ class _Reader:
             raise InputError(f"{self._where}{self._place(section)}: '{section}' is empty; add a section [{section}]")
         return [entry if isinstance(entry, dict) else {} for entry in entries]
 
-    def each(self, section: str, read: Callable[[str, int], T]) -> tuple[T, ...]:
-        return tuple(read(section, index) for index in range(len(self.tables(section))))
+    def each(self, section: str, read: Callable[[str, int, dict[str, Any]], T]) -> tuple[T, ...]:
+        return tuple(read(section, index, dict(table)) for index, table in enumerate(self.tables(section)))
 
     def section(self, section: str, make: Callable[..., T]) -> T:
         table = self._sections.get(section, {})
@@ -138,28 +140,40 @@ class _Reader:
                 raise InputError(f"'{section}' must be a section [{section}]")
             return make(**check_options(make, table, f"[{section}]"))
 
-    def component(self, section: str, index: int) -> sections.Component:
-        table = dict(self.tables(section)[index])
+    def component(self, section: str, index: int, table: dict[str, Any]) -> sections.Component:
         own = self._own(sections.OwnKeys, table, section, index)
-        found = self._component(table, section, index)
-        return replace(found, label=own.label or found.name)
+        kind, name = sections.KIND_OF[section], table.pop("name", None)
+        if not isinstance(name, str):
+            line = self._line(section, "", index)
+            raise InputError(f"{self._where}{line}: {self._heading(section)} needs a name, a string")
+        with self._placing(section, index, "name"):
+            cls = registry.load(kind, name)
+        unset = [key for key in KNOWN_LATER.get(kind, ()) if key not in table]
+        options = self._checked(cls, table, section, index, (*registry.KINDS[kind].supplied, *unset))
+        return sections.Component(name, options, own.label or name)
 
-    def learner(self, section: str, index: int) -> sections.LearnerSection:
-        table = dict(self.tables(section)[index])
+    def learner(
+        self, common: tuple[sections.OracleSection, ...], section: str, index: int, table: dict[str, Any]
+    ) -> sections.LearnerSection:
         own = self._own(sections.LearnerKeys, table, section, index)
-        component, oracle = self._component(table, section, index), own.oracle or {}
-        oracles = self._merged_oracles(oracle, index) if oracle else self.common_oracles()
-        label = own.label or component.name
-        return sections.LearnerSection(label, component, oracle, oracles, own.contexts, own.max_horizon)
+        component, asked = self.component(section, index, table), own.oracle or {}
+        if asked and "kind" not in asked:
+            with self._placing(section, index, "oracle"):
+                raise InputError('the oracle of a learner takes the place of [oracle]: give its kind = "..." too')
+        oracles = self.oracles(section, index, dict(asked)) if asked else common
+        kept = (asked, oracles, own.contexts, own.max_horizon)
+        return sections.LearnerSection(own.label or component.name, component, *kept)
 
-    def common_oracles(self) -> tuple[sections.OracleSection, ...]:
-        """Return the common oracles, one for each solver where a list of solvers is given."""
-        found: list[sections.OracleSection] = []
-        for index in range(len(self.tables("oracle"))):
-            for label, table in self._by_solver(index):
-                options = self._oracle(table, "oracle", index)
-                found.append(sections.OracleSection(label or sections.oracle_label(options), options))
-        return tuple(found)
+    def oracles(self, section: str, index: int, table: dict[str, Any]) -> tuple[sections.OracleSection, ...]:
+        """Return the oracles of a table, one for each solver where a list of solvers is given."""
+        label, solvers = self._own(sections.OwnKeys, table, section, index).label, table.get("solver")
+        if not isinstance(solvers, list):
+            return (self._oracle(label, table, section, index),)
+        if not solvers:
+            with self._placing(section, index, "solver"):
+                raise InputError('the list of solvers is empty; name at least one, such as "highs"')
+        labelled = [(label and f"{label}:{solver}", {**table, "solver": solver}) for solver in solvers]
+        return tuple(self._oracle(name, each, section, index) for name, each in labelled)
 
     def check_labels(self, config: sections.Config) -> None:
         """Raise InputError where a label is taken, as two curves would then look alike."""
@@ -184,14 +198,12 @@ class _Reader:
         with self._placing("run", key="backend"):
             if config.run.backend is not None:
                 registry.target("backend", config.run.backend)
-        with self._placing("experiment"):
-            players = sum(len(learner.oracles) for learner in config.learners)
-            worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
-            if players * worlds > sections.MOST_CELLS:
-                cells = spaced(players * worlds)
-                raise InputError(
-                    f"this is a study of {cells} cells; at most {spaced(sections.MOST_CELLS)} are one study"
-                )
+        players = sum(len(learner.oracles) for learner in config.learners)
+        worlds = len(config.environments) * len(config.policies) * len(experiment.horizon) * len(experiment.seeds)
+        if players * worlds > sections.MOST_CELLS:
+            most = f"at most {spaced(sections.MOST_CELLS)} are one study"
+            with self._placing("experiment"):
+                raise InputError(f"this is a study of {spaced(players * worlds)} cells; {most}")
 
     def check_settings(self, config: sections.Config) -> None:
         """Make the environments, the policy classes, and constraints by names, which is cheap: none is opened."""
@@ -211,79 +223,35 @@ class _Reader:
     def _own(self, keys: Callable[..., T], table: dict[str, Any], section: str, index: int) -> T:
         """Take the keys out of a section's table that are no options of the class that it names."""
         found = {key: table.pop(key) for key in option_names(keys) if key in table}
-        with self._placing(section, index):
-            return keys(**check_options(keys, found, self._heading(section)))
+        return keys(**self._checked(keys, found, section, index, ()))
 
-    def _heading(self, section: str) -> str:
-        return f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
-
-    def _component(self, options: dict[str, Any], section: str, index: int) -> sections.Component:
-        kind, heading = sections.KIND_OF[section], self._heading(section)
-        name = options.pop("name", None)
-        if not isinstance(name, str):
-            raise InputError(f"{self._where}{self._line(section, '', index)}: {heading} needs a name, a string")
-        with self._placing(section, index, "name"):
-            cls = registry.load(kind, name)
-        unset = tuple(key for key in KNOWN_LATER.get(kind, ()) if key not in options)
+    def _checked(
+        self, cls: Callable[..., Any], options: Mapping[str, Any], section: str, index: int, supplied: Collection[str]
+    ) -> dict[str, Any]:
         with self._placing(section, index, keys=options):
-            checked = check_options(cls, options, heading, (*registry.KINDS[kind].supplied, *unset))
-            check_plain(checked, heading)
-        return sections.Component(name, checked, name)
+            checked = check_options(cls, options, self._heading(section), supplied)
+            check_plain(checked, self._heading(section))
+        return checked
 
-    def _merged_oracles(self, own: dict[str, Any], index: int) -> tuple[sections.OracleSection, ...]:
-        """Return the common oracles with a learner's own keys put over them; equal ones once.
-
-        Common options that the learner's own kind does not have were written for other kinds, and are left out.
-        """
-        found: dict[str, sections.OracleSection] = {}
-        for common in range(len(self.tables("oracle"))):
-            for label, table in self._by_solver(common):
-                kind = own.get("kind", table.get("kind", sections.DEFAULT_KIND))
-                known = ("kind", *self._oracle_options(kind, "learners", index))
-                merged = {**{key: table[key] for key in table if key in known}, **own}
-                options = self._oracle(merged, "learners", index)
-                found.setdefault(repr(options), sections.OracleSection(label or "", options))
-        names = [sections.oracle_label(section.options) for section in found.values()]
-        distinct = len(set(names)) == len(names)
-        return tuple(
-            replace(section, label=name if distinct else section.label or name)
-            for name, section in zip(names, found.values(), strict=True)
-        )
-
-    def _by_solver(self, index: int) -> Iterator[tuple[str | None, dict[str, Any]]]:
-        """Yield label and table of one [oracle] section, once for each solver in its list."""
-        table = dict(self.tables("oracle")[index])
-        label, solvers = self._own(sections.OwnKeys, table, "oracle", index).label, table.get("solver")
-        if not isinstance(solvers, list):
-            yield label, table
-            return
-        if not solvers:
-            with self._placing("oracle", index, "solver"):
-                raise InputError('the list of solvers is empty; name at least one, such as "highs"')
-        for solver in solvers:
-            yield label and f"{label}:{solver}", {**table, "solver": solver}
-
-    def _oracle_options(self, kind: Any, section: str, index: int) -> list[str]:
+    def _oracle(self, label: str | None, table: dict[str, Any], section: str, index: int) -> sections.OracleSection:
+        kind = table.pop("kind", sections.DEFAULT_KIND)
         with self._placing(section, index, "kind"):
             if not isinstance(kind, str):
                 raise InputError(f"kind in [oracle] must be a string, got {clipped(repr(kind))}")
-            return option_names(registry.load("oracle", kind), registry.KINDS["oracle"].supplied)
-
-    def _oracle(self, table: dict[str, Any], section: str, index: int) -> dict[str, Any]:
-        kind = table.get("kind", sections.DEFAULT_KIND)
-        own, options = self._oracle_options(kind, section, index), {key: table[key] for key in table if key != "kind"}
-        for key in options:
-            if key not in own:
+            cls, supplied = registry.load("oracle", kind), registry.KINDS["oracle"].supplied
+            known = option_names(cls, supplied)
+        for key in table:
+            if key not in known:
                 with self._placing(section, index, key):
                     raise InputError(unknown_option(kind, key))
-        with self._placing(section, index):
-            supplied = registry.KINDS["oracle"].supplied
-            checked = check_options(registry.load("oracle", kind), options, "[oracle]", supplied)
-            check_plain(checked, "[oracle]")
+        checked = {"kind": kind, **self._checked(cls, table, section, index, supplied)}
         if "solver" in checked:
             with self._placing(section, index, "solver"):
                 load_solver(checked["solver"])
-        return {"kind": kind, **checked}
+        return sections.OracleSection(label or sections.oracle_label(checked), checked)
+
+    def _heading(self, section: str) -> str:
+        return f"[[{section}]]" if isinstance(self._sections.get(section), list) else f"[{section}]"
 
     @contextmanager
     def _placing(self, section: str, index: int = 0, key: str = "", keys: Collection[str] = ()) -> Iterator[None]:

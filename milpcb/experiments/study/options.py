@@ -171,7 +171,7 @@ def _experiment() -> Schema:
 def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
     kind, each = KIND_OF[section], []
     own = _made_from(LearnerKeys if section == "learners" else OwnKeys)["properties"]
-    own |= {"oracle": _oracle()} if section == "learners" else {}
+    own |= {"oracle": _oracle(own=True)} if section == "learners" else {}
     for name in registry.entries(kind):
         own |= {"name": {"const": name}}
         each.append({"title": name, **_made_from(registry.load(kind, name), own, registry.KINDS[kind].supplied, free)})
@@ -179,15 +179,16 @@ def _component(section: str, *, free: tuple[str, ...] = ()) -> Schema:
     return {"type": "object", "required": ["name"], "anyOf": [*each, other]}
 
 
-def _oracle() -> Schema:
-    each, own = [], _made_from(OwnKeys)["properties"]
+def _oracle(*, own: bool = False) -> Schema:
+    """Return the schema of [oracle], or of a learner's own, which has no other kind by default."""
+    each, label = [], _made_from(OwnKeys)["properties"]
     for kind in registry.entries("oracle"):
         found = _made_from(registry.load("oracle", kind), None, registry.KINDS["oracle"].supplied)
-        properties = {"kind": {"const": kind}, **own, **found["properties"]}
+        properties = {"kind": {"const": kind}, **label, **found["properties"]}
         if "solver" in properties:
             solver = {"type": "string", "examples": list(registry.entries("solver"))}
             properties["solver"] = {"anyOf": [solver, {"type": "array", "minItems": 1, "items": solver}]}
-        each.append({"title": kind, **_closed(properties, needed=[] if kind == DEFAULT_KIND else ["kind"])})
+        each.append({"title": kind, **_closed(properties, needed=["kind"] if own or kind != DEFAULT_KIND else [])})
     return {"type": "object", "anyOf": each}
 
 

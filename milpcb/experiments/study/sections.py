@@ -96,7 +96,7 @@ class OwnKeys:
 
 @dataclass(frozen=True, kw_only=True)
 class LearnerKeys(OwnKeys):
-    """The same of ``[[learners]]``: keys that replace those of every common oracle, and what the learner is given."""
+    """The same of ``[[learners]]``: an oracle in the place of the common ones, and what the learner is given."""
 
     oracle: dict[str, Any] | None = None
     contexts: Annotated[Contexts, Field(description="what it knows of contexts to come")] = "pool"
@@ -132,8 +132,8 @@ class OracleSection:
 class LearnerSection:
     """One ``[[learners]]`` section: ``label`` is its name in curves.
 
-    ``oracle`` holds the keys that replace those of every common oracle, ``oracles`` the result, one for each common
-    one. ``contexts`` is the knowledge of contexts to come; the learner is left out at horizons beyond ``max_horizon``.
+    ``oracle`` is the table of its own oracle, {} for the common ones; ``oracles`` are those that it plays with.
+    ``contexts`` is the knowledge of contexts to come; the learner is left out at horizons beyond ``max_horizon``.
     """
 
     label: str

@@ -199,29 +199,12 @@ def test_what_learners_know_and_do_are_columns_of_one_study(tiny, finished):
     assert 0 < of["once"]["rule_changes"][-1] < of["once"]["oracle_calls"][-1]
 
 
-WRONG = {
-    "scale below K": ("scale = 8", "scale = 2", "at least 3"),
-    "leader without profile": ('queries = "profile"', 'leftover = "leader"', 'set queries = "profile"'),
-    "unknown noise": ('queries = "profile"', 'noise = "papr"', "did you mean 'paper'"),
-    "hedge without a list": (
-        'kind = "enumeration"\n\n[[learners]]\nname = "bistro_plus"\nqueries = "profile"\nscale = 8',
-        'kind = "milp"\n\n[[learners]]\nname = "hedge"',
-        'oracle = { kind = "enumeration" }',
-    ),
-    "K of the class": ("depth = 1", "depth = 1\nn_actions = 2", "leave n_actions out"),
-}
-
-
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_setting_is_told_before_the_first_round(case, tiny, tmp_path, play_into, monkeypatch):
+def test_a_wrong_setting_is_told_before_the_first_round(tiny, tmp_path, play_into, monkeypatch):
     """Learners are made before anything is played or written, even those that come after others."""
-    old, new, message = WRONG[case]
-    assert tiny.count(old) == 1
-    head, learner = tiny.replace(old, new).split("[[learners]]")
+    head, learner = tiny.replace("scale = 8", "scale = 2").split("[[learners]]")
     monkeypatch.setattr(runner, "compute", None)
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError, match="at least 3"):
         play_into(f"{head}{UNIFORM}[[learners]]{learner}", tmp_path / "run")
-    assert message in str(refused.value)
     assert not (tmp_path / "run").exists()
 
 

@@ -98,19 +98,18 @@ def test_titles_tell_what_there_are_several_of(tiny):
     assert len(set(titles)) == 6
 
 
-def test_a_learners_own_oracle_is_put_over_every_common_one(tiny):
-    """Its keys replace those of each; where that leaves the same oracle twice there is one cell."""
+def test_a_learners_own_oracle_takes_the_place_of_all_common_ones(tiny):
+    """It is one cell, or one for each of its solvers, and has none of the common options."""
     common = tiny.replace(
         '[oracle]\nkind = "enumeration"',
         '[[oracle]]\nlabel = "quick"\ntime_limit = 1.0\n[[oracle]]\nkind = "search"\n',
     )
-    listed = study_of(common + '[[learners]]\nname = "hedge"\noracle = { kind = "enumeration" }\n')
+    own = '[[learners]]\nname = "exp4"\noracle = {{ kind = {} }}\n'
+    listed = study_of(common + own.format('"enumeration"'))
     assert [cell.labels["oracle"] for cell in listed.cells] == ["quick", "search", "enumeration"]
-    solved = study_of(common + '[[learners]]\nname = "epsilon_greedy"\noracle = { kind = "milp", solver = "scipy" }\n')
-    own = [cell for cell in solved.cells if cell.learner.label == "epsilon_greedy"]
-    assert [cell.oracle.options["time_limit"] for cell in own] == [1.0, None]
-    assert {cell.oracle.options["solver"] for cell in own} == {"scipy"}
-    assert len({cell.labels["oracle"] for cell in own}) == 2
+    solved = study_of(common + own.format('"milp", solver = ["highs", "scipy"]')).cells[2:]
+    assert [cell.labels["oracle"] for cell in solved] == ["milp:highs", "milp:scipy"]
+    assert {cell.oracle.options["time_limit"] for cell in solved} == {None}
 
 
 def test_equal_cells_are_refused(tiny):

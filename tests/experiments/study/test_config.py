@@ -65,6 +65,7 @@ def test_n_actions_of_the_class_is_written_only_if_given(tiny):
     assert parse(tiny.replace("depth = 1", "depth = 1\nn_actions = 3")).policies[0].options["n_actions"] == 3
 
 
+RULE = '[[constraints]]\nname = "share_at_most"\n'
 SECOND = '[[learners]]\nname = "bistro_plus"\n'
 WRONG = {  # what is replaced, and by what; None for more lines at the end
     "key after a comment that names it": ("depth = 1", "# depth = 2\ndepth = -1", "line 14: depth"),
@@ -102,6 +103,16 @@ WRONG = {  # what is replaced, and by what; None for more lines at the end
         SECOND + 'label = "b"\n[learners.oracle]\nkind = "milp"\nsolver = "hihgs"\n',
         "line 27: unknown solver 'hihgs'; did you mean 'highs'?",
     ),
+    "environment twice": (
+        "[environment]",
+        '[[environment]]\nname = "planted"\n[[environment]]',
+        "line 8: two [[environment]] sections are called 'planted'; give each [[environment]] its own label",
+    ),
+    "key of a constraint": (
+        None,
+        RULE + "actoin = 1\n",
+        "line 24: unknown key 'actoin' in [[constraints]]; did you mean",
+    ),
     "label taken": (None, SECOND, "line 22: two learners are called 'bistro_plus'"),
     "label that is a number": (None, SECOND + "label = 3\n", "line 24: label in [[learners]]: input should be a valid"),
     "label on two lines": (None, SECOND + 'label = "a\\nb"\n', "line 24: label in [[learners]]: write it on one line"),
@@ -109,6 +120,16 @@ WRONG = {  # what is replaced, and by what; None for more lines at the end
         None,
         SECOND + 'label = "b"\noracle = "milp"\n',
         "line 25: oracle in [[learners]]: input should be a table, got 'milp'",
+    ),
+    "oracle of a learner without a kind": (
+        None,
+        SECOND + 'label = "b"\noracle = { solver = "highs" }\n',
+        'line 25: the oracle of a learner takes the place of [oracle]: give its kind = "..." too',
+    ),
+    "option of an own oracle": (
+        None,
+        SECOND + 'label = "b"\noracle = { kind = "search", solver = "highs" }\n',
+        "line 25: oracle kind 'search' has no option 'solver'",
     ),
     "no name": (None, "[[learners]]\n", "line 22: [[learners]] needs a name"),
 }
@@ -133,17 +154,6 @@ def test_a_config_without_text_is_refused_without_line(section, wrong, message, 
     """Tables made by a program have no lines; learners are a list of tables there too."""
     with pytest.raises(InputError, match=message):
         parse_config(tomllib.loads(tiny) | {section: wrong})
-
-
-def test_common_options_that_a_learners_kind_does_not_know_are_left_out(tiny):
-    """They were written for the other kind; what stands in the learner's own table is checked."""
-    common = tiny.replace('kind = "enumeration"', 'kind = "milp"\nsolver = "scipy"\ntime_limit = 3')
-    own = '[[learners]]\nname = "exp4"\noracle = {{ kind = "search"{more} }}\n'
-    searched = parse(common + own.format(more="")).learners[1].oracles[0].options
-    assert searched == {"kind": "search", "time_limit": 3.0}  # and no solver
-    audited = parse(common + own.format(more="").replace("search", "audited")).learners[1].oracles[0].options
-    assert audited == {"kind": "audited", "solver": "scipy", "time_limit": 3.0, "audit": 0.01}
-    assert "oracle kind 'search' has no option 'solver'" in refusal(common + own.format(more=', solver = "highs"'))
 
 
 LIMITS = {
