@@ -20,7 +20,7 @@ from milpcb.offline.hashing import folds_of
 from milpcb.offline.log import Log
 from milpcb.offline.nuisances import OUTCOME, Fit, fits_by_fold, predicted
 from milpcb.offline.overlap import compared, completed, expected_of, parts_without
-from milpcb.offline.sufficient_statistics import Codes, Grid, Known, ScoredStatistics, Statistics
+from milpcb.offline.sufficient_statistics import Codes, Grid, Known, Statistics
 from milpcb.types import Bools, Floats, Ints
 
 FEW = 48  # cut points: up to so many, comparing with each is quicker than bisection
@@ -47,7 +47,7 @@ class Layout:
 
     def empty(self) -> Statistics:
         """Return the sums over no rows."""
-        return (ScoredStatistics if self.scored else Statistics).empty(self.grid, len(self.actions))
+        return Statistics.empty(self.grid, len(self.actions), scored=self.scored)
 
     def read(self, frame: Any, columns: LoggedColumns, more: Sequence[str] = ()) -> tuple[Read, Known]:
         """Return what is counted of a data frame, and ``more`` columns of it; raises InputError."""

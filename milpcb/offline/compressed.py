@@ -14,7 +14,6 @@ and "dr") and its treatment cost. So sums of scores and of their products follow
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -30,8 +29,6 @@ from milpcb.offline.reference import Lotteries, Reference
 from milpcb.offline.sufficient_statistics import Grid, Statistics, Summed
 from milpcb.types import Bools, Floats, Ints
 
-Columns = tuple[int, ...]
-
 
 def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
     """Return the bins (m, d) of contexts that stand for rows with these sums by cell, and the sums (m, ...) of each.
@@ -39,50 +36,31 @@ def compressed_contexts(grid: Grid, cells: Floats) -> tuple[Ints, Floats]:
     Of the sums, ``cells`` (cells, ...), the first is the number of rows.
     """
     sums = cells.reshape(grid.size, -1)
-    margins = _margins(grid, sums)
-    there = [np.flatnonzero(margins[f,][..., 0]) for f in range(len(grid.bins))]  # bins without rows stand for nothing
-    others = [bins[1:] for bins in there]
-    left = {columns: table[np.ix_(*(others[f] for f in columns))] for columns, table in margins.items()}
+    tables: dict[tuple[int, ...], Floats] = {}  # by every set of at most ``order`` columns
+    for columns, start, stop in zip(grid.sets, grid.starts, grid.starts[1:], strict=False):
+        table = sums[start:stop].reshape(*(grid.bins[f] for f in columns), -1)
+        for lesser in (lesser for size in range(len(columns) + 1) for lesser in combinations(columns, size)):
+            if lesser not in tables:
+                tables[lesser] = table.sum(axis=_other_axes(columns, lesser))
+    there = [np.flatnonzero(tables[f,][..., 0]) for f in range(len(grid.bins))]  # bins without rows stand for nothing
+    left = {columns: table[np.ix_(*(there[f][1:] for f in columns))] for columns, table in tables.items()}
     codes, counted = [], []
     for columns in sorted(left, key=len, reverse=True):
         own = left[columns]
-        for lesser in _subsets(columns):
-            if len(lesser) < len(columns):
-                left[lesser] = left[lesser] - own.sum(axis=_other_axes(columns, lesser))
-        codes.append(_codes(columns, others, there))
+        for lesser in (lesser for size in range(len(columns)) for lesser in combinations(columns, size)):
+            left[lesser] = left[lesser] - own.sum(axis=_other_axes(columns, lesser))
+        chosen = list(product(*(there[f][1:] for f in columns)))
+        codes.append(np.tile([bins[0] for bins in there], (len(chosen), 1)))
+        codes[-1][:, list(columns)] = np.array(chosen, dtype=np.int64).reshape(len(chosen), len(columns))
         counted.append(own.reshape(-1, sums.shape[1]))
-    every = np.concatenate(counted)
-    found = np.concatenate(codes)
+    every, found = np.concatenate(counted), np.concatenate(codes)
     kept = every.any(axis=1) | ((found != found[-1]).sum(axis=1) <= 1)  # every bin stays, whatever it counts
     order = np.flatnonzero(kept)[np.lexsort(found[kept].T[::-1])]
     return found[order], every[order].reshape(-1, *cells.shape[1:])
 
 
-def _margins(grid: Grid, sums: Floats) -> dict[Columns, Floats]:
-    found: dict[Columns, Floats] = {}
-    for columns, start, stop in zip(grid.sets, grid.starts, grid.starts[1:], strict=False):
-        table = sums[start:stop].reshape(*(grid.bins[f] for f in columns), -1)
-        for lesser in _subsets(columns):
-            if lesser not in found:
-                found[lesser] = table.sum(axis=_other_axes(columns, lesser))
-    return found
-
-
-def _subsets(columns: Columns) -> list[Columns]:
-    return [lesser for size in range(len(columns) + 1) for lesser in combinations(columns, size)]
-
-
-def _other_axes(columns: Columns, lesser: Columns) -> tuple[int, ...]:
+def _other_axes(columns: tuple[int, ...], lesser: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axis for axis, f in enumerate(columns) if f not in lesser)
-
-
-def _codes(columns: Columns, others: list[Ints], there: list[Ints]) -> Ints:
-    """Return the bins (contexts, d) of contexts that differ from the first bins in ``columns``."""
-    n = prod(len(others[f]) for f in columns)
-    chosen = np.array(list(product(*(others[f] for f in columns))), dtype=np.int64).reshape(n, len(columns))
-    codes = np.tile([bins[0] for bins in there], (len(chosen), 1))
-    codes[:, list(columns)] = chosen
-    return codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +126,8 @@ class CompressedLog:
     def gain(self, played: Ints, other: int, here: Any = slice(None)) -> tuple[float, float]:
         """Return how much better ``played`` (m,) is than always playing ``other``, and its standard error."""
         rows, sign = np.arange(len(played)), 1.0 if self.maximise else -1.0
-        return self._mean(
-            sign * (self.scores[rows, played] - self.scores[:, other]), self.squares(other)[rows, played], here
-        )
+        more = sign * (self.scores[rows, played] - self.scores[:, other])
+        return self._mean(more, self.squares(other)[rows, played], here)
 
     def squares(self, other: int) -> Floats:
         """Return the sums (m, K) of the squares of the differences between each action's score and another's."""
@@ -228,11 +205,16 @@ def compress(
     ------
     InputError : there are no rows, or none with some action; outcomes that differ by next to nothing beside their size
     """
-    _check_spread(*stats.outcome_range)
+    least, most = stats.outcome_range
+    if 0 < most - least < FAR * max(abs(least), abs(most)):
+        raise InputError(
+            f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
+            "subtract a number near them from all, or learn from rows in memory"
+        )
     n, K = len(stats), stats.n_actions
-    for name, count in zip(actions, stats.totals[:, 0].tolist(), strict=True):
-        if not count:
-            raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
+    if not stats.counts.all():
+        name = actions[int(stats.counts.argmin())]
+        raise InputError(f"no row has action '{name}'; leave it out of actions, or add rows that have it")
     found = stats.summed(method, randomised=randomised)
     codes, sums = compressed_contexts(stats.grid, np.hstack([found.cells, stats.done, stats.barred[:, 0]]))
     sums, done, barred = sums[:, : -2 * K], sums[:, -2 * K : -K], sums[:, -K:]
@@ -240,8 +222,8 @@ def compress(
     base = found.centre + charge
     products = sizes[:, None, None] * np.multiply.outer(base, base) + squared
     products += residual[:, :, None] * base + residual[:, None, :] * base[:, None]
-    clipped = 0 if randomised else int(stats.outcomes[:, 2].sum())
-    limits: dict[str, Any] = {"clipped": clipped, "min_propensity": min_propensity}
+    known = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
+    smallest = float(found.least.min()) if randomised else max(min_propensity, float(found.least.min()))
     return CompressedLog(
         codes,
         sizes,
@@ -253,58 +235,54 @@ def compress(
         found.counts,
         _outcome(stats, found.counts, charge),
         _outcome(stats, found.counts, np.zeros(K))[1] * float(np.sqrt((n - 1) / n)),
-        _ranges(stats, found, charge, min_propensity, randomised=randomised),
+        EntryRanges.between((least + float(charge.min()), most + float(charge.max())), known, smallest),
         maximise,
-        _diagnostics(found, n, residual, charge, barred.sum(axis=0), parts, actions, **limits),
+        _diagnostics(
+            found,
+            n,
+            base + residual.sum(axis=0) / n,
+            found.modelled + charge,
+            barred.sum(axis=0),
+            parts,
+            actions=actions,
+            clipped=0 if randomised else int(stats.outcomes[:, 2].sum()),
+            min_propensity=min_propensity,
+        ),
     )
 
 
-def _check_spread(least: float, most: float) -> None:
-    if 0 < most - least < FAR * max(abs(least), abs(most)):
-        raise InputError(
-            f"outcomes are from {least:.17g} to {most:.17g}, and sums of their squares do not hold such differences: "
-            "subtract a number near them from all, or learn from rows in memory"
-        )
+def _diagnostics(
+    found: Summed, n: int, constants: Floats, modelled: Floats, barred: Floats, parts: Any, **known: Any
+) -> Diagnostics:
+    nothing = np.rint(barred)  # rows (K,) in which an action was not possible
+    there = np.maximum(n - nothing, 1.0)
+    calibration, unseen = found.inverse / there, list[str]()
+    error = np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
+    for k, name in enumerate(known["actions"]):
+        own = [words for action, words in parts if action == k]
+        unseen += sentence(name, own, 0 if own else int(nothing[k]), ignored=False)
+    return Diagnostics(
+        least_propensity=found.least,
+        effective_size=found.inverse**2 / found.squares,
+        calibration=calibration,
+        calibration_error=np.sqrt(error),
+        constants=constants,
+        calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
+        outcome_r2=found.r2,
+        regression_only=False,
+        events=np.inf,
+        value_events=np.inf,
+        rows=n,
+        grouped=False,
+        given=True,
+        unseen=tuple(unseen),
+        **known,
+    )
 
 
 def _outcome(stats: Statistics, counts: Floats, charge: Floats) -> tuple[float, float]:
+    """Return the mean and the standard deviation of the outcome with what actions add to it."""
     n, (y, yy) = len(stats), stats.outcomes.T[:2]
     total = float((y + counts * charge).sum())
     squares = float((yy + 2 * charge * y + charge**2 * counts).sum())
     return total / n, float(np.sqrt(max(0.0, squares - total**2 / n) / max(1, n - 1)))
-
-
-def _ranges(stats: Statistics, found: Summed, charge: Floats, least: float, *, randomised: bool) -> EntryRanges:
-    """Return the ranges of scores and of their differences."""
-    y0, y1 = np.add(stats.outcome_range, (charge.min(), charge.max())).tolist()
-    smallest = float(found.least.min())
-    known = float((found.regression[0] + charge).min()), float((found.regression[1] + charge).max())
-    return EntryRanges.between((y0, y1), known, smallest if randomised else max(least, smallest))
-
-
-def _diagnostics(
-    found: Summed, n: int, residual: Floats, charge: Floats, barred: Floats, parts: Any, actions: Any, **known: Any
-) -> Diagnostics:
-    there = np.maximum(n - np.rint(barred), 1.0)  # rows in which an action was possible
-    calibration, modelled = found.inverse / there, found.modelled + charge
-    own = [[words for action, words in parts if action == k] for k in range(len(actions))]
-    zero = [0 if each else int(rows) for each, rows in zip(own, np.rint(barred).tolist(), strict=True)]
-    unseen = [text for item in zip(actions, own, zero, strict=True) for text in sentence(*item, ignored=False)]
-    constants = found.centre + charge + residual.sum(axis=0) / n
-    known |= {"regression_only": False, "events": np.inf, "value_events": np.inf, "grouped": False}
-    return Diagnostics(
-        actions=tuple(actions),
-        least_propensity=found.least,
-        effective_size=found.inverse**2 / found.squares,
-        calibration=calibration,
-        calibration_error=np.sqrt(
-            np.maximum(0.0, found.squares - there * calibration**2) / np.maximum(1, there - 1) / there
-        ),
-        constants=constants,
-        calibrated=np.where(barred <= 0, modelled + (constants - modelled) / calibration, np.nan),
-        given=True,
-        unseen=tuple(unseen),
-        outcome_r2=found.r2,
-        rows=n,
-        **known,
-    )
