@@ -226,11 +226,6 @@ class FromLog(FromBatches):
 
     def _guards(self) -> list[NoWorseThan]:
         guards = guards_of(self.constraints)
-        if any(hasattr(guard.than, "predict") for guard in guards):  # it would have to read the table of the fit
-            raise InputError(
-                "a limit among the constraints of an estimator is against a number, an action, what was done, or what "
-                "a policy plays in the rows: give no_worse_than(policy.predict_names(X), ...)"
-            )
         if self.scores_ is None:
             if guards or self.objective != "value":
                 raise InputError("limits with confidence, and what is guaranteed, need outcomes: give reward= or cost=")

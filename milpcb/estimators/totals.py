@@ -120,7 +120,7 @@ def best_under(
     shown = [replace(rule, weights=summed(np.asarray(rule.weights), rows)) for rule in shown]
     asked = [[*rules, *shown]]
     for number, guard in enumerate(guards):
-        labels = guard.labels(contexts, actions) if guard.margin >= 0 else None  # it is no worse than itself
+        labels = guard.labels(actions) if guard.margin >= 0 else None  # it is no worse than itself
         if labels is not None:
             others = [rule for other, rule in enumerate(shown) if other != number]
             barred = summed((labels[:, None] != np.arange(len(actions))).astype(float), rows)

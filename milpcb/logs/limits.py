@@ -215,7 +215,7 @@ def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
     labels = places("action of the policy", played.names, asked.outcome.actions)
     outcome, weight = asked.outcome, asked.outcome.weight  # 0 outside a group
     own = float(np.average(outcome.table[np.arange(len(labels)), labels], weights=weight))
-    other = float(np.average(asked.base(None), weights=weight)) * (1 if outcome.maximise else -1)
+    other = float(np.average(asked.base(), weights=weight)) * (1 if outcome.maximise else -1)
     unit = Unit.of_scores("", outcome, error=float(outcome.table.std() / np.sqrt((weight > 0).sum())))
     return unit.value(own), unit.value(other) + (" of 100" if unit.binary else "")
 

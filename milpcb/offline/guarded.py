@@ -30,7 +30,7 @@ from milpcb.constraints import LabelConstraint
 from milpcb.constraints.by_names import groups as rows_by_value
 from milpcb.core.checks import ROUNDING, check_confidence, real, several, whole, whole_array
 from milpcb.core.decimals import percent, spaced
-from milpcb.data.actions import own_names, place, places, played
+from milpcb.data.actions import own_names, places
 from milpcb.data.schema import read_columns
 from milpcb.errors import InputError
 from milpcb.offline.band import Process
@@ -44,7 +44,10 @@ from milpcb.rng import check_seed, child
 from milpcb.types import Floats, Ints
 
 IN_UNITS = "finite, in the unit of the outcome"
-THAN = "actions, one for each row of the second outcome; or give a number, an action, a policy, or None"
+THAN = (
+    "actions, one for each row of the second outcome, such as policy.predict_names(X); or give a number, an action, or "
+    "None for what was done"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +61,8 @@ class NoWorseThan:
 
     Parameters
     ----------
-    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a policy, or a list
-        of actions (n,); None for what was done
+    than : a number, in the unit of the outcome; the name of an action, for giving it to everybody; a list of actions
+        (n,), such as those that a policy plays; None for what was done
     outcome : the scores of the second outcome, of the same rows in the same order; their sign is that of the log
     confidence : how often the limit is kept
     margin : by how much it may be worse, in the unit of the outcome; below 0 it must be better
@@ -89,19 +92,12 @@ class NoWorseThan:
         whole("draws", self.draws, ceil(share / (1 - share) - ROUNDING))
         if self._number is not None:
             real("than of no_worse_than", self.than, IN_UNITS, lambda _than: True)
-        elif not (self.than is None or hasattr(self.than, "predict")):
-            listed = [self.than] if self._is_name else several("than of no_worse_than", self.than, object, THAN)
-            found = places("action of no_worse_than", listed, self.outcome.actions)
-            if not self._is_name:
-                self.check_rows(len(found))
+        elif self.than is not None:
+            self.labels(self.outcome.actions)
 
     @property
     def _number(self) -> float | None:
         return float(self.than) if isinstance(self.than, Real) and not isinstance(self.than, bool) else None
-
-    @property
-    def _is_name(self) -> bool:
-        return isinstance(self.than, str)
 
     def rule(self, policies: PolicyClass | Opened, contexts: Any, actions: Sequence[str] = ()) -> LabelConstraint:
         """Return the side constraint on the n rows that policies keep which are shown to keep the limit.
@@ -112,7 +108,7 @@ class NoWorseThan:
         question = Question(policies, contexts)
         self.check_rows(question.oracle.n_contexts)
         rng, outcome = child(self.seed, "offline", "no worse"), self.outcome.by(actions or own_names(policies))
-        process = Process.of(question, outcome, self.base(contexts), rng)
+        process = Process.of(question, outcome, self.base(), rng)
         reach = process.reach(self.draws, self.confidence, rng)
         return LabelConstraint(-process.floor(), self.margin - reach, self.name)
 
@@ -123,15 +119,15 @@ class NoWorseThan:
         """
         self.check_rows(len(contexts))
         shares = self.outcome.weight / self.outcome.weight.sum()
-        own = shares[:, None] * (self.outcome.gains[:, self.outcome.columns(actions)] - self.base(contexts)[:, None])
+        own = shares[:, None] * (self.outcome.gains[:, self.outcome.columns(actions)] - self.base()[:, None])
         return LabelConstraint(-own, self.margin, self.name)
 
-    def base(self, contexts: Any) -> Floats:
+    def base(self) -> Floats:
         """Return what is compared with in each row (n,), its sign turned so that larger is better."""
         sign, rows = 1.0 if self.outcome.maximise else -1.0, np.arange(len(self.outcome.table))
         if self.than is None:
             return np.asarray(sign * self.outcome.logged)
-        labels = self.labels(contexts, self.outcome.actions)
+        labels = self.labels(self.outcome.actions)
         if labels is None:
             return np.full(len(rows), sign * float(self.than))
         if self.outcome.unseen is not None and self.outcome.unseen[rows, labels].any():
@@ -141,27 +137,23 @@ class NoWorseThan:
             )
         return np.asarray(self.outcome.gains[rows, labels])
 
-    def labels(self, contexts: Any, actions: Sequence[str]) -> Ints | None:
-        """Return which of ``actions`` the policy that is compared with plays in each row (n,); None where it is none.
+    def labels(self, actions: Sequence[str]) -> Ints | None:
+        """Return which of ``actions`` is compared with in each row (n,); None where a number or what was done is.
 
         Numbers are places among the actions of the second outcome.
         """
         if self.than is None or self._number is not None:
             return None
-        own = self.outcome.actions
-        if self._is_name:
-            found = np.full(len(self.outcome.table), place("action of no_worse_than", self.than, own))
-        else:
-            found = played(self.than, contexts, own)
+        every = [self.than] * len(self.outcome.table) if isinstance(self.than, str) else self.than
+        listed = several("than of no_worse_than", every, object, THAN)
+        found = places("action of no_worse_than", listed, self.outcome.actions)
         self.check_rows(len(found))
         return np.asarray(np.argsort(self.outcome.columns(actions))[found])
 
     def take(self, rows: Ints) -> NoWorseThan:
         """Return the limit on some of the rows."""
-        whole_log = self.than is None or self._number is not None or self._is_name or hasattr(self.than, "predict")
-        return replace(
-            self, than=self.than if whole_log else np.asarray(self.than)[rows], outcome=self.outcome.take(rows)
-        )
+        one = self.than is None or self._number is not None or isinstance(self.than, str)
+        return replace(self, than=self.than if one else np.asarray(self.than)[rows], outcome=self.outcome.take(rows))
 
     @property
     def name(self) -> str:
@@ -185,7 +177,7 @@ class NoWorseThan:
 
     @property
     def _other(self) -> str:
-        if self._is_name:
+        if isinstance(self.than, str):
             return f"always '{self.than}'"
         other = "another policy" if self._number is None else f"{self.than:g}"
         return "what was done" if self.than is None else other
@@ -211,7 +203,7 @@ class NoWorseThan:
         The lower ends of the means of all actions in all strata hold at once (Bonferroni), so for every lottery.
         """
         ways, scores = reference.ways, self.outcome.by(reference.actions)
-        difference = scores.gains - self.base(None)[:, None]
+        difference = scores.gains - self.base()[:, None]
         playable = [(s, k) for s, k in np.argwhere(ways.playable).tolist() if difference[ways.stratum == s, k].any()]
         means = {(s, k): Mean(difference[:, k] * (ways.stratum == s), scores.weight, np.inf) for s, k in playable}
         if not means or not self.enough_events:

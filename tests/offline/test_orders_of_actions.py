@@ -34,7 +34,7 @@ def test_a_list_of_numbers_that_is_compared_with_has_the_second_outcomes_places(
     X, done, _, harmed = trial()
     second = scores(read_log(X, done, cost=harmed, propensity=[0.5, 0.5], actions=["wait", "treat"]), "snips")
     rule = no_worse_than(np.zeros(len(X), dtype=int), outcome=second, draws=20)
-    assert rule.labels(X, ("treat", "wait")).tolist() == [1] * len(X)
+    assert rule.labels(("treat", "wait")).tolist() == [1] * len(X)
     named = no_worse_than("wait", outcome=second, draws=20)
     assert rule.on_rows(X, ("treat", "wait")).weights.tolist() == named.on_rows(X, ("treat", "wait")).weights.tolist()
 

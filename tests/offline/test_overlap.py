@@ -177,7 +177,7 @@ def test_a_limit_cannot_be_put_on_a_base_that_is_not_known():
     second = scores(read_log(X, done, cost=outcome, propensity=known["all"]), "ips")
     guard = no_worse_than("treat", outcome=second, draws=20)
     with pytest.raises(InputError, match="not known what always 'treat' gives"):
-        guard.base(X)
+        guard.base()
     assert second.unseen[:, 0].tolist() == (X[:, 1] == 0).tolist()
 
 
