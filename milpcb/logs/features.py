@@ -1,12 +1,11 @@
 """Which columns of a log a policy may read, and which of them may mean something else than was read.
 
-Row numbers, identifiers and dates are recognised and left out, as a rule on them means nothing for the next person; a
-column that no rule can read for another reason is an error, and all such columns are named at once.
+Row numbers, identifiers and dates are left out, as a rule on them means nothing for the next person; all columns that
+no rule can read for another reason are named in one error.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -21,66 +20,39 @@ from milpcb.data.spellings import GROUPED, MARKS, odd_numbers, odd_one, odd_word
 from milpcb.data.tables import ROW_NUMBERS
 from milpcb.errors import InputError, clipped
 from milpcb.logs.read import COMMAS, DATE, among
-from milpcb.types import Floats, Ints
+from milpcb.types import Floats
 
 PARTS = re.compile(r"[\W_]+|(?<=[a-z0-9])(?=[A-Z])")  # what separates the words of a name: patient_id, patientID
 IDENTIFIERS = {"id", "ids", "uid", "uuid", "guid"}
+IDENTIFIER = "an identifier"
 CALLED_CHANCE = re.compile(r"propensit|probabilit", re.IGNORECASE)
 MOSTLY = 0.5  # share of the rows from which different strings are taken for an identifier
 WORDS = 3  # of a string, in the mean, from which it is free text
 MANY = 20  # rows below which consecutive numbers are no sign of an identifier
 SCALE = 10  # different numbers from which a column is taken for a measurement, whatever else it holds
 FEW = 5  # other strings in such a column, up to which they are no categories
+FAR = 50  # from which one such number alone is doubted
+SENTINELS = (-1, -9, -99, -999, -9999, 99, 999, 9999)  # numbers that people write where none is known
+MOST_RANKED = 200_000  # rows by which leaks are looked for: every second row of more, and so on
+LARGE = 30  # rows of a group whose mean hardly depends on one of them
+ALIKE = 0.95  # from which a feature is taken for the outcome under another name
 
 
-@dataclass(frozen=True)
-class LeftOut:
-    """A column that was left out of the features: why, and whether several rows share its values."""
-
-    name: str
-    why: str
-    shared: bool = False
-
-
-def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tuple[str, ...], tuple[LeftOut, ...]]:
-    """Return the columns that policies may read, and those left out; raises InputError with all that are no use.
+def usable(frame: pl.DataFrame, columns: Sequence[str], asked: bool) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Return the columns that policies may read, and why others are left out; raises InputError with all of no use.
 
     Of columns that were ``asked`` for one by one, an identifier or a date is no use, and not left out.
     """
-    left = () if asked else tuple(each for each in (_no_trait(frame[name]) for name in columns) if each)
-    kept = tuple(name for name in columns if name not in {each.name for each in left})
-    wrong = [f"'{clipped(name)}' ({why})" for name in kept if (why := _unreadable(frame[name]))]
+    left = {} if asked else {name: why for name in columns if (why := _no_trait(frame[name]))}
+    kept = tuple(name for name in columns if name not in left)
+    wrong = {name: why for name in kept if (why := _unreadable(frame[name]))}
     if wrong:
-        names = " ".join(f"--leave-out {in_command(name)}" for name in kept if _unreadable(frame[name]))
+        named = [f"'{clipped(name)}' ({why})" for name, why in wrong.items()]
         raise InputError(
-            f"no rule can read {listed(wrong)}: turn each into numbers or into at most {MOST_CATEGORIES} "
-            f"different strings, or add {names}"
+            f"no rule can read {listed(named)}: turn each into numbers or into at most {MOST_CATEGORIES} different "
+            f"strings, or add {' '.join(f'--leave-out {in_command(name)}' for name in wrong)}"
         )
     return kept, left
-
-
-def words(left: Sequence[LeftOut], grouped: bool) -> Iterator[str]:
-    """Yield what was left out, and what to do where rows seem to belong together."""
-    if left:
-        named = [f"'{clipped(each.name)}' ({each.why})" for each in left]
-        yield f"{listed(named)} {'is' if len(left) == 1 else 'are'} left out: no rule for other people can use it."
-    shared = [each.name for each in left if each.shared]
-    if shared and not grouped:
-        yield (
-            f"Several rows have the same '{clipped(shared[0])}': if they belong together, such as the visits of one "
-            f"person, add --group {in_command(shared[0])}, or intervals are too narrow."
-        )
-
-
-def chances(table: pl.DataFrame) -> Iterator[str]:
-    """Yield which features look like the probability of what was done, where no column was named to be it."""
-    for column in table.get_columns():
-        if CALLED_CHANCE.search(column.name) and column.dtype.is_numeric() and column.is_between(0, 1).all():
-            name = in_command(column.name)
-            yield (
-                f"'{clipped(column.name)}' is taken for a feature that a rule may read: if it is the probability of "
-                f"what was done, name it by --propensity {name}, without --randomised, or add --leave-out {name}."
-            )
 
 
 def in_command(name: str) -> str:
@@ -88,32 +60,27 @@ def in_command(name: str) -> str:
     return name if re.fullmatch(r"[\w.-]+", name) else f'"{name}"'
 
 
-def _no_trait(column: pl.Series) -> LeftOut | None:
-    """Return why a column is row numbers, an identifier or a date; None where it is none of these."""
+def _no_trait(column: pl.Series) -> str:
+    """Return that a column is row numbers, an identifier or a date, or ""."""
     if ROW_NUMBERS.fullmatch(column.name):
-        return LeftOut(column.name, "row numbers")
-    if _dated(column):
-        return LeftOut(column.name, "dates")
-    known = column.drop_nulls()
-    if not len(known) or not (column.dtype == pl.String or is_whole(known)):
-        return None
+        return "row numbers"
+    known, strings = column.drop_nulls(), column.dtype == pl.String
+    if column.dtype.is_temporal() or (strings and len(known) and known.unique().str.contains(DATE).all()):
+        return "dates"
+    if not len(known) or not (strings or is_whole(known)):
+        return ""
     different = known.n_unique()
-    named = different > MOST_CATEGORIES and _called_identifier(column.name)
-    if column.dtype == pl.String:
-        if not named and _is_free_text(known):
-            return LeftOut(column.name, "free text")
-        many = different > MOST_CATEGORIES and different >= MOSTLY * len(known)
-        numbered = many and not _nearly_numbers(column)
+    many = different > MOST_CATEGORIES
+    if many and _called_identifier(column.name):
+        return IDENTIFIER
+    if strings:
+        if many and float(known.str.count_matches(r"\S+").mean()) > WORDS:  # type: ignore[arg-type]
+            return "free text"  # rows that share one do so by chance
+        numbered = many and different >= MOSTLY * len(known) and not _nearly_numbers(column)
     else:
         span = float(known.max()) - float(known.min()) + 1  # type: ignore[arg-type]
         numbered = len(known) >= MANY and different == len(known) and (span == different or known.is_sorted())
-    return LeftOut(column.name, "an identifier", different < len(known)) if named or numbered else None
-
-
-def _is_free_text(known: pl.Series) -> bool:
-    """Return whether strings are sentences, too many of them to be categories: rows that share one are chance."""
-    words = known.str.count_matches(r"\S+").mean()
-    return known.n_unique() > MOST_CATEGORIES and float(words) > WORDS  # type: ignore[arg-type]
+    return IDENTIFIER if numbered else ""
 
 
 def _called_identifier(name: str) -> bool:
@@ -127,22 +94,14 @@ def is_whole(column: pl.Series) -> bool:
     return column.dtype.is_integer() or (column.dtype.is_float() and bool((column == column.round()).all()))
 
 
-def _dated(column: pl.Series) -> bool:
-    if column.dtype.is_temporal():
-        return True
-    if column.dtype != pl.String:
-        return False
-    different = column.drop_nulls().unique()
-    return bool(len(different)) and bool(different.str.contains(DATE).all())
-
-
 def _unreadable(column: pl.Series) -> str:
     kind = column.dtype
     if kind.is_temporal():
         return "dates or times"
-    if kind.is_numeric():
-        return _infinite(column)
-    if kind in (pl.Boolean, pl.Null):
+    if kind.is_float() and (infinite := column.is_infinite()).any():
+        marks = ",".join(map(str, column.filter(infinite).unique().to_list()))
+        return f"infinite in row {infinite.to_list().index(True) + 1}; --missing {marks} if nothing is known there"
+    if kind.is_numeric() or kind in (pl.Boolean, pl.Null):
         return ""
     if kind in (pl.String, pl.Categorical, pl.Enum):
         different = column.n_unique()
@@ -174,52 +133,63 @@ def _nearly_numbers(column: pl.Series) -> str:
     return f"numbers but for {listed(named)}; --missing {in_command(','.join(others))} if nothing is known there"
 
 
-def _infinite(column: pl.Series) -> str:
-    if not column.dtype.is_float():
-        return ""
-    found = column.is_infinite().arg_max()
-    if found is None or not column.is_infinite().any():
-        return ""
-    marks = ",".join(map(str, column.filter(column.is_infinite()).unique().to_list()))
-    return f"infinite in row {found + 1}; --missing {marks} if nothing is known there"
+def notes(
+    table: pl.DataFrame,
+    others: pl.DataFrame,
+    missing: Mapping[str, Mapping[str, int]],
+    actions: Mapping[str, Sequence[str]],
+) -> Iterator[str]:
+    """Yield how often which mark was ``missing`` in which feature, and what may be read otherwise.
 
-
-FAR = 50  # from which one such number alone is doubted
-SENTINELS = (-1, -9, -99, -999, -9999, 99, 999, 9999)  # numbers that people write where none is known
-MOST_RANKED = 200_000  # rows by which leaks are looked for: every second row of more, and so on
-LARGE = 30  # rows of a group whose mean hardly depends on one of them
-ALIKE = 0.95  # from which a feature is taken for the outcome under another name
-
-
-# ------------------------------------------------------------------- missing
-
-
-def missing_words(missing: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
-    """Yield one line on what was read as missing: of each column which mark, and in how many rows."""
+    That is in features, in ``others`` that are numbers or groups, and among the names of ``actions`` in their column.
+    """
     columns = [
         f"'{clipped(name)}' where it is {listed([f'{clipped(mark)} ({_rows(rows)})' for mark, rows in counts.items()])}"
         for name, counts in missing.items()
     ]
     if columns:
         yield f"Read as missing: {'; '.join(columns)}."
+    for column in table.get_columns():
+        if column.dtype == pl.String:
+            yield from _of_strings(column)
+    groups = {each.name: each.drop_nulls().unique() for each in others.get_columns() if each.dtype == pl.String}
+    few = {name: sorted(each.to_list()) for name, each in groups.items() if len(each) <= MOST_CATEGORIES}
+    for column in (*table.get_columns(), *others.get_columns()):
+        if column.dtype.is_numeric():
+            yield from _of_numbers(column)
+    for name, texts in {**few, **actions}.items():
+        if odd := odd_words(texts):
+            yield f"'{clipped(name)}' holds {odd}."
+
+
+def notes_on_left(frame: pl.DataFrame, left: Mapping[str, str], grouped: bool) -> Iterator[str]:
+    """Yield which columns were left out, and what to do where rows seem to belong together."""
+    if left:
+        named = [f"'{clipped(name)}' ({why})" for name, why in left.items()]
+        yield f"{listed(named)} {'is' if len(left) == 1 else 'are'} left out: no rule for other people can use it."
+    shared = (
+        name for name, why in left.items() if why == IDENTIFIER and frame[name].drop_nulls().is_duplicated().any()
+    )
+    if not grouped and (name := next(shared, None)) is not None:
+        yield (
+            f"Several rows have the same '{clipped(name)}': if they belong together, such as the visits of one person, "
+            f"add --group {in_command(name)}, or intervals are too narrow."
+        )
+
+
+def chances(table: pl.DataFrame) -> Iterator[str]:
+    """Yield which features look like the probability of what was done, where no column was named to be it."""
+    for column in table.get_columns():
+        if CALLED_CHANCE.search(column.name) and column.dtype.is_numeric() and column.is_between(0, 1).all():
+            name = in_command(column.name)
+            yield (
+                f"'{clipped(column.name)}' is taken for a feature that a rule may read: if it is the probability of "
+                f"what was done, name it by --propensity {name}, without --randomised, or add --leave-out {name}."
+            )
 
 
 def _rows(n: int) -> str:
     return f"{fixed(n, 0)} row{'s' * (n > 1)}"
-
-
-def doubts(table: pl.DataFrame, others: pl.DataFrame) -> Iterator[str]:
-    """Yield a note for each feature, and for each of ``others``, numbers and groups, that may be read otherwise."""
-    for column in table.get_columns():
-        if column.dtype == pl.String:
-            yield from _of_strings(column)
-    for column in others.get_columns():
-        few = column.dtype == pl.String and column.n_unique() <= MOST_CATEGORIES
-        if few and (odd := odd_words(sorted(column.drop_nulls().unique().to_list()))):
-            yield f"'{clipped(column.name)}' holds {odd}."
-    for column in (*table.get_columns(), *others.get_columns()):
-        if column.dtype.is_numeric():
-            yield from _of_numbers(column)
 
 
 def _of_strings(column: pl.Series) -> Iterator[str]:
@@ -264,9 +234,6 @@ def _of_numbers(column: pl.Series) -> Iterator[str]:
             )
 
 
-# --------------------------------------------------------------------- leaks
-
-
 def leaks(table: pl.DataFrame, outcome: str, values: Floats) -> Iterator[str]:
     """Yield a warning for each feature from which the outcome, ``values`` (n,), is nearly known."""
     step = -(-len(table) // MOST_RANKED) if len(table) else 1
@@ -291,11 +258,10 @@ def _association(column: pl.Series, outcome: Floats) -> tuple[float, str]:
         lost = _of_ranks(there.astype(float), outcome, binary=binary)  # that it is missing may be as good
         return max(known, lost), "rank AUC" if binary else "rank correlation"
     groups = column.cast(pl.String).fill_null("\0missing").rank("dense").to_numpy().astype(np.int64) - 1
-    means = _means_of_others(groups, outcome)
+    sizes, sums = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
+    means = np.where(sizes > 1, (sums - outcome) / np.maximum(sizes - 1, 1), outcome.mean())  # of other rows
     if binary:  # in a large group all rows rank alike: without its own outcome a 1 would rank below a 0
-        sizes, sums = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
-        ranked = np.where(sizes >= LARGE, sums / sizes, means)
-        return _area(ranked, outcome == outcome.max()), "rank AUC"
+        return _area(np.where(sizes >= LARGE, sums / sizes, means), outcome == outcome.max()), "rank AUC"
     return 1 - float(((outcome - means) ** 2).sum()) / max(float(((outcome - outcome.mean()) ** 2).sum()), 1e-300), "R2"
 
 
@@ -314,9 +280,3 @@ def _area(numbers: Floats, positive: Floats) -> float:
     ones = int(positive.sum())
     ranks = float(rankdata(numbers)[positive].sum())
     return (ranks - ones * (ones + 1) / 2) / (ones * (len(numbers) - ones))
-
-
-def _means_of_others(groups: Ints, outcome: Floats) -> Floats:
-    """Return the mean outcome (n,) of the other rows of a row's group, of all rows where there are none."""
-    sizes, sums = np.bincount(groups)[groups], np.bincount(groups, outcome)[groups]
-    return np.where(sizes > 1, (sums - outcome) / np.maximum(sizes - 1, 1), outcome.mean())

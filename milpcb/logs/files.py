@@ -1,15 +1,12 @@
-"""The files of a log, and the pass that adds them up.
+"""The files of a log, and the pass that adds them up, in the order of their names whoever adds: to the same bits."""
 
-Each file is added up by itself, here or by workers, from its first row to its last, and the sums of the files are added
-in the order of their names. Sums of floats depend on their order: so they are the same to the last bit whoever adds.
-"""
+from __future__ import annotations
 
-import collections
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any, cast
@@ -116,21 +113,29 @@ def wanted(files: LogFiles, columns: Columns) -> tuple[str, ...]:
 
 def sampled(files: LogFiles, columns: Columns, tick: Tick) -> tuple[Sample, Counts]:
     """Return a sample of the rows of all files, and how often which mark is missing in all; errors name the file."""
-    missing: dict[str, dict[str, int]] = {}
+    missing: dict[str, Counter[str]] = defaultdict(Counter)
     sample, total = Sample(named_columns(columns)), sum(files.rows)
     while sample.step * MOST_ROWS < total:
         sample.step *= 2
     names = wanted(files, columns)
     for path in files.paths:
-        start = sample.n
-        for whole in parquet_pieces(path, names, PIECE):
-            piece, lost = cleaned(whole, columns.missing)
-            with placed(path, sample.n - start):
+        for start, piece, lost in _pieces(path, names, columns.missing):
+            with placed(path, start):
                 sample.add(piece)
             for name, counts in lost.items():
-                missing[name] = dict(collections.Counter(missing.get(name, {})) + collections.Counter(counts))
+                missing[name].update(counts)
             tick(sample.n, total)
     return sample, missing
+
+
+def _pieces(
+    path: Path, names: Sequence[str], marks: Sequence[str]
+) -> Iterator[tuple[int, pl.DataFrame, dict[str, dict[str, int]]]]:
+    """Yield a file in pieces: how many rows are before each, the columns without marks, and how often which was."""
+    start = 0
+    for whole in parquet_pieces(path, names, PIECE):
+        yield start, *cleaned(whole, marks)
+        start += len(whole)
 
 
 @contextmanager
@@ -142,12 +147,11 @@ def placed(path: Path, start: int) -> Iterator[None]:
         raise InputError(f"{path}, after {fixed(start, 0)} rows: {error}" if start else f"{path}: {error}") from error
 
 
-Parts = tuple[Statistics, Statistics | None]  # of the rows to learn from, and of those kept aside
-Counted = tuple[int, Parts]  # the number of files that are added up, from the first on, and their sums
+Parts = list[Statistics]  # of the rows to learn from, and of those kept aside if there are any
 
 
 @dataclass(frozen=True)
-class Counter:
+class FileCounter:
     """Counts of a file."""
 
     rows: RowCounter
@@ -158,24 +162,21 @@ class Counter:
 
     def empty(self) -> Parts:
         """Return the sums over no rows."""
-        return self.rows.layout.empty(), self.rows.layout.empty() if self.aside else None
+        return [self.rows.layout.empty() for _ in range(2 if self.aside else 1)]
 
     def of_file(self, file: tuple[int, Path]) -> Parts:
         """Return the sums over the rows of a file, which has a number; raises InputError with its name."""
-        number, path = file
-        (learnt, other), start = self.empty(), 0
-        for whole in parquet_pieces(path, list(self.rows.names), PIECE):
-            piece, _ = cleaned(whole, self.missing)
+        (number, path), parts = file, self.empty()
+        for start, piece, _ in _pieces(path, self.rows.names, self.missing):
             with placed(path, start):
                 codes, known = self.rows.read(piece, self.starts[number] + start)
             aside = self.is_aside(number, start + np.arange(len(piece)))
-            for sums, rows in ((learnt, ~aside), (other, aside)):
-                if sums is not None and rows.all():
+            for sums, rows in zip(parts, (~aside, aside), strict=False):
+                if rows.all():
                     self.rows.add(sums, codes, known)
-                elif sums is not None:
+                else:
                     self.rows.add(sums, np.ascontiguousarray(codes[:, rows]), known.part(rows))
-            start += len(piece)
-        return learnt, other
+        return parts
 
     def is_aside(self, file: int | Ints, rows: Ints) -> Bools:
         """Return which rows (n,) of a file are kept aside: by a hash of their place, not of what they hold."""
@@ -190,26 +191,19 @@ class Counter:
         return self.is_aside(file, numbers - np.array(self.starts)[file])
 
 
-def count(
-    counter: Counter,
-    files: LogFiles,
-    backend: Backend,
-    done: Counted | None,
-    keep: Callable[[int, Parts], None],
-    tick: Tick,
-) -> Parts:
-    """Return the sums over all files.
+def count(counter: FileCounter, files: LogFiles, backend: Backend, kept: KeptSums | None, tick: Tick) -> Parts:
+    """Return the sums over all files; those of the first ones are ``kept``, for an interrupted pass to go on from.
 
-    ``done`` is what an earlier pass counted; ``keep`` is called after each further file, in their order, with the
-    number of files counted and their sums. Raises InputError with the name of a damaged file.
+    Raises InputError with the name of a damaged file.
     """
-    (first, (learnt, other)), total = done or (0, counter.empty()), sum(files.rows)
+    (first, parts), total = kept.counted() if kept else (0, counter.empty()), sum(files.rows)
     tick(sum(files.rows[:first]), total)
-    for number, (more, aside) in enumerate(_in_order(counter, files, backend, first), first + 1):
-        learnt, other = learnt + more, None if other is None or aside is None else other + aside
-        keep(number, (learnt, other))
+    for number, more in enumerate(_in_order(counter, files, backend, first), first + 1):
+        parts = [sums + others for sums, others in zip(parts, more, strict=True)]
+        if kept and number < len(files.paths):
+            kept.keep(number, parts)
         tick(sum(files.rows[:number]), total)
-    return learnt, other
+    return parts
 
 
 def open_backend(name: str, workers: int | None, scheduler: str | None) -> Backend:
@@ -217,11 +211,11 @@ def open_backend(name: str, workers: int | None, scheduler: str | None) -> Backe
     return cast("Backend", registry.load("backend", name)(workers=workers, scheduler=scheduler))
 
 
-def _in_order(counter: Counter, files: LogFiles, backend: Backend, first: int) -> Iterator[Parts]:
+def _in_order(counter: FileCounter, files: LogFiles, backend: Backend, first: int) -> Iterator[Parts]:
     """Yield the sums of the files from ``first`` on in their order, however they finish; raises what a file raised."""
     tasks = list(enumerate(files.paths))[first:]
     waiting: dict[int, Parts] = {}
-    played: Any = backend.map(partial(Counter.of_file, counter), tasks)
+    played: Any = backend.map(counter.of_file, tasks)
     with closing(played) as results:
         for (number, path), result in results:
             if isinstance(result, InputError):
@@ -240,39 +234,35 @@ KEPT = "counted.json"  # what an interrupted pass leaves in the folder of --out
 class KeptSums:
     """The sums of the first files of a log, in a folder."""
 
-    def __init__(self, folder: Path, counter: Counter, files: LogFiles) -> None:
+    def __init__(self, folder: Path, counter: FileCounter, files: LogFiles) -> None:
         self._path, self._counter = folder / KEPT, counter
         self._of = digest(repr((files.stamps(), counter)).encode())
 
-    def counted(self) -> Counted | None:
-        """Return what was counted of these very files in this very way; None where nothing was."""
-        kept = read_sums(self._path)
-        if kept is None or kept["of"] != self._of or len(kept["sums"]) != 1 + bool(self._counter.aside):
-            return None
+    def counted(self) -> tuple[int, Parts]:
+        """Return how many files were counted in this very way, and their sums: 0 where nothing was."""
+        kept, parts = read_sums(self._path), self._counter.empty()
+        if kept is None or kept["of"] != self._of or len(kept["sums"]) != len(parts):
+            return 0, parts
         with suppress(ValueError):
-            learnt, *aside = map(self._statistics, kept["sums"])
-            return kept["files"], (learnt, aside[0] if aside else None)
-        return None
+            for sums, text in zip(parts, kept["sums"], strict=True):
+                arrays = _arrays(sums)
+                numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
+                pieces = np.split(numbers, np.cumsum([array.size for array in arrays])[:-1])
+                for array, piece in zip(arrays, pieces, strict=True):
+                    array[...] = piece.reshape(array.shape)
+            return kept["files"], parts
+        return 0, self._counter.empty()
 
     def keep(self, number: int, parts: Parts) -> None:
         """Write what is counted so far; raises RunError where a file of that name is not such a file."""
         check_sums(self._path)
-        sums = [_plain(each) for each in parts if each is not None]
+        numbers = (np.concatenate([array.ravel() for array in _arrays(sums)]) for sums in parts)
+        sums = [b64encode(each.astype("<f8").tobytes()).decode() for each in numbers]
         write_file(self._path, sealed({"of": self._of, "files": number, "sums": sums}))
 
-    def _statistics(self, text: str) -> Statistics:
-        found = self._counter.rows.layout.empty()
-        arrays = (found.cells, found.outcomes, found.ends, found.barred)
-        numbers = np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(float)
-        pieces = np.split(numbers, np.cumsum([array.size for array in arrays])[:-1])
-        for array, piece in zip(arrays, pieces, strict=True):
-            array[...] = piece.reshape(array.shape)
-        return found
 
-
-def _plain(sums: Statistics) -> str:
-    numbers: Floats = np.concatenate([sums.cells.ravel(), sums.outcomes.ravel(), sums.ends, sums.barred.ravel()])
-    return b64encode(numbers.astype("<f8").tobytes()).decode()
+def _arrays(sums: Statistics) -> tuple[Floats, ...]:
+    return sums.cells, sums.outcomes, sums.ends, sums.barred
 
 
 def read_sums(path: Path) -> dict[str, Any] | None:

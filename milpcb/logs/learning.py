@@ -24,7 +24,7 @@ from milpcb.estimators.layout import Layout, RowCounter
 from milpcb.estimators.sample import Sample
 from milpcb.experiments.run.backends import Backend
 from milpcb.logs.curves import budget_section, front_section
-from milpcb.logs.files import Counter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
+from milpcb.logs.files import FileCounter, KeptSums, LogFiles, Parts, Tick, count, named_columns, sampled
 from milpcb.logs.findings import Asked, Claims, Findings, Step
 from milpcb.logs.limits import FEWEST, what_is_kept
 from milpcb.logs.origin import as_logged
@@ -194,35 +194,30 @@ def learn_in_one_pass(
     with step("models of the outcome, by the sample") if layout.scored else nullcontext():
         counter = counter_of(files, found, layout, estimator, questions)
         layout = counter.rows.layout
-    kept = KeptSums(folder, counter, files)
-
-    def keep(number: int, parts: Parts) -> None:
-        if number < len(files.paths):
-            kept.keep(number, parts)
-
     with step(f"adding up {fixed(sum(files.rows), 0)} rows of {fixed(len(files.paths), 0)} files") as tick:
-        parts = count(counter, files, backend, kept.counted(), keep, tick)
+        parts = count(counter, files, backend, KeptSums(folder, counter, files), tick)
     with step("the best rule"):
         return _found(files, source, estimator, questions, layout, parts)
 
 
-def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: Any, questions: Asked) -> Counter:
+def counter_of(files: LogFiles, found: SampledLog, layout: Layout, estimator: Any, questions: Asked) -> FileCounter:
     """Return what is counted of each file; models of outcomes are fitted to rows that are not kept aside."""
-    starts = (0, *accumulate(files.rows[:-1]))
     asked = found.source.columns
     columns = named_columns(asked).by(layout.actions, listed=bool(asked.actions))
-    rows = RowCounter(layout, columns, estimator.min_propensity)
-    place = Counter(rows, starts, questions.holdout, questions.seed, asked.missing)
+    starts, rows = (0, *accumulate(files.rows[:-1])), RowCounter(layout, columns, estimator.min_propensity)
+    place = FileCounter(rows, starts, questions.holdout, questions.seed, asked.missing)
     aside = place.sampled_aside(found.sample.numbers)
     return replace(place, rows=estimator.row_counter(layout, found.sample, columns, questions.model_rows, aside))
 
 
 def _found(files: LogFiles, source: Source, estimator: Any, questions: Asked, layout: Layout, parts: Parts) -> Findings:
-    columns, (learnt, other) = source.columns, parts
+    columns, (learnt, *others) = source.columns, parts
     how = {"maximise": columns.maximise, "randomised": columns.randomised}
     estimator.fit_statistics(layout, learnt, **how)
     as_logged(estimator, source)
-    rows, aside = estimator.compressed_, None if other is None else estimator.compress(layout, other, **how)
+    rows, aside = estimator.compressed_, None
+    for sums in others:
+        aside = estimator.compress(layout, sums, **how)
     contexts = layout.contexts(rows.codes)
     part = np.asarray(estimator.found_.apply(contexts))
     own = evaluate_sums(rows, estimator.played_, part, questions.level, in_sample=True)

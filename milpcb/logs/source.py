@@ -1,6 +1,6 @@
 """A log on disk: a CSV or Parquet file whose columns are features, what was done, what came of it, and propensities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,10 +13,10 @@ from milpcb.core.decimals import fixed
 from milpcb.data.actions import action_name, columns_of
 from milpcb.data.csv_pieces import CODE, Tick
 from milpcb.data.schema import Schema
-from milpcb.data.spellings import odd_words
 from milpcb.errors import InputError, UnknownNameError, clipped
 from milpcb.estimators.inputs import Features
-from milpcb.logs.features import chances, doubts, leaks, missing_words, usable, words
+from milpcb.logs.features import chances, leaks, notes_on_left, usable
+from milpcb.logs.features import notes as notes_of
 from milpcb.logs.read import EMPTY, Counts, cleaned, read_file
 from milpcb.offline import Diagnostics, Log, Scores, read_log
 from milpcb.types import Floats, Ints
@@ -95,7 +95,7 @@ def make_source(
         group=_groups(name, frame, columns.group),
     )
     # columns that are no features and may be outcomes or weights: those left out may be second outcomes
-    counting = (columns.outcome, *filter(None, [columns.weight]), *columns.leave_out)
+    others = [each for each in frame.columns if each in (columns.outcome, columns.weight, *columns.leave_out)]
     counts = {feature: found for feature in features if (found := _counted(missing, lost, feature))}
     weight = _weight(name, frame, columns.weight) if columns.weight else None
     return Source(
@@ -106,10 +106,8 @@ def make_source(
         log,
         (
             *notes,
-            *missing_words(counts),
-            *doubts(table, frame.select(name for name in frame.columns if name in counting)),
-            *(f"'{columns.action}' holds {odd}." for odd in [odd_words(log.actions)] if odd),
-            *words(left, grouped=bool(columns.group)),
+            *notes_of(table, frame.select(others), counts, {columns.action: log.actions}),
+            *notes_on_left(frame, left, grouped=bool(columns.group)),
             *(() if columns.propensity else chances(table)),
             *(() if weight is None else (f"rows count by '{columns.weight}', {weight.sum():g} in all.",)),
         ),
@@ -141,13 +139,6 @@ def actions_in(source: Source) -> Any:
     if done.dtype == pl.Boolean or (done.dtype.is_numeric() and all(value == int(value) for value in found)):
         return np.array(found if done.dtype == pl.Boolean else list(map(int, found)))
     return np.array(source.log.actions)
-
-
-def counted_as(source: Source, treatment_cost: Mapping[str, float | str] | None, rows: Ints) -> dict[str, Any]:
-    """Return, of some ``rows``, how much each counts and the columns that treatment costs name, for estimators."""
-    named = (price for price in (treatment_cost or {}).values() if isinstance(price, str))
-    weight = None if source.weight is None else source.weight[rows]
-    return {"columns": {column: numbers_of(source, column)[rows] for column in named}, "sample_weight": weight}
 
 
 def numbered(log: Log) -> Log:
@@ -287,8 +278,10 @@ class ScoredRows:
         """Return the rows of these numbers, with their scores."""
         every = len(numbers) == len(source.log)
         log, frame = (source.log, source.frame) if every else (source.log.take(numbers), source.frame[numbers])
-        counted = counted_as(source, estimator.treatment_cost, numbers)
-        scores = estimator.estimate_scores(numbered(log), progress=tick, **counted)
+        named = (price for price in (estimator.treatment_cost or {}).values() if isinstance(price, str))
+        columns = {column: numbers_of(source, column)[numbers] for column in named}
+        weight = None if source.weight is None else source.weight[numbers]
+        scores = estimator.estimate_scores(numbered(log), columns, progress=tick, sample_weight=weight)
         return cls(source, estimator, numbers, frame, replace(scores, log=log))  # the numbers are for models only
 
     def by_outcome(self, column: str, *, maximise: bool) -> Scores:

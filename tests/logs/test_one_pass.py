@@ -15,7 +15,7 @@ from milpcb.estimators import LoggedPolicyTree
 from milpcb.estimators.layout import Layout
 from milpcb.experiments.run.backends import Serial
 from milpcb.logs import files
-from milpcb.logs.files import Counter, KeptSums, LogFiles, count, is_files, log_files
+from milpcb.logs.files import FileCounter, KeptSums, LogFiles, count, is_files, log_files
 from milpcb.logs.findings import Asked, Findings
 from milpcb.logs.learning import claims_of, held_out_of, learn_in_one_pass, sample_of
 from milpcb.logs.learning import counter_of as of_files
@@ -72,7 +72,7 @@ def learner() -> LoggedPolicyTree:
     return LoggedPolicyTree(method="ips", thresholds=4)
 
 
-def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> Counter:
+def counter_of(found: LogFiles, aside: float = 0.0, seed: int = 0) -> FileCounter:
     """Return what is counted of files."""
     sample = sample_of(found, COLUMNS, lambda *_: None)
     layout: Layout = learner().layout(sample.source.frame, sample.source.log.actions)
@@ -188,9 +188,9 @@ def test_no_rule_gains_more_than_what_is_claimed(fixed: Path, found: Findings) -
         assert gain + np.sqrt(2 * each) * error + beyond <= claims.most + 1e-9
 
 
-def counted(counter: Counter, files: LogFiles, backend: Any = None) -> Any:
+def counted(counter: FileCounter, files: LogFiles, backend: Any = None) -> Any:
     """Return the sums over files."""
-    return count(counter, files, backend or Serial(), None, lambda *_: None, lambda *_: None)
+    return count(counter, files, backend or Serial(), None, lambda *_: None)
 
 
 @pytest.mark.parametrize("aside", [0.0, 0.3])
@@ -201,10 +201,8 @@ def test_sums_are_the_same_to_the_last_bit_in_any_order(fixed: Path, aside: floa
     for n in (1, 2, 7):
         some = LogFiles(every.name, every.paths[:n], every.rows[:n], every.columns)
         for one, other in zip(*(counted(counter, some, by) for by in (Serial(), Backwards())), strict=True):
-            assert (one is None) == (other is None)
-            if one is not None and other is not None:
-                assert one.cells.tobytes() == other.cells.tobytes()
-                assert one.outcomes.tobytes() == other.outcomes.tobytes()
+            assert one.cells.tobytes() == other.cells.tobytes()
+            assert one.outcomes.tobytes() == other.outcomes.tobytes()
 
 
 def test_rows_kept_aside_are_drawn_by_their_place(fixed: Path) -> None:
@@ -273,8 +271,8 @@ def test_kept_sums_of_other_tables_are_not_used(fixed: Path, tmp_path: Path) -> 
     kept = KeptSums(tmp_path, counter, found)
     sums = counter.rows.layout.empty()
     sums.cells = sums.cells[:-1]
-    kept.keep(1, (sums, None))
-    assert kept.counted() is None
+    kept.keep(1, [sums])
+    assert kept.counted()[0] == 0
 
 
 def robust() -> LoggedPolicyTree:
@@ -334,7 +332,7 @@ def test_a_damaged_file_is_named_and_the_others_stay_counted(logs: Path, tmp_pat
     kept = KeptSums(out, counter, found)
     (logs / "part4.parquet").write_bytes(b"PAR1" + bytes(len(content) - 8) + content[-4:])
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file, or a damaged one"):
-        count(counter, found, Serial(), None, kept.keep, lambda *_: None)
+        count(counter, found, Serial(), kept, lambda *_: None)
     assert kept.counted()[0] == 4
     with pytest.raises(InputError, match=r"part4\.parquet is no Parquet file"):
         log_files(logs)
@@ -348,10 +346,8 @@ def test_an_error_of_a_worker_names_its_file(fixed: Path) -> None:
             del work
             yield tasks[0], MemoryError("its worker died 3 times")
 
-    files, kept = log_files(fixed), list[Any]()
     with pytest.raises(InputError, match=r"part0\.parquet could not be added up: its worker died 3 times"):
-        count(counter_of(files), files, Dying(), None, lambda *given: kept.append(given), lambda *_: None)  # type: ignore[arg-type]
-    assert kept == []
+        counted(counter_of(log_files(fixed)), log_files(fixed), Dying())
 
 
 @pytest.mark.usefixtures("sketches")

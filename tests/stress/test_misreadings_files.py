@@ -188,7 +188,7 @@ def _marks_are_strings() -> Iterator[None]:
     with (
         patch.object(read, "MARKS", {"na", "nan", "null", "none"}),
         patch.object(features, "_nearly_numbers", lambda _: ""),
-        patch("milpcb.logs.source.doubts", lambda _: ()),
+        patch.object(features, "_of_strings", lambda _: ()),
     ):
         yield
 
