@@ -99,10 +99,7 @@ def places(what: str, values: Any, names: Sequence[str], unknown: int | None = N
 
 
 def played(policy: Any, contexts: Any, names: Sequence[str]) -> Ints:
-    """Return what is played in each row (n,), as places among ``names``, by a policy or by a list of actions.
-
-    Raises InputError, UnknownNameError on an action that is none of ``names``.
-    """
+    """Return what a policy or a list plays in each row (n,), as places among ``names``; raises InputError."""
     what = "action of the policy"
     if not hasattr(policy, "predict"):
         return places(what, policy, names)
@@ -127,11 +124,10 @@ def named_class(policies: Any, names: Sequence[str]) -> Any:
 
 
 def matched(what: str, own: Sequence[str], names: Sequence[str]) -> Ints:
-    """Return for each of ``names`` the place (K,) of that action among ``own``, the actions of ``what``.
+    """Return for each of ``names`` the place (K,) of that action among ``own``, the actions of ``what``, by name.
 
-    Every table of actions that meets another one goes through here. Actions are matched by name. Only where one side
-    has the numbers 0..K-1 for names, and the other has none of them, numbers are places. Raises InputError where these
-    are not the same actions.
+    Only where one side has the numbers 0..K-1 for names, and the other has none of them, numbers are places. Raises
+    InputError where these are not the same actions. Every table of actions that meets another one goes through here.
     """
     if len(own) == len(names):
         numbers = [str(k) for k in range(len(names))]
@@ -178,11 +174,10 @@ def columns_of(
 
 
 def by_action(what: str, table: Any, names: Sequence[str]) -> Any:
-    """Return a table with its columns in the order of ``names``, where it has names of its columns.
+    """Return a table with its columns in the order of ``names``, where it has names of its columns; else as it is.
 
-    That is a data frame with names of columns, a mapping from names to numbers or columns, and a pandas Series of one
-    number for each action. Anything else, and columns that are only numbered, are returned as they are. Raises
-    InputError unless each action is there once. Without ``names`` columns are taken as they stand.
+    That is a data frame, a mapping from names to numbers or columns, and a pandas Series of a number for each action.
+    Raises InputError unless each action is there once. Without ``names`` columns are taken as they stand.
     """
     labels = None if isinstance(table, np.ndarray) or not names else _labels(table, len(names))
     if labels is None:
@@ -212,7 +207,6 @@ def _labels(table: Any, n_actions: int) -> list[Any] | None:
 
 
 def _of_class(label: int, own: Sequence[str], names: Sequence[str]) -> int:
-    """Return the place of what a policy class calls number ``label``, ``own`` being its names."""
     numbered = tuple(names) == tuple(map(str, range(len(names))))
     if own and not (numbered and not set(own) & set(names)):
         return place("action of the policy", own[label], names)

@@ -1,7 +1,6 @@
-"""How each numeric feature is computed from a column with strings and missing values, which its schema has read.
+"""The description of each number that a policy reads, by the column of a table, with strings, that it comes from.
 
-A policy class reads numbers. A Number, a Membership or a Reached describes how one of them comes from a column of a
-data frame. Predicting, printing, JSON, SQL and Python source all go by this one description.
+Predicting, printing, JSON, SQL and Python source all go by this one description.
 """
 
 import operator
@@ -84,10 +83,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Membership:
-    """Whether the value in column ``name`` is one of ``values``: ``inside`` (0 or 1) where it is, else the other one.
-
-    A missing value is one of ``values`` where they hold None. A value that was never seen is like any other.
-    """
+    """Whether the value in column ``name`` is one of ``values``, None being missing: ``inside``, 0 or 1, if it is."""
 
     name: str
     values: tuple[Value, ...]

@@ -53,8 +53,7 @@ def holds(where: str, values: Mapping[str, Values]) -> Bools:
     """Return at which rows (n,) a condition holds; ``values`` are the columns of the table by name.
 
     A missing value is not any other, and its comparisons with numbers fail, unless the test has "(or missing)". Raises
-    InputError on what is no condition, and on a value that no row has, where one that looks alike is there; warns of
-    others that no row has.
+    InputError on what is no condition, and on a value that no row has while one has its like; else warns of the value.
     """
     if not isinstance(where, str):
         raise InputError(f'where must be a condition such as "pregnant = 1", got {shown(where)}')
@@ -73,7 +72,6 @@ def names_in(where: str) -> Iterator[str]:
 
 
 def _tests(text: str, values: Mapping[str, Values]) -> Iterator[Bools]:
-    """Yield where each test of a condition holds."""
     more: object = True
     while more is not None:
         kinds = ((_MISSING, _missing), (_LISTED, _listed), (_BETWEEN, _between), (_COMPARED, _compared))
@@ -128,7 +126,6 @@ def _text(written: str) -> str:
 
 
 def _value(written: str, name: str, column: Values, test: str) -> Value:
-    """Return the value that is written so; see the grammar."""
     written = written.strip()
     value: Value = as_number(written)
     if written.startswith('"'):
@@ -142,7 +139,6 @@ def _value(written: str, name: str, column: Values, test: str) -> Value:
 
 
 def _number(written: str, name: str, column: Values, test: str) -> float:
-    """Return a number; raises InputError where it, or its column, holds anything else."""
     number = as_number(written)
     if column.dtype == object:
         raise InputError(f"column '{name}' holds categories, which '{test}' compares with numbers")
@@ -152,10 +148,7 @@ def _number(written: str, name: str, column: Values, test: str) -> float:
 
 
 def _check_present(name: str, column: Values, value: Value, written: str, test: str) -> None:
-    """Where no row has a value: raise InputError if another one is written alike, else warn.
-
-    A rare value may be missing from a fold, so that alone is no error.
-    """
+    """Where no row has a value: raise InputError if another is written alike; else warn, as it may be rare."""
     present = set(column.tolist()) if column.dtype == object else set()
     if value in present or (value is None and not present):
         return

@@ -1,9 +1,7 @@
 """CSV files read in chunks of whole rows, each checked: an error names its line, and nothing is guessed.
 
-Readers of tables disagree on what they forgive: a row with too few values, a quote that is not closed, a quote inside a
-value. So it is decided here, for all of them, before a value is read. Spreadsheets separate values by commas,
-semicolons or tabs, by their language: the separator is the sign that cuts all rows into as many values, or the one
-that a first line such as sep=; names.
+Readers of tables disagree on what they forgive: too few values, a quote that is not closed, a quote inside a value. The
+separator is the sign that cuts all rows into as many values, or the one that a first line such as sep=; names.
 """
 
 import csv
@@ -63,11 +61,10 @@ def disguised(path: Path) -> str:
 
 
 def pieces(path: Path, tick: Tick = lambda *_: None) -> Iterator[Piece]:
-    """Yield the rows of a CSV file in pieces, the header being the first row of the first piece.
+    """Yield the rows of a CSV file in pieces, the header being the first row of the first; OSError as usual.
 
-    Raises InputError, with the line: a row with more or fewer values than the first, a quote that is not closed at the
-    end of its value, a quote inside a value, bytes that are not text, two signs that may separate its values. OSError
-    where the file cannot be read.
+    Raises InputError, with the line: too many or few values, a quote that does not close at the end of its value, or is
+    inside one, bytes that are not text, two signs that may separate its values.
     """
     line, width, done, size = 1, 0, 0, path.stat().st_size
     separator = b""
@@ -124,10 +121,7 @@ class _Scan:
         self.end = int(self._ends[-1]) + 1 if len(self._ends) else 0  # behind the last whole row
 
     def piece(self, end: int, width: int) -> tuple[Piece, int]:
-        """Return the rows before ``end``, blank ones left out, and how many values each has.
-
-        Unless ``width`` is 0 it is the number that there must be.
-        """
+        """Return the rows before ``end`` but blank ones, and how many values each has: ``width`` unless it is 0."""
         self._check_text(end)
         self.check_quotes(end)
         starts, ends, blank = self._rows(end)
@@ -149,13 +143,11 @@ class _Scan:
         return self._values(starts, end)[~blank]
 
     def _rows(self, end: int) -> tuple[Ints, Ints, Bools]:
-        """Return where each row before ``end`` starts and ends, and which are blank."""
         ends = self._ends if end == self.end else np.append(self._ends, end)
         starts = np.append(0, ends[:-1] + 1)[: len(ends)]
         return starts, ends, (ends == starts) | ((ends == starts + 1) & (self._signs[starts] == ord("\r")))
 
     def _values(self, starts: Ints, end: int) -> Ints:
-        """Return how many values the row has that begins at each of ``starts``."""
         signs = self._where(self._separator)
         return np.asarray(1 + np.diff(np.searchsorted(signs[~self._inside(signs)], np.append(starts, end))))
 
@@ -213,7 +205,6 @@ class _Scan:
         return InputError(f"{self._path}, line {self._line_of(np.array([place]))[0]} {what}")
 
     def _line_of(self, places: Ints) -> Ints:
-        """Return the number of the line in which each place is; a line feed in quotes begins a line too."""
         return self._line + np.searchsorted(self._where(b"\n"), places)
 
     def _where(self, sign: bytes) -> Ints:

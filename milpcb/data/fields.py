@@ -1,8 +1,4 @@
-"""A value of any origin as plain data, and these as values of a column: the one place where each is decided.
-
-What fits a column is read; what can be read in two ways is refused, in one line that names the column, the value and
-the fix.
-"""
+"""Values of any origin as plain data, and these as values of a column: read, or refused in one line with the fix."""
 
 from __future__ import annotations
 
@@ -46,10 +42,7 @@ NOTHING = (
 
 
 def plain(value: Any) -> Value:
-    """Return a value of any origin as plain data, None where it is missing; raises TypeError on what is no value.
-
-    Numbers of numpy, decimals, fractions and arrays without dimensions are numbers; None, NaN, NaT and NA are missing.
-    """
+    """Return a value of any origin as plain data, None where it is missing; raises TypeError on what is no value."""
     if isinstance(value, np.ndarray) and value.ndim == 0 and value is not np.ma.masked:
         value = value[()]
     if value is None or type(value) in (bool, int, str):
@@ -156,10 +149,9 @@ class Field:
         return self.is_number and set(self.values) <= {0, 1}
 
     def read(self, given: GivenColumn) -> Values:
-        """Return a column (n,): floats, NaN being missing, of numbers; else objects, None being missing.
+        """Return a column (n,): floats, NaN being missing, or objects, None being missing; raises UnfitError.
 
-        Strings that the type of the column has as categories are values of their own. Raises UnfitError on the first
-        value that does not fit.
+        Strings that the type of the column has as categories are values of their own.
         """
         if self.is_number and isinstance(given.entries, np.ndarray):
             return self._numbers(given.entries)

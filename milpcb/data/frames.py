@@ -91,10 +91,9 @@ def given_columns(table: Any, names: Sequence[str], wanted: Iterable[str]) -> di
 
 
 def named(row: Any) -> Mapping[str, Any] | None:
-    """Return the values of a row by name; None of a row that carries no names, which goes by position.
+    """Return the values of a row by name; None of a row without names, or with numbers 0, 1, ... for them.
 
-    Names are carried by mappings, rows of databases, pandas' Series, namedtuples, numpy's records and dataclasses,
-    unless their columns are only numbered 0, 1, ...
+    Names are carried by mappings, rows of databases, pandas' Series, namedtuples, numpy's records and dataclasses.
     """
     if type(row) is list or type(row) is tuple:
         return None
@@ -116,10 +115,7 @@ def named(row: Any) -> Mapping[str, Any] | None:
 
 
 def named_rows(table: Any) -> list[Mapping[str, Any]]:
-    """Return the rows of a list by name; none of other tables, and where the first row carries no names.
-
-    Raises InputError on what is no table, and where only some rows carry names.
-    """
+    """Return the rows of a list by name, none if they carry none; raises InputError on other things, and if some do."""
     if is_frame(table) or isinstance(table, np.ndarray):
         return []
     if hasattr(table, "keys") or isinstance(table, NO_ROWS) or not isinstance(table, Iterable):
@@ -197,9 +193,7 @@ def _entry(row: Mapping[str, Any], name: str, i: int) -> Any:
 def as_array(table: Any) -> Any:
     """Return rows as an array whose entries are what they were in lists, 12 beside "a" no "12"; named ones as records.
 
-    Integers beyond 2^53 keep their digits.
-
-    Raises InputError where rows differ in length or names.
+    Integers beyond 2^53 keep their digits. Raises InputError where rows differ in length or names.
     """
     if rows := named_rows(table):
         found = np.empty(len(rows), dtype=[(name, object) for name in rows[0]])

@@ -48,8 +48,7 @@ def make_columns(
 def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
     """Return what the numbers of a column are made of that was declared, and not learnt from rows.
 
-    Other categories than those declared may come: each of these is tested against all others, declared or not, and so
-    are sets of up to half of them where they are few.
+    Other categories may come: each declared one is tested against all others, and sets of up to half of them if few.
     """
     if field.is_number:
         return tuple(_numbers(field.name, np.array([np.nan, *cuts] if field.missing else cuts), "either", scores=False))
@@ -62,10 +61,7 @@ def declared_columns(field: Field, cuts: Sequence[float]) -> tuple[Column, ...]:
 
 
 def chosen_features(features: Any, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the columns that policies may test: those of ``features``, by name or number; None for all.
-
-    Raises UnknownNameError, InputError.
-    """
+    """Return the columns that policies may test, by name or number, all for None; raises InputError."""
     if features is None:
         return tuple(names)
     features = several("features", [features] if isinstance(features, str) else features, object, "names of columns")

@@ -55,8 +55,7 @@ class Schema:
     def read(self, table: Any, wanted: Iterable[str] | None = None) -> dict[str, Values]:
         """Return columns (n,) by name, ``wanted`` or all; by name where the table has names, else by position.
 
-        Numbers are floats, NaN being missing; all else objects, None being missing. Other columns of the table are not
-        looked at. Raises InputError where a column is not there, UnfitError where a value does not fit.
+        Raises InputError where a column is not there, UnfitError where a value does not fit; see ``Field.read``.
         """
         wanted = self.names if wanted is None else tuple(wanted)
         given = given_columns(table, self.names, wanted)
@@ -88,7 +87,6 @@ class Schema:
         return found
 
     def __str__(self) -> str:
-        """Return a table with a line for each column, and below it ``lines``."""
         rows = [("column", "role", "kind", "values", "missing"), *map(Field.in_table, self.fields)]
         widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
         return "\n".join(["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows] + self.lines())
@@ -123,10 +121,7 @@ def inferred(name: str, given: GivenColumn, role: str = "feature") -> Field:
 
 
 def read_columns(table: Any, features: Sequence[str], wanted: Iterable[str]) -> dict[str, Values]:
-    """Return some columns (n,) of a table whose schema nobody knows yet, each as what it is inferred to be.
-
-    ``features`` are the names of the columns of a table without names. See ``Schema``.
-    """
+    """Return some columns (n,) of a table, as inferred; ``features`` are the names of a table without names."""
     given = given_columns(table, features, wanted)
     return {name: inferred(name, column).read(column) for name, column in given.items()}
 

@@ -1,7 +1,4 @@
-"""Strings that may mean numbers, or yes and no, and that no reader takes for these: a line names them, and a way out.
-
-Nothing is guessed: "45%" is 45 to some and 0.45 to others, and a rule must be asked with what it was learnt from.
-"""
+"""Strings that may mean numbers, or yes and no, and that no reader takes for these: "45%" is 0.45 to some."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -29,8 +26,7 @@ LETTERS = 4  # of a string that may be a slip: shorter ones are codes, and near 
 def odd_numbers(texts: Iterable[str]) -> str:
     """Return in words which numbers strings hold and how to write them; "" where some are none, or all are plain.
 
-    They are odd where all have the same unit, or one has other digits, or another minus, than 0 to 9 and -, or signs
-    behind its thousands, or a decimal comma. Marks of missing values may stand among them.
+    They are odd with a unit, other digits or another minus, signs behind thousands, or a decimal comma.
     """
     first, odd = None, ""
     for text in _known(texts):

@@ -49,8 +49,7 @@ LONGEST_TEXT = 10_000  # bytes of a string in a Parquet file, which may hold one
 def check_table(path: Path) -> None:
     """Raise InputError unless a file can be read as a table of bounded size: CSV, or Parquet by the ending .parquet.
 
-    A CSV file takes memory in proportion to its size. A compressed one may unpack to any size, so it is refused; of a
-    Parquet file, whose format compresses, the number of values is looked at before they are read.
+    A compressed CSV file may unpack to any size; of a Parquet file the number of values is looked at first.
     """
     check_file(path)
     if kind := OTHERS.get(path.suffix.lower()):
@@ -109,8 +108,7 @@ def remarks(*paths: Path) -> Iterator[str]:
 def read_labelled(path: Path, place: int | None) -> tuple[tuple[str, ...], Floats, list[str]]:
     """Return what ``read_table`` does, and the entries of the column at a place (-1 is the last) as strings.
 
-    Among the numbers the column is left out; among the names it is there. Raises InputError, also on two names that are
-    alike, and on row numbers.
+    Among the numbers that column is left out. Raises InputError, also on two equal names, and on row numbers.
     """
     check_table(path)
     names, numbers, labels = _of_parquet(path, place) if path.suffix == ".parquet" else _of_csv(path, place)
@@ -166,10 +164,7 @@ def parquet_rows(path: Path) -> tuple[int, Mapping[str, Any]]:
 
 
 def parquet_pieces(path: Path, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-    """Yield some columns of a Parquet file that ``parquet_rows`` has let pass, ``size`` rows at a time.
-
-    Raises InputError where it is damaged, or lacks one of the columns.
-    """
+    """Yield some columns of a Parquet file, ``size`` rows at a time; raises InputError on damage, UnknownNameError."""
     import polars as pl
 
     rows, there = parquet_rows(path)

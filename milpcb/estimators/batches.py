@@ -117,10 +117,7 @@ class FromBatches(PolicyEstimator):
     def row_counter(
         self, layout: Layout, sample: Sample, columns: LoggedColumns, model_rows: int, aside: Bools | None = None
     ) -> RowCounter:
-        """Return how rows are counted: for the method "dr" by models that are fitted to ``model_rows`` of the sample.
-
-        Rows of the sample that are kept ``aside`` (n,) are not used. Raises InputError.
-        """
+        """Return how rows are counted, for "dr" by models of ``model_rows`` sampled rows that are not ``aside``."""
         if self.overlap == "ignore":
             layout = replace(layout, parts=None)
         else:
@@ -163,10 +160,9 @@ class FromBatches(PolicyEstimator):
         return layout
 
     def fit_statistics(self, layout: Layout, sums: Statistics, *, maximise: bool, randomised: bool) -> Self:
-        """Find the best policy by the sums over the rows; see ``layout``.
+        """Find the best policy by the sums over the rows.
 
-        ``maximise`` is whether larger outcomes are better, ``randomised`` whether the shares of the actions are their
-        propensities: those in the sums are 1 then.
+        ``randomised``: propensities are the shares of the actions, and 1 in the sums.
         """
         found = self.compress(layout, sums, maximise=maximise, randomised=randomised)
         actions = np.array(layout.actions)

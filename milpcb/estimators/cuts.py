@@ -19,8 +19,7 @@ from milpcb.types import Floats
 def explicit_cuts(thresholds: Any, columns: Sequence[Column], features: Sequence[str], rows: Rows) -> Any:
     """Return one list of cut points for each of ``columns``; "all" and None are returned as they are.
 
-    ``thresholds`` is a number of quantiles, or the cut points of the features by their names, or one list for each of
-    ``features``.
+    ``thresholds`` is a number of quantiles, or cut points by feature, or one list for each of ``features``.
     """
     if thresholds is None or isinstance(thresholds, str):
         return thresholds
@@ -67,8 +66,7 @@ def _warn_of_rounded(name: str, numbers: Floats, cuts: Sequence[float], *, from_
 def quantile_cuts(column: Floats, weight: Floats, count: int, *, from_below: bool = False) -> tuple[float, ...]:
     """Return ``count`` weighted quantile cuts of a column, or all that divide it where these are no more.
 
-    A quantile is the least value at or below which lies its share of the weight; the cut is the shortest decimal
-    between that value and the next. It divides them by x <= cut, or by x >= cut where ``from_below``.
+    A cut is the shortest decimal between a quantile and the next value; it divides by <=, or >= if ``from_below``.
     """
     values, group = np.unique(column, return_inverse=True)
     if len(values) <= 2 and set(values.tolist()) <= {0.0, 1.0}:
@@ -118,8 +116,7 @@ WAYS = {"more": 1, "less": -1}
 def joints_of(monotone: Any, columns: Sequence[Column], values: Mapping[str, Values], contexts: Floats) -> list[Joint]:
     """Return the values that the numbers of policies take together, with the order of ``monotone``; [] for None.
 
-    ``values`` are the columns (n,) of the table by name, ``contexts`` (n, d) the numbers that policies read of them.
-    Raises InputError, UnknownNameError.
+    ``values`` are the columns (n,) by name, ``contexts`` (n, d) are numbers made of them. Raises InputError.
     """
     signs = _signs(monotone)
     if not signs:

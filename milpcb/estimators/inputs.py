@@ -48,10 +48,7 @@ class Features:
 
 
 def checked(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return a table that fits the estimator: one whose columns or rows carry names as it is, all else as an array.
-
-    ``reset`` takes number and names of its columns down; otherwise they must be those. Raises ValueError.
-    """
+    """Return a table that fits the estimator, an array if it has no names; ``reset`` takes down its columns."""
     X = as_array(X) if isinstance(X, (list, tuple)) else X
     names = table_names(X)
     if not names:

@@ -156,10 +156,7 @@ class RowCounter:
         return tuple(dict.fromkeys([*self.columns.names, *(column.name for column in self.layout.columns), *features]))
 
     def read(self, frame: Any, start: int) -> tuple[Codes, Known]:
-        """Return the bins (d, n) of the rows of a data frame, the first of which has number ``start``, and the rest.
-
-        Raises InputError with the number of the first wrong row.
-        """
+        """Return the bins (d, n) of rows, the first of which has number ``start``, and the rest; raises InputError."""
         models, layout = self.models, self.layout
         values, rows = layout.read(frame, self.columns, () if models is None else models.names)
         numbers = np.arange(start, start + len(frame))
@@ -209,11 +206,10 @@ class RowModels:
 def fit_row_models(
     log: Log, features: Features, frame: Any, numbers: Ints, kept: Bools, model: Any, **options: Any
 ) -> RowModels:
-    """Return models that are fitted to the rows of a sample of a log that are ``kept`` (n,).
+    """Return models of the outcome, fitted to the rows of a sample of a log that are ``kept`` (n,).
 
-    The default model reads ``features``, one of somebody's own the data ``frame``; ``numbers`` (n,) are those of the
-    rows in the whole log. ``options`` are ``cv``, ``seed``, and ``rows``, to how many the models are fitted. Raises
-    InputError where a fold leaves no row of some action, or a model cannot be fitted.
+    The default reads ``features``, one of somebody's own the ``frame``; ``numbers`` (n,) are those of rows in the log,
+    ``options`` are ``cv``, ``seed`` and ``rows``, how many are fitted to. Raises InputError.
     """
     cv, most, seed = whole("cv", options["cv"], 2), whole("model_rows", options["rows"], 2), options["seed"]
     chosen = np.flatnonzero(kept)

@@ -83,10 +83,7 @@ class FromLog(FromBatches):
         return self
 
     def fit_scores(self, X: Any, found: Scores) -> Self:
-        """Find the policy with the best value by scores that are there already, in the order of the rows of ``X``.
-
-        Raises InputError, a ValueError; InfeasibleError; OracleInexact.
-        """
+        """Find the policy with the best value by scores that are there already, in the order of the rows of ``X``."""
         features = read_features(self, checked(self, X, reset=True))
         return self._from_scores(features, found, np.array(found.actions))
 
@@ -169,9 +166,7 @@ class FromLog(FromBatches):
     def problem(self, X: Any, sample_weight: Any = None, *, guarded: bool = True) -> Question:
         """Return what the fit to the rows ``X`` searched, row by row: for milpcb.offline.inference and stability.
 
-        Constraints count every row by ``sample_weight`` (n,), once without it.
-        Limits that hold with confidence are there as what estimates on the rows are to keep, which more policies do;
-        not ``guarded``, without them.
+        Limits that hold with confidence are there as limits on the estimates, which more policies keep, if ``guarded``.
         """
         found = super().problem(X, sample_weight)
         actions = [action_name(action) for action in self.actions_.tolist()]
@@ -250,10 +245,9 @@ class FromLog(FromBatches):
         return summed(ends.costs, rows)
 
     def estimate_scores(self, log: Log, columns: Mapping[str, Any] | None = None, **options: Any) -> Scores:
-        """Return the scores of a log by the parameters of this estimator.
+        """Return the scores of a log by the parameters of this estimator, and ``options`` of milpcb.offline.scores.
 
-        ``columns`` (n,) by name are those that ``treatment_cost`` may name, ``options`` further ones of
-        milpcb.offline.scores, such as ``sample_weight``.
+        ``columns`` (n,) by name are those that ``treatment_cost`` may name.
         """
         return scores(
             log,

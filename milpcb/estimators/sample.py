@@ -73,10 +73,7 @@ class LoggedColumns:
 
 
 class Sample:
-    """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time.
-
-    That is a missing value in a column, or a string: so columns are read from the sample as they would be from the log.
-    """
+    """Every s-th row of a log, all of them up to a million, and rows in which something occurs for the first time."""
 
     def __init__(self, columns: LoggedColumns, features: Sequence[str] | None = None) -> None:
         self.step, self.n = 1, 0
@@ -90,10 +87,7 @@ class Sample:
 
     @classmethod
     def of(cls, batches: Iterable[Any], columns: LoggedColumns, features: Sequence[str] | None = None) -> Self:
-        """Return a sample of batches of data frames.
-
-        Raises InputError where there are no rows, or the batches differ in their columns; UnknownNameError.
-        """
+        """Return a sample of batches of data frames; raises InputError where there are no rows, UnknownNameError."""
         found = cls(columns, features)
         for batch in batches:
             found.add(batch)
@@ -199,10 +193,7 @@ class Sample:
 def read_rows(
     batch: Any, columns: LoggedColumns, schema: Schema, names: Iterable[str], actions: Sequence[str]
 ) -> tuple[Read, Known]:
-    """Return the features with these ``names`` of a data frame, and what is known of its rows.
-
-    Raises InputError with the number of the first wrong row.
-    """
+    """Return the features of these ``names`` of a data frame, and what is known of its rows; raises InputError."""
     frame = nw.from_native(batch, eager_only=True)
     action = _actions(frame.get_column(columns.action), actions)
     outcome = _numbers(frame, columns.outcome)

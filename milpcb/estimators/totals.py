@@ -1,7 +1,4 @@
-"""Merges identical rows and adds up their weights, to the same bits however often a row is repeated.
-
-Limits that hold with confidence (milpcb.offline.no_worse_than) are on the rows, and merged with them.
-"""
+"""Merges identical rows and adds up their weights, to the same bits however often a row is repeated."""
 
 from __future__ import annotations
 
@@ -66,10 +63,9 @@ def whole_counts(weight: Floats) -> Ints:
 
 
 def exact_sums(table: Floats, weight: Floats, group: Ints, n_groups: int) -> Floats:
-    """Return (n_groups, k): the sums of ``weight * table`` by group, each rounded once.
+    """Return (n_groups, k): the sums of ``weight * table`` by group, each rounded once, whatever the order of rows.
 
-    So the order of rows does not matter, nor whether a row is repeated or weighs more. Products are exact pairs of
-    floats (T. J. Dekker, Numer. Math. 18, 1971), their sums are math.fsum.
+    Products are exact pairs of floats (T. J. Dekker, Numer. Math. 18, 1971), their sums are math.fsum.
     """
     product, error = _exact_product(np.broadcast_to(weight[:, None], table.shape), table)
     sums = np.empty((n_groups, table.shape[1]))
@@ -111,9 +107,7 @@ def best_under(
 ) -> Answer:
     """Return the best policy that is shown to keep all limits, or that is the one that a limit compares with.
 
-    The limits are on the rows of the fit, ``rules`` are other constraints on the distinct contexts, on which ``ask``
-    returns the oracle's answer; ``actions`` are the K names of what policies play. Raises InfeasibleError where no
-    policy is shown to keep the limits.
+    ``ask`` is the oracle under constraints on the distinct contexts, as ``rules`` are. Raises InfeasibleError.
     """
     contexts = rows.contexts[rows.group]
     shown = [guard.rule(policies, contexts, actions=actions) for guard in guards]

@@ -32,11 +32,7 @@ PYTHON_USE = "To use it: decide(row), where row is a mapping from names of colum
 
 
 def check_folder(folder: Path) -> None:
-    """Raise RunError unless the folder is new, empty, or as ``write`` left it.
-
-    Whoever made the folder may have written its index, so that alone is no leave to replace a file: its content must
-    be what the index holds the digest of.
-    """
+    """Raise RunError unless the folder is new, empty, or as ``write`` left it, by the digests of its index."""
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise RunError(f"{folder} exists and is no folder; choose another with --out")
     if not folder.is_dir() or not any(path.name != KEPT for path in folder.iterdir()):
@@ -49,9 +45,8 @@ def check_folder(folder: Path) -> None:
 
 
 def write(found: Findings, folder: Path, command: str) -> Path:
-    """Write policy and page into the folder, and return the page.
+    """Write policy and page into the folder, remove what else earlier calls wrote there, and return the page.
 
-    Files that an earlier call wrote there and this one does not are removed, and so is what a pass over files left.
     Raises RunError where a file there is not as an earlier call wrote it.
     """
     kept = replace(Origin.of(found.source, found.questions.unit, whole=not found.files), rows=found.n)
@@ -84,10 +79,7 @@ def _check_own(path: Path, written: Mapping[str, Sequence[str]]) -> None:
 
 
 def policy_files(found: Findings, kept: Origin, html: str, made: Sequence[str]) -> dict[str, bytes]:
-    """Return the content of each file by its name: the policy in every form, with what is ``kept`` of its log.
-
-    ``made`` are the lines of the comment that source code begins with: from what it was made, and how.
-    """
+    """Return each file by its name; ``made`` are lines of the comment that source code begins with."""
     estimator = found.estimator
     document = {**json.loads(estimator.to_json()), ORIGIN: kept.document()}
     files = {
@@ -110,12 +102,10 @@ def policy_files(found: Findings, kept: Origin, html: str, made: Sequence[str]) 
 
 
 def _commented(mark: str, made: Sequence[str], use: str) -> str:
-    """Return a comment of these lines and a last one."""
     return "".join(f"{mark} {escaped(line)}\n" for line in (*made, use))
 
 
 def _written(folder: Path) -> dict[str, list[str]] | None:
-    """Return the digests of the files that were written here, None where the index is not there or not whole."""
     with suppress(OSError, ValueError):
         return dict(checked(Learned, unsealed(contents(folder / INDEX)))["written"])
     return None

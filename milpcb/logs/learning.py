@@ -182,9 +182,8 @@ def sample_of(files: LogFiles, columns: Columns, tick: Tick) -> SampledLog:
 def learn_in_one_pass(
     files: LogFiles, found: SampledLog, estimator: Any, questions: Asked, backend: Backend, folder: Path, step: Step
 ) -> Findings:
-    """Add up the files, and learn from the sums.
+    """Add up the files, or the rest of them where ``folder`` has the sums of the first, and learn from the sums.
 
-    An interrupted pass leaves a file in ``folder``, by which the next goes on after the last whole file of the log.
     Raises InputError with the name of a damaged file.
     """
     if questions.holdout:

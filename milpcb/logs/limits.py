@@ -36,10 +36,7 @@ _MARGIN = re.compile(r"^(.+?)\s+([+-])\s+([\d.eE+-]+)$")
 
 @dataclass(frozen=True)
 class Limit:
-    """A limit on a column: ``than`` and ``margin`` are those of milpcb.offline.no_worse_than.
-
-    Where ``each`` names a column, the limit is to be kept in each of its groups.
-    """
+    """A limit on a column, in each group of ``each`` if that names one; see milpcb.offline.no_worse_than."""
 
     text: str
     column: str
@@ -49,10 +46,7 @@ class Limit:
     each: str = ""
 
     def guards(self, rows: ScoredRows, **options: Any) -> list[NoWorseThan]:
-        """Return the limit on some rows of a log, one for each group where it is by groups.
-
-        ``options`` are ``confidence``, ``draws`` and ``seed``.
-        """
+        """Return the limit on some rows, one for each group; ``options``: ``confidence``, ``draws``, ``seed``."""
         second = rows.by_outcome(self.column, maximise=self.maximise)
         asked = {"outcome": second, "margin": self.margin, "what": f"'{self.column}'", **options}
         if not self.each:
@@ -200,7 +194,6 @@ def _never(asked: Never, played: _Played) -> Kept:
 
 
 def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
-    """Return whether a limit is kept, or those of all groups."""
     first, enough = asked[0], all(each.enough_events for each in asked)
     found = [(each.group, *_beside(each, played)) for each in asked]
     sure = f"{first.sure}{' each' if first.by else ''}"
@@ -211,7 +204,6 @@ def _no_worse(asked: Sequence[NoWorseThan], played: _Played) -> Kept:
 
 
 def _beside(asked: NoWorseThan, played: _Played) -> tuple[str, str]:
-    """Return what the policy gives by the log, and what it is compared with."""
     labels = places("action of the policy", played.names, asked.outcome.actions)
     outcome, weight = asked.outcome, asked.outcome.weight  # 0 outside a group
     own = float(np.average(outcome.table[np.arange(len(labels)), labels], weights=weight))

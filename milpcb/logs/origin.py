@@ -34,10 +34,7 @@ def digest(source: Source, features: Iterable[str]) -> str | None:
 
 
 def _words(column: Values) -> Words:
-    """Return 64 bits (n,) for each entry: those of its number, or of its text; all missing entries have the same.
-
-    A boolean is the number 0 or 1: files mix the two up.
-    """
+    """Return 64 bits (n,) for each entry, of its number (or boolean) or text; equal for all missing ones."""
     if column.dtype != object:
         numbers = np.where(np.isnan(column), np.nan, np.asarray(column, dtype=float) + 0.0)  # -0 is 0
         return np.ascontiguousarray(numbers).view(np.uint64)
@@ -114,7 +111,7 @@ class Origin:
         return self.digest is not None and self.digest == digest(source, self.features)
 
     def applied(self, columns: Columns, name: str) -> Columns:
-        """Return which column of another log is what, where features and marks of missing values are those of this one.
+        """Return which column of another log is what, with the features and marks of missing values of this one.
 
         Raises InputError where the same outcome is given with the other sign; ``name`` is that of the policy.
         """
@@ -148,10 +145,7 @@ class Origin:
 
 
 def as_logged(estimator: Any, source: Source) -> None:
-    """Let a fitted estimator return actions as the log has them, and read the log's marks and all of its strings.
-
-    The rows that are kept aside may have some that no row had which it was learnt from.
-    """
+    """Let a fitted estimator return actions as the log has them, and read its marks and all strings of all its rows."""
     estimator.actions_ = actions_in(source)
     known = Schema(tuple(_with_all(field, source.frame[field.name]) for field in estimator.schema_.fields))
     policy, schema = estimator.policy_, Schema(tuple(_marked(known, source)))

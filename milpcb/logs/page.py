@@ -219,10 +219,7 @@ class Worth:
 
 
 def worth_lines(found: Findings) -> list[Worth]:
-    """Return the policy, the reference, what was done, then the constants, best first, and the rows kept aside.
-
-    Where propensities do not fit, no interval holds but that of what was done.
-    """
+    """Return rule, reference, what was done, constants, best first, and rows kept aside; intervals that hold."""
     seen, reference, constants = found.evaluation, found.reference, found.evaluation.constants
     rule = Worth(RULE, seen.value.value, None, "too favourable: in rows that it was learnt from")
     if found.claims is not None:

@@ -1,8 +1,7 @@
 """The columns of a .csv or .parquet file: numbers, booleans, dates and strings, and what is missing in them.
 
-An empty value is missing. A mark such as NULL or N/A is missing where all other values are numbers, booleans or dates;
-among strings it is a string like any other, unless it was named as a mark. A number that can be read in two ways stays
-the string that it is written as.
+A mark such as NULL or N/A is missing among numbers, booleans and dates, and a string among strings unless named.
+A number that can be read in two ways stays the string that it is written as.
 """
 
 from __future__ import annotations
@@ -38,11 +37,10 @@ class Reading:
 def read_file(
     path: Path, tick: Tick = lambda *_: None, known: Schema | None = None, marks: Collection[str] = ()
 ) -> Reading:
-    """Read a .csv or .parquet file; raises InputError.
+    """Read a .csv or .parquet file; raises InputError. ``marks`` are missing everywhere.
 
-    A column of a CSV file is numbers where every value is one, or is missing, and none is written with a 0 before
-    another digit: that is a code, such as the area 02, and the column is strings. What is missing is decided in
-    ``milpcb.logs.read``; ``marks`` are missing everywhere. Columns that are ``known`` to be strings are.
+    A column of a CSV file is numbers if every value is one or missing, and none a code such as the area 02; columns
+    that are ``known`` to be strings are.
     """
     check_table(path)
     if path.suffix == ".parquet":
@@ -88,10 +86,7 @@ def _read_csv(path: Path, tick: Tick, known: Schema | None, marks: Collection[st
 
 
 def _names(path: Path, piece: Piece) -> list[str]:
-    """Return the names of the columns, which the first row holds; raises InputError.
-
-    A blank that follows each separator is of no name. The first column may have none: so tables with row numbers begin.
-    """
+    """Return the names of the columns, without a blank behind each separator; that of row numbers may be empty."""
     try:
         names = next(values for _, values in piece.rows())
     except csv.Error as error:
@@ -133,10 +128,7 @@ SOME = 1000  # values that show, nearly always, that a column holds no numbers
 
 @dataclass(frozen=True, eq=False)
 class ReadColumn:
-    """A column as it was read, in how many rows which mark was read as missing, and a note, "" for none.
-
-    ``grouped`` is a number whose point, as all points of the column, may stand behind the thousands; "" for none.
-    """
+    """A column, in how many rows which mark was missing, a note, and a number whose point may be thousands."""
 
     column: pl.Series
     missing: Mapping[str, int]
@@ -169,10 +161,7 @@ def as_text(column: pl.Series, named: Collection[str]) -> ReadColumn:
 
 
 def cleaned(frame: pl.DataFrame, named: Collection[str]) -> tuple[pl.DataFrame, dict[str, dict[str, int]]]:
-    """Return a frame of any kinds without the marks ``named``, and of each column how often which was missing.
-
-    A column of integers that floats do not distinguish becomes strings of digits.
-    """
+    """Return a frame without the marks ``named``, integers beyond 2^53 as strings, and how often which was."""
     numbers = {mark: float(mark) for mark in named if as_number(mark) is not None}
     missing: dict[str, dict[str, int]] = {}
     for column in frame.get_columns():
@@ -248,10 +237,7 @@ def _grouped(text: pl.Series) -> str:
 
 
 def _on_points(path: Path, kinds: Sequence[ReadColumn], *, separated: bool) -> list[str]:
-    """Return a note on each column whose points may stand behind the thousands, where no comma separates values.
-
-    Raises InputError where another column of the file has decimal commas.
-    """
+    """Return a note on points that may be thousands, if no comma separates; raises InputError beside decimal commas."""
     for kind in kinds:
         if kind.grouped and (comma := next((other.note for other in kinds if other.note), "")):
             name, number = clipped(kind.column.name), kind.grouped

@@ -66,10 +66,7 @@ def _figure(found: Findings) -> Any:
 
 
 def drawn_parts(found: Findings) -> list[DrawnPart]:
-    """Return the parts of the rule, with what each is worth in rows kept aside.
-
-    Without such rows there is no interval that holds for a part, and its value is marked as what it looks like.
-    """
+    """Return the parts of the rule, with values in rows kept aside and intervals, or marked as what they look like."""
     seen = found.held_out or found.evaluation
     shares = {leaf.part: leaf.share for leaf in found.evaluation.leaves}
     notes = {leaf.part: _note(found.unit, leaf.value, held_out=found.held_out is not None) for leaf in seen.leaves}

@@ -62,10 +62,7 @@ class Source:
 
 
 def read_source(path: Path, columns: Columns, tick: Tick = lambda *_: None, known: Schema | None = None) -> Source:
-    """Read a log, see ``milpcb.logs.read``; columns that are ``known`` are read as they were.
-
-    Raises InputError with what is wrong in which column or row, UnknownNameError on a missing column.
-    """
+    """Read a log, columns that are ``known`` as they were; raises InputError with the row, UnknownNameError."""
     read = read_file(path, tick, known, columns.missing)
     return make_source(path.name, read.frame, columns, read.missing, read.notes)
 
@@ -239,9 +236,7 @@ def _propensity(name: str, frame: pl.DataFrame, columns: Columns, done: Any) -> 
 
 @dataclass(frozen=True, eq=False)
 class ScoredRows:
-    """Some rows of a log: their numbers, their features, and their scores, in which no other rows have a part.
-
-    ``estimator`` is the one that estimated the scores.
+    """Some rows of a log: numbers, features and scores by ``estimator``, in which no other rows have a part.
 
     After one pass milpcb.offline.compressed.CompressedLog has its place, with the same four properties.
     """

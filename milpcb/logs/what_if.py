@@ -65,7 +65,7 @@ def of_numbers(printed: Any) -> Any:
 
 
 class Reader:
-    """Reads restrictions from strings, for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
+    """Reads restrictions for an estimator that was fitted to ``frame``, and the ``question`` of its fit.
 
     ``table`` has all columns of the log in the same rows, ``weight`` (n,) how much each counts.
     """
@@ -168,11 +168,7 @@ class Reader:
 def what_if(
     reader: Reader, scores: Scores, band: GainBand | None, texts: Sequence[str], progress: Progress | None = None
 ) -> tuple[Price, ...]:
-    """Return the price per row of each restriction, and of what people ask first; with intervals by a band.
-
-    Where there is no band, prices have no intervals, and only those of ``texts`` are found. ``progress(done, total)``
-    is called after each price.
-    """
+    """Return the price per row of each restriction; by a band with intervals, and also of what people ask first."""
     asked = [reader.restriction(text) for text in texts]
     names = {restriction.name for restriction in asked}
     if band is not None:

@@ -1,8 +1,4 @@
-"""The findings of a log in sentences: the verdict first, then what to do, then the reasons.
-
-A *verdict* is one of three: treat people differently, treat all alike, or too early to know. It is that of
-milpcb.offline.inference, in which both claims agree, in words for somebody who has to decide.
-"""
+"""The findings of a log in sentences: the verdict first, then what to do, then the reasons."""
 
 from collections.abc import Mapping
 
@@ -130,10 +126,7 @@ def chance(p: float) -> str:
 
 
 def _own(found: Findings, claims: Claims) -> str:
-    """Return the range of the gain of this very rule, by the rows kept aside where they show more.
-
-    Of one pass these show more only where their lower end is the greater one.
-    """
+    """Return the range of the gain of this very rule, by the rows kept aside where they show more."""
     unit, ends, by = found.unit, claims.gain, ""
     if found.held_out is not None and found.shown_aside:
         aside = found.held_out.gain

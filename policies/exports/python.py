@@ -76,7 +76,6 @@ def _listed(values: Sequence[Value]) -> str:
 
 
 def _kind(field: Field) -> str:
-    """Return what the function takes for a column; truth may stand for a number."""
     if field.kind == "boolean":
         return "truth"
     if not field.is_number:

@@ -24,12 +24,9 @@ def sql_expression(decision: Decision, names: Names, actions: Sequence[Value]) -
     """Return a CASE expression whose value is the action of a row, one of ``actions``.
 
     Columns are quoted and named as in the tables that the policy reads; a missing value is NULL, or one of its field's
-    marks. Where a value is missing that never was when the policy was learnt, is NaN or infinite, or neither true nor
-    false where it must be, the answer is NULL, as ``predict`` raises there (NaN is refused, which Python takes for
-    missing, as databases differ on it). So it is where a string differs from one that was learnt, or from a mark of a
-    missing value, in case and outer blanks alone; of other spellings databases know little. Databases convert types by
-    their own rules: numbers must be stored as numbers, and strings as strings. What is known of the columns stands
-    before it, as comments.
+    marks. Where ``predict`` raises, as on NaN, infinity, a value that never was missing, or a string that differs from
+    a known one in case and outer blanks alone, the answer is NULL. Databases convert types by their own rules: numbers
+    must be stored as numbers, and strings as strings. What is known of the columns stands before it, as comments.
     """
     fields = tuple(dict.fromkeys(names.field(i) for i in sorted(tested(decision))))
     lines = _Writer(names, actions).decision(decision)
@@ -155,7 +152,6 @@ class _Writer:
 
 
 def _compared(number: str, sign: str, cut: float) -> str:
-    """Return the comparison of a number with a cut, as floats where integers would be compared exactly."""
     number = number if abs(cut) < MOST else f"CAST({number} AS DOUBLE PRECISION)"
     return f"{number} {sign} {literal(float(cut))}"
 
@@ -177,10 +173,7 @@ def literal(value: Value) -> str:
 
 
 def _read_alike(value: float) -> bool:
-    """Return whether a decimal is read as this float by those too that round it twice, to 64 digits and then to 53.
-
-    SQLite divides the digits by a power of ten in the processor's widest floats, where powers up to 10^22 are exact.
-    """
+    """Return whether SQLite too, which rounds twice, to 64 digits and then to 53, reads a decimal as this float."""
     sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
     del sign
     if not isinstance(exponent, int) or abs(exponent) > 22:
@@ -203,7 +196,6 @@ def _quotient(value: float) -> str:
 
 
 def _by(sign: str, power: int) -> str:
-    """Return the factors of a power of two, each after ``sign``."""
     largest, left = divmod(power.bit_length() - 1, LARGEST_POWER.bit_length() - 1)
     factors = [LARGEST_POWER] * largest + [2**left] * (left > 0)
     return "".join(f"{sign}{factor}e0" for factor in factors)
