@@ -67,9 +67,7 @@ VENDORS = {
     "jinja2": ("milpcb.experiments.results.report",),
     "plotly": ("milpcb.experiments.results.figures",),
     "matplotlib": (
-        "milpcb.experiments.results.figures",
-        "milpcb.core.surroundings",
-        "policies.drawing",
+        *("milpcb.experiments.results.figures", "milpcb.core.surroundings", "policies.drawing"),
         "policies.linear.printed",
     ),
     "narwhals": ("milpcb.estimators", "milpcb.data.frames"),
@@ -193,53 +191,26 @@ def _resolves(source: str) -> bool:
 def broken(modules: Mapping[str, str], packages: frozenset[str]) -> list[str]:
     """Return a line for everything that breaks a rule."""
     found = imports(modules, packages)
-    return [
-        *_not_one_way(found),
-        *_vendors_elsewhere(found),
-        *_implementations(found),
-        *_texts(found),
-        *(f"{module} imports what it is told" for module in resolvers(modules) - RESOLVERS),
-        *_circles(found),
-    ]
-
-
-def _not_one_way(found: list[Import]) -> Iterator[str]:
-    for each in found:
-        if _named_only(each) or not _ours(each.target):
-            continue
-        (part, height), (other, below) = _part(each.module), _part(each.target)
-        if part != other and not below < height:
-            yield f"{each} is not below {part}"
-        if part != "policies" and other == "policies":
-            yield f"{each} is reached by names in the registry only"
-
-
-def _vendors_elsewhere(found: list[Import]) -> Iterator[str]:
+    lines = [f"{module} imports what it is told" for module in resolvers(modules) - RESOLVERS]
     for each in found:
         top = each.target.partition(".")[0]
-        if _ours(top) or top in ANYWHERE or top in sys.stdlib_module_names:
-            continue
-        if not any(_inside(each.module, place) for place in VENDORS.get(top, ())):
-            yield f"{each} may be imported in {', '.join(VENDORS.get(top, ())) or 'no module yet'} only"
-
-
-def _implementations(found: list[Import]) -> Iterator[str]:
-    for each in found:
-        if each.target in BY_NAME and not _named_only(each):
-            yield f"{each} is reached by its name in the registry only"
-
-
-def _texts(found: list[Import]) -> Iterator[str]:
-    for each in found:
-        if each.text and not _named_only(each):
-            yield f"{each} is named in a string outside {', '.join(sorted(TABLES))}"
-
-
-def _circles(found: list[Import]) -> Iterator[str]:
-    graph = nx.DiGraph((each.module, each.target) for each in found if _ours(each.target) and not _named_only(each))
-    for circle in nx.strongly_connected_components(graph):
-        if len(circle) > 1:
-            yield f"a circle: {', '.join(sorted(circle))}"
+        if not _ours(top):
+            places = VENDORS.get(top, ())
+            if top not in ANYWHERE | sys.stdlib_module_names and not any(_inside(each.module, it) for it in places):
+                lines.append(f"{each} may be imported in {', '.join(places) or 'no module yet'} only")
+        elif not _named_only(each):
+            (part, height), (other, below) = _part(each.module), _part(each.target)
+            wrong = {
+                f"is not below {part}": part != other and not below < height,
+                "is reached by names in the registry only": part != "policies" and other == "policies",
+                "is reached by its name in the registry only": each.target in BY_NAME,
+                f"is named in a string outside {', '.join(sorted(TABLES))}": each.text,
+            }
+            lines += [f"{each} {what}" for what, is_so in wrong.items() if is_so]
+    ours = [each for each in found if _ours(each.target) and not _named_only(each)]
+    graph = nx.DiGraph((each.module, each.target) for each in ours)
+    circles = [circle for circle in nx.strongly_connected_components(graph) if len(circle) > 1]
+    return lines + [f"a circle: {', '.join(sorted(circle))}" for circle in circles]
 
 
 def _named_only(each: Import) -> bool:

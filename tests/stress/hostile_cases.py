@@ -11,8 +11,11 @@ import json
 import marshal
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +38,7 @@ name = "exp4"
 name = "uniform"
 """
 QUIET = ("--progress", "quiet", "--backend", "serial")
+QUICK = ("--draws", "0", "--resamples", "0")
 LOG = "x,z,action,y,p\n" + "".join(f"{i % 7},{i % 3},{i % 2},{(i * 5) % 4},0.5\n" for i in range(60))
 COLUMNS = ("--action", "action", "--reward", "y", "--propensity", "p")
 PAYLOAD = """import pathlib
@@ -93,8 +97,17 @@ def replay(folder: Path, base: Base) -> Path:
     return folder / "run"
 
 
-# ------------------------------------------------------------------- code
+def in_run(base: Base, group: str, name: str, command: str, edit: Callable[..., Any], *given: Any) -> Case:
+    """Return the attack of a command on a copy of the honest run that ``edit(base, run, *given)`` has changed."""
 
+    def make(folder: Path) -> Any:
+        edit(base, replay(folder, base), *given)
+        return COMMANDS[command]
+
+    return Case(group, f"{name}, {command}", make)
+
+
+# ------------------------------------------------------------------- code
 
 LAYOUTS = ("beside", "lib", "up", "package", "init", "deep", "bytecode", "cached")
 NAMES = ("{m}:X", "{m}:X.Inner", "{m}:Nothing")
@@ -110,11 +123,14 @@ PLACES = {
 COMMANDS = {
     "resume": ("resume", "run", *QUIET),
     "log": ("log", "run", "--learner", "uniform", "--out", "rounds.csv"),
-    "learn": ("learn", "run", "--learner", "uniform", "--draws", "0", "--resamples", "0", "--out", "found"),
+    "learn": ("learn", "run", "--learner", "uniform", *QUICK, "--out", "found"),
     "evaluate": ("evaluate", "run", "--learner", "uniform"),
     "report": ("report", "run"),
     "plot": ("plot", "run"),
+    "scheduled": ("resume", "run", "--progress", "quiet"),
 }
+READING = ("resume", "log", "learn", "evaluate")
+LEARN = ("learn", "log.csv", *COLUMNS, *QUICK, "--depth", "1", "--out", "found")
 
 
 def lay_out(run: Path, layout: str, number: int, base: Base) -> tuple[str, str]:
@@ -128,77 +144,63 @@ def lay_out(run: Path, layout: str, number: int, base: Base) -> tuple[str, str]:
     elif layout in {"package", "init", "deep"}:
         place = run / f"pkg{number}"
     place.mkdir(exist_ok=True)
-    if layout in {"package", "init"}:
-        (place / "__init__.py").write_text(source)
-        return (f"pkg{number}" if layout == "package" else f"pkg{number}.nothing"), more
-    if layout == "deep":
-        (place / f"{module}.py").write_text(source)
-        return f"pkg{number}.{module}", more
-    file = place / f"{module}.py"
+    file = place / (f"{module}.py" if layout not in {"package", "init"} else "__init__.py")
     file.write_text(source)
     if layout == "bytecode":
         code = importlib.util.MAGIC_NUMBER + b"\0" * 12 + marshal.dumps(compile(source, str(file), "exec"))
         file.unlink()
         file.with_suffix(".pyc").write_bytes(code)
-    return module, more
+    named = {"package": f"pkg{number}", "init": f"pkg{number}.nothing", "deep": f"pkg{number}.{module}"}
+    return named.get(layout, module), more
+
+
+def name_code(base: Base, run: Path, layout: str, name: str, text: str, number: int) -> None:
+    """Write code, and a config that names it."""
+    module, more = lay_out(run, layout, number, base)
+    written = text.replace("NAME", name.format(m=module))
+    if more:
+        written = written + more if "[run]" in written else f"{written}[run]\n{more}"
+    write_config(run / "config.toml", CONFIG + written)
 
 
 def code_cases(base: Base) -> Iterator[Case]:
     """Yield directories whose config names code, wherever a name may stand."""
-    number = 0
-    for layout in LAYOUTS:
-        for name in NAMES:
-            for place, text in PLACES.items():
-                command = list(COMMANDS)[number % 4]
-                number += 1
+    for number, (layout, name, place) in enumerate(product(LAYOUTS, NAMES, PLACES)):
+        what, command = f"{layout}, {name}, {place}", READING[number % 4]
+        yield in_run(base, "code", what, command, name_code, layout, name, PLACES[place], number)
 
-                def make(folder: Path, layout=layout, name=name, text=text, command=command, number=number) -> Any:
-                    run = replay(folder, base)
-                    module, more = lay_out(run, layout, number, base)
-                    written = text.replace("NAME", name.format(m=module))
-                    if more:
-                        written = written + more if "[run]" in written else f"{written}[run]\n{more}"
-                    write_config(run / "config.toml", CONFIG + written)
-                    return COMMANDS[command]
 
-                yield Case("code", f"{layout}, {name}, {place}, {command}", make)
+def ask_scheduler(base: Base, run: Path, scheme: str) -> None:
+    """Ask for a scheduler, with nothing played."""
+    (run / "cells").rename(run / "gone")
+    (run / "cells").mkdir()
+    write_config(run / "config.toml", f'{CONFIG}[run]\nbackend = "dask"\nscheduler = "{scheme}://{base.address}"\n')
+
+
+def ask_file(base: Base, run: Path, place: str) -> None:
+    """Let the environment be a file of the user's."""
+    os.mkfifo(run.parent / "pipe")
+    (run.parent / "link.csv").symlink_to(base.outside / "secret.csv")
+    start, stop = CONFIG.index('name = "planted"'), CONFIG.index("[policies]")
+    files = f'name = "replay"\ncontexts = "{place}"\ncosts = "{place}"\n'
+    write_config(run / "config.toml", CONFIG[:start] + files + CONFIG[stop:])
 
 
 def asking_cases(base: Base) -> Iterator[Case]:
     """Yield directories that ask for a scheduler, or for files of the user's."""
-    for scheme in ("tcp", "tls", "ws", "inproc"):
-        for command in ("resume", "log", "learn", "evaluate"):
-
-            def make(folder: Path, scheme=scheme, command=command) -> Any:
-                run = replay(folder, base)
-                (run / "cells").rename(run / "gone")
-                (run / "cells").mkdir()
-                text = f'[run]\nbackend = "dask"\nscheduler = "{scheme}://{base.address}"\n'
-                write_config(run / "config.toml", CONFIG + text)
-                return tuple(word for word in COMMANDS[command] if word not in {"--backend", "serial"})
-
-            yield Case("scheduler", f"{scheme}, {command}", make)
-    for place in ("secret.csv", "../../outside/secret.csv", "/etc/passwd", "/dev/zero", "pipe", "link.csv", "\\x00"):
-        for command in ("resume", "log", "learn", "evaluate"):
-
-            def make_file(folder: Path, place=place, command=command) -> Any:
-                run = replay(folder, base)
-                os.mkfifo(folder / "pipe")
-                (folder / "link.csv").symlink_to(base.outside / "secret.csv")
-                start, stop = CONFIG.index('name = "planted"'), CONFIG.index("[policies]")
-                files = f'name = "replay"\ncontexts = "{place}"\ncosts = "{place}"\n'
-                write_config(run / "config.toml", CONFIG[:start] + files + CONFIG[stop:])
-                return COMMANDS[command]
-
-            yield Case("files", f"{place}, {command}", make_file)
+    for scheme, command in product(("tcp", "tls", "ws", "inproc"), READING):
+        yield in_run(base, "scheduler", scheme, "scheduled" if command == "resume" else command, ask_scheduler, scheme)
+    files = ("secret.csv", "../../outside/secret.csv", "/etc/passwd", "/dev/zero", "pipe", "link.csv", "\\x00")
+    for place, command in product(files, READING):
+        yield in_run(base, "files", place, command, ask_file, place)
 
 
-# ------------------------------------------------------------------- forged files of a run
+# ------------------------------------------------------------------- values
 
 
 STRANGE: list[Any] = [
     None, True, -1, 2**80, 1e308, float("nan"), float("inf"), "x", "", "../../x", "/etc/passwd", "a\nb", "\x1b]0;x\x07",
-    "<script>alert(1)</script>", "$\\frac{", [], {}, [[]], {"a": 1}, [None], "9" * 3000,
+    "<script>alert(1)</script>", "$\\frac{", [], {}, [[]], {"a": 1}, [None], "9" * 3000, [[[[0]]]],
 ]  # fmt: skip
 
 
@@ -221,99 +223,125 @@ def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
     return changed
 
 
-def forged_cases(base: Base) -> Iterator[Case]:
-    """Yield run directories with one value of one file replaced, sealed again."""
+def forge(base: Base, file: str, content: bytes, what: Any, folder: Path) -> Any:
+    """Put a file into a folder with a log, code that it may name, and a copy of the run if it is of one."""
+    (folder / "log.csv").write_text(LOG)
+    (folder / "evil.py").write_text(PAYLOAD.format(marker=str(base.outside / "marker")))
+    if file.startswith("run/"):
+        replay(folder, base)
+    (folder / file).write_bytes(content)
+    return what
+
+
+def value_cases(base: Base) -> Iterator[Case]:
+    """Yield files of a run, of policies and of a Bandit with one value replaced, sealed again, or by names of code."""
     index = opened(base.run / "study.json")
-    drawn = index["leaders"][0]["key"]
-    files = ["study.json", f"cells/{index['comparators'][0]['key']}.json", f"cells/{drawn}.json"]
-    number = 0
-    for file in files:
-        body = opened(base.run / file)
-        for path in places(body):
-            for _ in range(3):
-                value = STRANGE[number % len(STRANGE)]
-                command = ("report", "plot", "resume", "log")[(number // 3) % 4]
-                number += 1
+    keys = [index["comparators"][0]["key"], index["leaders"][0]["key"]]
+    judged: list[Any] = [("evaluate", "log.csv", *COLUMNS, "p.json")]
+    played: list[Any] = [COMMANDS[command] for command in ("report", "plot", "resume", "log")]
+    run = ["run/study.json", *(f"run/cells/{key}.json" for key in keys)]
+    files = [("forged", name, name, played) for name in run]
+    files += [("policies", "p.json", name, judged) for name in ("policy.json", "rule.json")]
+    for group, file, source, commands in [*files, ("bandits", "bandit.json", "bandit.json", [load_bandit])]:
+        body = json.loads((base.home / source).read_bytes())
+        body.pop("checksum", None)
+        for number, path in enumerate(places(body)):
+            strange = (STRANGE[(2 * number + k) % len(STRANGE)] for k in range(2))
+            for value in (*strange, "evil:X", "pulp:evil:X"):
+                data, command = put(body, path, value), commands[number % len(commands)]
+                content = json.dumps(data).encode() if group == "policies" else seal(data)
+                what = f"{source}, {'.'.join(map(str, path))} = {str(value)[:20]!r}"
+                yield Case(group, what, partial(forge, base, file, content, command))
+    texts = {"deep": "[" * 10**5, "huge": '{"a": ' + "9" * 10**5 + "}", "empty": "", "list": "[]"}
+    for what, text in texts.items():
+        yield Case("policies", what, partial(forge, base, "p.json", text.encode(), judged[0]))
 
-                def make(folder: Path, file=file, body=body, path=path, value=value, command=command) -> Any:
-                    run = replay(folder, base)
-                    (run / file).write_bytes(seal(put(body, path, value)))
-                    return COMMANDS[command]
 
-                yield Case("forged", f"{file}, {'.'.join(map(str, path))} = {str(value)[:20]!r}, {command}", make)
+def load_bandit(folder: Path) -> None:
+    """Load a Bandit file from a folder that is on the path of imports, as in a service that is started there."""
+    from milpcb import Bandit
+
+    sys.path.insert(0, str(folder))
+    try:
+        Bandit.load(folder / "bandit.json").policy()
+    finally:
+        sys.path.remove(str(folder))
+        sys.modules.pop("evil", None)
 
 
-def picture_cases(base: Base) -> Iterator[Case]:
-    """Yield run directories whose pictures are called by paths: of a file outside, or of one whose copy lands there."""
+# ------------------------------------------------------------------- paths and links
+
+
+def call_picture(base: Base, run: Path, suffix: str, number: int) -> None:
+    """Call a picture of the comparator by a path: of a file outside, or of one whose copy lands there."""
     comparator = opened(base.run / "study.json")["comparators"][0]
+    (run / f"cells/{comparator['key']}.x").mkdir()
+    (run / f"{comparator['file']}.x").mkdir()
+    source = Path(os.path.normpath(run / "cells" / f"{comparator['key']}.{suffix}"))
+    content = (base.outside / "bashrc").read_bytes()
+    if number > 2 and "\n" not in suffix and source.is_relative_to(run.parent) and not source.exists():
+        source.parent.mkdir(parents=True, exist_ok=True)
+        content = b"new"
+        source.write_bytes(content)
+    record = opened(run / f"cells/{comparator['key']}.json")
+    record["pictures"] = {suffix: hashlib.sha256(content).hexdigest()}
+    (run / f"cells/{comparator['key']}.json").write_bytes(seal(record))
+
+
+def call_policy(_base: Base, run: Path, where: str, file: str) -> None:
+    """Call the file of a policy by a path."""
+    body = opened(run / "study.json")
+    body[where][0]["file"] = file
+    body["written"] = [f"{file}.txt", "../../outside/bashrc"]
+    (run / "study.json").write_bytes(seal(body))
+
+
+def link(base: Base, run: Path, file: str, how: str) -> None:
+    """Let a file or folder be a link, a pipe or a folder."""
+    place = run / file
+    shutil.rmtree(place, ignore_errors=True)
+    place.unlink(missing_ok=True)
+    place.parent.mkdir(exist_ok=True)
+    {
+        "link": lambda: place.symlink_to(base.outside / ("folder" if "." not in file else "secret.csv")),
+        "hard link": lambda: place.hardlink_to(base.outside / "secret.csv"),
+        "pipe": lambda: os.mkfifo(place),
+        "folder": place.mkdir,
+    }[how]()
+
+
+def path_cases(base: Base) -> Iterator[Case]:
+    """Yield run directories whose files are called by paths, or are no files."""
     target = "../../../outside/bashrc"
     suffixes = [f"x/{target}", f"png/{target}", target, "../x", "html", "json", "/etc/x", "x\n", f"x/{target}"]
     for number, suffix in enumerate(suffixes):
-
-        def make(folder: Path, suffix=suffix, number=number) -> Any:
-            run = replay(folder, base)
-            (run / f"cells/{comparator['key']}.x").mkdir()
-            (run / f"{comparator['file']}.x").mkdir()
-            source = Path(os.path.normpath(run / "cells" / f"{comparator['key']}.{suffix}"))
-            content = (base.outside / "bashrc").read_bytes()
-            if number > 2 and "\n" not in suffix and source.is_relative_to(folder) and not source.exists():
-                source.parent.mkdir(parents=True, exist_ok=True)
-                content = b"new"
-                source.write_bytes(content)
-            record = opened(run / f"cells/{comparator['key']}.json")
-            record["pictures"] = {suffix: hashlib.sha256(content).hexdigest()}
-            (run / f"cells/{comparator['key']}.json").write_bytes(seal(record))
-            return COMMANDS["resume"]
-
-        yield Case("paths", f"picture {suffix!r}", make)
-
-
-def named_cases(base: Base) -> Iterator[Case]:
-    """Yield run directories whose files of policies are called by paths."""
-    for file in ("../../outside/secret", "/etc/hostname", "best_policy_/../../../outside/secret", "leader_x/../../x"):
-        for where in ("comparators", "leaders"):
-            for command in ("report", "resume"):
-
-                def name_file(folder: Path, file=file, where=where, command=command) -> Any:
-                    run = replay(folder, base)
-                    body = opened(run / "study.json")
-                    body[where][0]["file"] = file
-                    body["written"] = [f"{file}.txt", "../../outside/bashrc"]
-                    (run / "study.json").write_bytes(seal(body))
-                    return COMMANDS[command]
-
-                yield Case("paths", f"{where} {file}, {command}", name_file)
-
-
-def link_cases(base: Base) -> Iterator[Case]:
-    """Yield run directories in which a file or folder is a link, a pipe or a folder."""
+        yield in_run(base, "paths", f"picture {suffix!r}", "resume", call_picture, suffix, number)
+    files = ("../../outside/secret", "/etc/hostname", "best_policy_/../../../outside/secret", "leader_x/../../x")
+    for file, where, command in product(files, ("comparators", "leaders"), ("report", "resume")):
+        yield in_run(base, "paths", f"{where} {file}", command, call_policy, where, file)
     index = opened(base.run / "study.json")
-    comparator = index["comparators"][0]
-    leader = index["leaders"][0]
+    comparator, leader = index["comparators"][0], index["leaders"][0]
     linked = [f"{comparator['file']}.txt", f"{leader['file']}.svg", "config.toml", "study.json", "curves.csv",
               "report.html", "regret.png", ".milpcb.lock", f"cells/{leader['key']}.json", f"logs/{leader['key']}.log",
               "cells", "costs", "logs"]  # fmt: skip
-    for file in linked:
-        for how in ("link", "hard link", "pipe", "folder"):
-            for command in ("report", "resume"):
+    for file, how, command in product(linked, ("link", "hard link", "pipe", "folder"), ("report", "resume")):
+        yield in_run(base, "paths", f"{file} is a {how}", command, link, file, how)
 
-                def make_link(folder: Path, file=file, how=how, command=command) -> Any:
-                    run = replay(folder, base)
-                    place = run / file
-                    shutil.rmtree(place, ignore_errors=True)
-                    place.unlink(missing_ok=True)
-                    place.parent.mkdir(exist_ok=True)
-                    if how == "link":
-                        place.symlink_to(base.outside / ("folder" if "." not in file else "secret.csv"))
-                    elif how == "hard link":
-                        place.hardlink_to(base.outside / "secret.csv")
-                    elif how == "pipe":
-                        os.mkfifo(place)
-                    else:
-                        place.mkdir()
-                    return COMMANDS[command]
 
-                yield Case("paths", f"{file} is a {how}, {command}", make_link)
+def own_file(base: Base, file: str, index: Callable[[str, str], Any], how: str, folder: Path) -> Any:
+    """Put the user's own file, or a link, into a folder whose index calls it one of a run."""
+    aim = base.outside / "secret.txt"
+    shutil.copytree(base.found, folder / "found")
+    place = folder / "found" / file
+    place.unlink(missing_ok=True)
+    if how == "file":
+        place.write_text("mine")
+    else:
+        (place.symlink_to if how == "link" else place.hardlink_to)(aim)
+    other = hashlib.sha256(aim.read_bytes()).hexdigest()
+    (folder / "found/learned.json").write_bytes(seal({"written": index(file, other)}))
+    (folder / "log.csv").write_text(LOG)
+    return LEARN
 
 
 def learned_cases(base: Base) -> Iterator[Case]:
@@ -325,121 +353,32 @@ def learned_cases(base: Base) -> Iterator[Case]:
         "nothing": lambda *_: {},
         "strange": lambda file, _: {file: None},
     }
-    for file in ("policy.txt", "policy.json", "policy.py", "policy.sql", "policy.svg", "policy.png", "report.html"):
-        for what, index in kinds.items():
-            for how in ("file", "link", "hard link"):
-
-                def make(folder: Path, file=file, index=index, how=how) -> Any:
-                    aim = base.outside / "secret.txt"
-                    shutil.copytree(base.found, folder / "found")
-                    place = folder / "found" / file
-                    place.unlink(missing_ok=True)
-                    if how == "file":
-                        place.write_text("mine")
-                    elif how == "link":
-                        place.symlink_to(aim)
-                    else:
-                        place.hardlink_to(aim)
-                    other = hashlib.sha256(aim.read_bytes()).hexdigest()
-                    (folder / "found/learned.json").write_bytes(seal({"written": index(file, other)}))
-                    (folder / "log.csv").write_text(LOG)
-                    return ("learn", "log.csv", *COLUMNS, "--draws", "0", "--resamples", "0", "--depth", "1",
-                            "--out", "found")  # fmt: skip
-
-                kept = f"found/{file}" if how == "file" else ""
-                yield Case("learned", f"{file} is a {how}, its index has {what}", make, kept)
+    files = ("policy.txt", "policy.json", "policy.py", "policy.sql", "policy.svg", "policy.png", "report.html")
+    for file, what, how in product(files, kinds, ("file", "link", "hard link")):
+        kept, name = f"found/{file}" if how == "file" else "", f"{file} is a {how}, its index has {what}"
+        yield Case("learned", name, partial(own_file, base, file, kinds[what], how), kept)
 
 
-# ------------------------------------------------------------------- logs, policies, Bandits
-
-
-def log_cases(_base: Base) -> Iterator[Case]:
+def log_cases(base: Base) -> Iterator[Case]:
     """Yield logs that are none; what is compressed, wide or of odd rows is in tests/test_tables.py and tests/logs."""
-    contents: dict[str, Callable[[], bytes]] = {
-        "zip": lambda: b"PK\3\4" + b"0" * 99,
-        "numbers": lambda: b"x,action,y,p\n1e999,1,nan,inf\n",
-        "controls": lambda: b"x\x1b[2J,action,y,p\n1,\x07,1,1\n",
-        "one cell": lambda: LOG.encode() + b'"' + b"1" * 10**7 + b'",1,1,1,0.5\n',
+    contents: dict[str, bytes] = {
+        "zip": b"PK\3\4" + b"0" * 99,
+        "numbers": b"x,action,y,p\n1e999,1,nan,inf\n",
+        "controls": b"x\x1b[2J,action,y,p\n1,\x07,1,1\n",
+        "one cell": LOG.encode() + b'"' + b"1" * 10**7 + b'",1,1,1,0.5\n',
     }
     commands = {
-        "learn": ("learn", "LOG", *COLUMNS, "--draws", "0", "--resamples", "0", "--out", "found"),
+        "learn": ("learn", "LOG", *COLUMNS, *QUICK, "--out", "found"),
         "evaluate": ("evaluate", "LOG", *COLUMNS), "certify": ("certify", "LOG", "--depth", "1"),
         "solve": ("solve", "LOG", "LOG", "--depth", "1"),
     }  # fmt: skip
-    for what, content in contents.items():
-        for command, words in commands.items():
-            for suffix in (".csv", ".parquet"):
-
-                def make(folder: Path, content=content, words=words, suffix=suffix) -> Any:
-                    (folder / f"log{suffix}").write_bytes(content())
-                    return tuple(word.replace("LOG", f"log{suffix}") for word in words)
-
-                yield Case("logs", f"{what}, {suffix}, {command}", make)
-
-
-def policy_cases(base: Base) -> Iterator[Case]:
-    """Yield policy files with one value replaced, or with a string that no policy is written as."""
-    for file in ("policy.json", "rule.json"):
-        document = json.loads((base.home / file).read_text())
-        for number, path in enumerate(places(document)):
-            for value in (STRANGE[number % len(STRANGE)], "evil:X", [[[[0]]]]):
-
-                def make(folder: Path, document=document, path=path, value=value) -> Any:
-                    (folder / "log.csv").write_text(LOG)
-                    (folder / "p.json").write_text(json.dumps(put(document, path, value)))
-                    return ("evaluate", "log.csv", *COLUMNS, "p.json")
-
-                yield Case("policies", f"{file}, {'.'.join(map(str, path))} = {str(value)[:20]!r}", make)
-    for what, text in {"deep": "[" * 10**5, "huge": '{"a": ' + "9" * 10**5 + "}", "empty": "", "list": "[]"}.items():
-
-        def make_text(folder: Path, text=text) -> Any:
-            (folder / "log.csv").write_text(LOG)
-            (folder / "p.json").write_text(text)
-            return ("evaluate", "log.csv", *COLUMNS, "p.json")
-
-        yield Case("policies", what, make_text)
-
-
-def bandit_cases(base: Base) -> Iterator[Case]:
-    """Yield Bandit files that name code, or with one value replaced, sealed again."""
-    whole = json.loads((base.home / "bandit.json").read_bytes())
-    whole.pop("checksum", None)
-    for number, path in enumerate(places(whole)):
-        for name in (STRANGE[number % len(STRANGE)], f"evil{number}:X", f"pulp:evil{number}:X"):
-
-            def make(folder: Path, path=path, name=name, number=number) -> Any:
-                (folder / f"evil{number}.py").write_text(PAYLOAD.format(marker=str(base.outside / "marker")))
-                (folder / "bandit.json").write_bytes(seal(put(whole, path, name)))
-                return load_bandit
-
-            yield Case("bandits", f"{'.'.join(map(str, path))} = {str(name)[:20]!r}", make)
-
-
-def load_bandit(folder: Path) -> None:
-    """Load a Bandit file from a folder that is on the path of imports, as in a service that is started there."""
-    import sys
-
-    from milpcb import Bandit
-
-    sys.path.insert(0, str(folder))
-    try:
-        Bandit.load(folder / "bandit.json").policy()
-    finally:
-        sys.path.remove(str(folder))
+    for what, command, suffix in product(contents, commands, (".csv", ".parquet")):
+        words = tuple(word.replace("LOG", f"log{suffix}") for word in commands[command])
+        make = partial(forge, base, f"log{suffix}", contents[what], words)
+        yield Case("logs", f"{what}, {suffix}, {command}", make)
 
 
 def cases(base: Base) -> list[Case]:
     """Return all attacks."""
-    makers = (
-        code_cases,
-        asking_cases,
-        picture_cases,
-        named_cases,
-        link_cases,
-        forged_cases,
-        learned_cases,
-        log_cases,
-        policy_cases,
-        bandit_cases,
-    )
+    makers = (code_cases, asking_cases, path_cases, value_cases, learned_cases, log_cases)
     return [case for maker in makers for case in maker(base)]
