@@ -27,16 +27,11 @@ from tests.stress.misuse_values import (
     WHOLE,
     Case,
     K,
-    Wrong,
     but,
     calls,
-    learner,
-    oracle,
-    runnable,
-    supplied,
-    wrong,
-    wrong_values,
 )
+
+from tests.stress.misuse_values import learner, oracle, runnable, supplied, wrong, wrong_values  # isort: skip
 
 
 def constructors(kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Iterator[Case]:
@@ -47,7 +42,7 @@ def constructors(kind: str, base: Callable[[Any], dict[str, Any] | None]) -> Ite
         if right is not None:
             asked = inspect.signature(cls).parameters
             values = {key: wrong_values(parameter) for key, parameter in asked.items()}
-            yield from calls(name, partial(_use, cls), right, values)
+            yield from calls(name, partial(_use, cls), right, **values)
 
 
 def _use(cls: Any, **arguments: Any) -> None:
@@ -68,23 +63,17 @@ def policy_classes() -> Iterator[Case]:
     """Constructors, contexts, and what their policies are asked."""
     yield from constructors("policies", small)
     tables = wrong(
-        none=None,
-        text="a",
-        words=[["a"]],
-        halves=[[0.5]],
-        out=[[7]],
-        negative=[[-1]],
-        flat=[0, 1],
+        none=None, text="a", words=[["a"]], halves=[[0.5]], out=[[7]], negative=[[-1]], flat=[0, 1],
         ragged=[[0], [0, 1]],
-    )
-    yield from calls("finite_class", FiniteClass, {"n_actions": 2}, {"labelings": tables})
+    )  # fmt: skip
+    yield from calls("finite_class", FiniteClass, {"n_actions": 2}, labelings=tables)
     for name in registry.names("policies"):
         own = instances(name)[0]
         given = {"policies": own.policies, "contexts": own.contexts}
-        yield from calls(f"{name}: open_oracle", open_oracle, given, {"contexts": TABLE})
+        yield from calls(f"{name}: open_oracle", open_oracle, given, contexts=TABLE)
         costs = np.arange(float(len(own.contexts) * own.policies.n_actions)).reshape(len(own.contexts), -1)
         policy: Any = open_oracle(own.policies, own.contexts).minimise(costs).policy
-        yield from calls(f"{name}: predict", policy.predict, {}, {"contexts": TABLE})
+        yield from calls(f"{name}: predict", policy.predict, {}, contexts=TABLE)
 
 
 def opening() -> Iterator[Case]:
@@ -98,32 +87,30 @@ def opening() -> Iterator[Case]:
         "open_oracle",
         open_oracle,
         right,
-        {
-            "policies": wrong(none=None, text="trees", number=3, a_class=DecisionTrees, a_list=[trees]),
-            "kind": CHOICE,
-            "solver": but(CHOICE, "none"),  # which stands for the default
-            "time_limit": but(REAL, "none", "inf"),
-            "gap": REAL,
-            "constraints": constrained,
-        },
+        policies=wrong(none=None, text="trees", number=3, a_class=DecisionTrees, a_list=[trees]),
+        kind=CHOICE,
+        solver=but(CHOICE, "none"),
+        time_limit=but(REAL, "none", "inf"),
+        gap=REAL,
+        constraints=constrained,
     )
-    audits = [*REAL, *wrong(zero=0.0, more=1.5)]
-    yield from calls("open_oracle", open_oracle, {**right, "kind": "audited"}, {"audit": audits})
+    audits = REAL | wrong(zero=0.0, more=1.5)
+    yield from calls("open_oracle", open_oracle, {**right, "kind": "audited"}, audit=audits)
 
 
 def questions() -> Iterator[Case]:
     """Yield wrong costs, rows and rates, for every kind of oracle."""
-    costs = [*but(TABLE, "none"), *wrong(none=None, transposed=np.zeros((K, 4)), few_rows=np.zeros((3, K)))]
-    costs += wrong(few_columns=np.zeros((4, 2)), one_nan=np.where(np.eye(4, K) > 0, np.nan, 0.0))
-    costs += wrong(mixed_inf=np.array([[np.inf, -np.inf, 0.0]] * 4))
+    costs = but(TABLE, "none") | wrong(none=None, transposed=np.zeros((K, 4)), few_rows=np.zeros((3, K)))
+    costs |= wrong(few_columns=np.zeros((4, 2)), one_nan=np.where(np.eye(4, K) > 0, np.nan, 0.0))
+    costs |= wrong(mixed_inf=np.array([[np.inf, -np.inf, 0.0]] * 4))
     right = {"costs": np.zeros((4, K))}
     for kind in ("milp", "search", "enumeration", "audited"):
         asked = oracle(kind)
-        yield from calls(f"{kind}: minimise", asked.minimise, right, {"costs": costs})
-        yield from calls(f"{kind}: value", asked.value, right, {"costs": costs})
-        yield from calls(f"{kind}: profile", asked.profile, right | {"row": 0}, {"costs": costs, "row": ROW})
+        yield from calls(f"{kind}: minimise", asked.minimise, right, costs=costs)
+        yield from calls(f"{kind}: value", asked.value, right, costs=costs)
+        yield from calls(f"{kind}: profile", asked.profile, right | {"row": 0}, costs=costs, row=ROW)
         given = right | {"row": 0, "rate": 0.1}
-        yield from calls(f"{kind}: action_weights", asked.action_weights, given, {"row": ROW, "rate": REAL})
+        yield from calls(f"{kind}: action_weights", asked.action_weights, given, row=ROW, rate=REAL)
 
 
 def learner_constructors() -> Iterator[Case]:
@@ -151,14 +138,14 @@ def learner_constructors() -> Iterator[Case]:
         inside = {"inner": "bistro_plus"} if name in {"conservative", "guarded"} else {}  # one that asks for a pool
         places = [given[key] for key in asked if asked[key].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
         named = {key: value for key, value in given.items() if asked[key].kind is inspect.Parameter.KEYWORD_ONLY}
-        yield Case(f"{name}: one by position too many", partial(cls, *places, HORIZON, **named))
+        yield f"{name}: one by position too many", partial(cls, *places, HORIZON, **named)
         for what, wrongly in {"no_such_option": 1, "seed": -1, "horizon": 0}.items():  # whether it is used or not
-            yield Case(f"{name}: {what} = {wrongly}", partial(cls, **given | {what: wrongly}))
+            yield f"{name}: {what} = {wrongly}", partial(cls, **given | {what: wrongly})
         for key in given:
             if asked[key].default is inspect.Parameter.empty:
                 fewer = {other: value for other, value in given.items() if other != key}
-                yield Case(f"{name}: without {key}", partial(cls, **fewer))
-        yield from calls(name, cls, given | inside, {key: of_runtime[key] for key in of_runtime if key in given})
+                yield f"{name}: without {key}", partial(cls, **fewer)
+        yield from calls(name, cls, given | inside, **{key: of_runtime[key] for key in of_runtime if key in given})
 
 
 def states() -> Iterator[Case]:
@@ -167,12 +154,12 @@ def states() -> Iterator[Case]:
     no_states = wrong(none=None, text="state", number=3, a_list=[], empty={}, other=other)
     for name in runnable("learner"):
         state = learner(name).state()
-        spoilt = [Wrong(f"without {key}", {k: v for k, v in state.items() if k != key}) for key in state]
-        spoilt += [Wrong(f"{key} = text", state | {key: "text"}) for key in state]
-        spoilt += [Wrong(f"{key} = None", state | {key: None}) for key in state if state[key] is not None]
-        yield from calls(f"{name}: restore", partial(_restored, name), {}, {"state": [*no_states, *spoilt]})
+        spoilt = {f"without {key}": {k: v for k, v in state.items() if k != key} for key in state}
+        spoilt |= {f"{key} = text": state | {key: "text"} for key in state}
+        spoilt |= {f"{key} = None": state | {key: None} for key in state if state[key] is not None}
+        yield from calls(f"{name}: restore", partial(_restored, name), {}, state=no_states | spoilt)
         if learner(name).oracle is None:
-            yield Case(f"{name}: policy() without an oracle", learner(name).policy)
+            yield f"{name}: policy() without an oracle", learner(name).policy
 
 
 def _restored(name: str, state: Any) -> None:
@@ -191,17 +178,17 @@ def pools() -> Iterator[Case]:
         true=[True, False], words=["a"], ragged=[[0], [0, 1]], huge=[10**400],
     )  # fmt: skip
     right = {"contexts": CONTEXTS}
-    yield from calls("FinitePool", FinitePool, right, {"contexts": TABLE, "weights": weights})
-    yield from calls("Transductive", Transductive, right | {"order": [0]}, {"contexts": TABLE, "order": orders})
-    yield from calls("Empirical", Empirical, right, {"contexts": TABLE})
-    yield from calls("Sampler", Sampler, {}, {"draw": wrong(none=None, text="draw", number=3, contexts=CONTEXTS)})
+    yield from calls("FinitePool", FinitePool, right, contexts=TABLE, weights=weights)
+    yield from calls("Transductive", Transductive, right | {"order": [0]}, contexts=TABLE, order=orders)
+    yield from calls("Empirical", Empirical, right, contexts=TABLE)
+    yield from calls("Sampler", Sampler, {}, draw=wrong(none=None, text="draw", number=3, contexts=CONTEXTS))
 
 
 def environments() -> Iterator[Case]:
     """Yield environments with wrong settings, and openings of a class, a horizon or a seed that are none."""
     yield from constructors("environment", lambda cls: None if "costs" in inspect.signature(cls).parameters else {})
     replay, files = registry.load("environment", "replay"), dict.fromkeys(("contexts", "costs"), "no_such_file.csv")
-    yield Case("replay of files that are not there", lambda: replay(**files).n_actions)
+    yield "replay of files that are not there", lambda: replay(**files).n_actions
     for name in runnable("environment"):
         if name == "replay":
             continue
@@ -210,10 +197,10 @@ def environments() -> Iterator[Case]:
         right = {"policies": trees[0], "horizon": HORIZON, "seed": 0}
         values = {
             "policies": wrong(none=None, text="trees", number=3, a_class=DecisionTrees, other_k=trees[1]),
-            "horizon": [*WHOLE, *wrong(zero=0)],
+            "horizon": WHOLE | wrong(zero=0),
             "seed": but(WHOLE, "huge"),  # a seed may have any number of digits
         }
-        yield from calls(f"{name}: open", made.open, right, values)
+        yield from calls(f"{name}: open", made.open, right, **values)
 
 
 def side_constraints() -> Iterator[Case]:
@@ -225,12 +212,13 @@ def side_constraints() -> Iterator[Case]:
         "never": {"action": 1, "rows": [0, 1]},
         "always": {"action": 1, "rows": [0, 1]},
     }
-    between = [*REAL, *wrong(more=1.5)]
-    tables = [value for value in TABLE if value.name not in ("beyond", "a_set", "huge")]
-    tables += wrong(nans=np.full((4, K), np.nan), one_inf=np.where(np.eye(4, K) > 0, np.inf, 0.0))
+    between = REAL | wrong(more=1.5)
+    tables = but(TABLE, "beyond", "a_set", "huge") | wrong(
+        nans=np.full((4, K), np.nan), one_inf=np.where(np.eye(4, K) > 0, np.inf, 0.0)
+    )
     values = {
         "action": wrong(past=K, negative=-1, half=0.5, text="abc", none=None, a_list=[1]),
-        "bound": [value for value in REAL if value.name != "negative"],
+        "bound": but(REAL, "negative"),
         "share": between,
         "delta": between,
         "amounts": tables,
@@ -243,10 +231,10 @@ def side_constraints() -> Iterator[Case]:
     }
     for name, given in right.items():
         made = partial(_kept, getattr(constraints, name))
-        yield from calls(name, made, given, {argument: values[argument] for argument in given})
-    of_label = {"weights": [*TABLE, *wrong(turned=np.ones((K, 4)))], "upper": but(REAL, "negative")}
+        yield from calls(name, made, given, **{argument: values[argument] for argument in given})
+    of_label = {"weights": TABLE | wrong(turned=np.ones((K, 4))), "upper": but(REAL, "negative")}
     yield from calls(
-        "LabelConstraint", partial(_kept, LabelConstraint), {"weights": np.ones((4, K)), "upper": 1.0}, of_label
+        "LabelConstraint", partial(_kept, LabelConstraint), {"weights": np.ones((4, K)), "upper": 1.0}, **of_label
     )
 
 
@@ -262,19 +250,19 @@ def names() -> Iterator[Case]:
     )  # fmt: skip
     kinds = but(odd, "colon", "no_module")
     for kind in ("policies", "learner", "solver", "environment", "relaxation", "oracle"):
-        yield from calls(f"{kind}: registry.load", registry.load, {"kind": kind}, {"name": odd})
+        yield from calls(f"{kind}: registry.load", registry.load, {"kind": kind}, name=odd)
     for kind in ("policies", "learner", "solver", "environment"):
         entries = but(odd, "a_list") if kind == "learner" else odd
-        yield from calls(f"{kind}: testing.battery", testing.battery, {"kind": kind}, {"entry": entries})
-    yield from calls("registry.names", registry.names, {}, {"kind": kinds})
-    yield from calls("registry.load", registry.load, {"name": "exp4"}, {"kind": kinds})
-    yield from calls("testing.battery", testing.battery, {"entry": "exp4"}, {"kind": kinds})
-    yield from calls("load_solver", load_solver, {}, {"spec": odd})
-    yield from calls("bistro_plus", partial(learner, "bistro_plus"), {}, {"noise": odd})
-    yield from calls("doubling", partial(learner, "doubling"), {}, {"inner": odd})
+        yield from calls(f"{kind}: testing.battery", testing.battery, {"kind": kind}, entry=entries)
+    yield from calls("registry.names", registry.names, {}, kind=kinds)
+    yield from calls("registry.load", registry.load, {"name": "exp4"}, kind=kinds)
+    yield from calls("testing.battery", testing.battery, {"entry": "exp4"}, kind=kinds)
+    yield from calls("load_solver", load_solver, {}, spec=odd)
+    yield from calls("bistro_plus", partial(learner, "bistro_plus"), {}, noise=odd)
+    yield from calls("doubling", partial(learner, "doubling"), {}, inner=odd)
     folders = wrong(missing="no_such_folder", none=None, number=3, a_list=[], folders=["no_such_folder"], empty="")
-    yield from calls("milpcb.load", milpcb.load, {}, {"directory": folders})
-    yield from calls("rng.child", lambda seed: rng.child(seed, "x"), {}, {"seed": but(WHOLE, "huge")})
+    yield from calls("milpcb.load", milpcb.load, {}, directory=folders)
+    yield from calls("rng.child", lambda seed: rng.child(seed, "x"), {}, seed=but(WHOLE, "huge"))
 
 
 GROUPS: list[Callable[[], Iterator[Case]]] = [

@@ -10,7 +10,7 @@ from milpcb import LabelConstraint, estimators, offline, open_oracle
 from milpcb.offline import restrictions as restricting
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees, from_json
-from tests.stress.misuse_values import CHOICE, FLAG, REAL, ROW, TABLE, WHOLE, Case, Wrong, but, wrong
+from tests.stress.misuse_values import CHOICE, FLAG, REAL, ROW, TABLE, USUAL, WHOLE, Case, Wrong, but, calls, wrong
 
 N, NAMES = 40, ["treat", "wait"]
 RNG = np.random.default_rng(0)
@@ -22,24 +22,24 @@ TREES = DecisionTrees(2, depth=1, thresholds=[[0.5], [1.5]])
 LOGGED = {"action": DONE, "reward": Y, "propensity": "randomised"}
 
 
-COUNT = [*WHOLE, *wrong(zero=0)]
-PER_ROW = [
-    *wrong(text="abc", number=3, few=[1.0, 2.0], table=np.ones((N, 3)), nan=np.full(N, np.nan), inf=np.full(N, np.inf)),
-    *wrong(words=["a"] * N, ragged=[[1.0], [1.0, 2.0]], a_dict={"a": 1}, an_object=object(), a_set={1.0}),
-    *wrong(complex=np.ones(N) * 1j, dates=np.zeros(N, "datetime64[s]")),
-]
-NO_ACTIONS = [
-    *wrong(number=3, few=["wait"] * 3, unknown=["cure"] * N, past=[7] * N, halves=[0.5] * N, nones=[None] * N),
-    *wrong(nan=[np.nan] * N, text="abc", an_object=object(), cube=np.ones((2, 2, 2)), sums=np.ones((N, 2))),
-    *wrong(names={"cure": 1.0, "wait": 0.0}, few_rows=np.full((3, 2), 0.5), ragged=[[1], [1, 2]], a_set={1}),
-    *wrong(words=[["a", "b"]] * N),
-]
+COUNT = WHOLE | wrong(zero=0)
+PER_ROW = wrong(
+    text="abc", number=3, few=[1.0, 2.0], table=np.ones((N, 3)), nan=np.full(N, np.nan), inf=np.full(N, np.inf),
+    words=["a"] * N, ragged=[[1.0], [1.0, 2.0]], a_dict={"a": 1}, an_object=object(), a_set={1.0},
+    complex=np.ones(N) * 1j, dates=np.zeros(N, "datetime64[s]"),
+)  # fmt: skip
+NO_ACTIONS = wrong(
+    number=3, few=["wait"] * 3, unknown=["cure"] * N, past=[7] * N, halves=[0.5] * N, nones=[None] * N,
+    nan=[np.nan] * N, text="abc", an_object=object(), cube=np.ones((2, 2, 2)), sums=np.ones((N, 2)),
+    names={"cure": 1.0, "wait": 0.0}, few_rows=np.full((3, 2), 0.5), ragged=[[1], [1, 2]], a_set={1},
+    words=[["a", "b"]] * N,
+)  # fmt: skip
 TABLES = but(TABLE, "one_dimension")
-PRICED = [*but(PER_ROW, "few"), *wrong(unknown={"cure": 1.0})]  # two numbers are one for each action
+PRICED = but(PER_ROW, "few") | wrong(unknown={"cure": 1.0})  # two numbers are one for each action
 NO_NUMBERS = wrong(none=None, text="abc", number=0, few=[0, 1], words=["a"] * N, ragged=[[0], [0, 1]], nan=[np.nan] * N)
 BY_KIND = {  # wrong values of arguments that mean the same wherever they are taken
-    "level confidence": [*REAL, *wrong(zero=0.0, one=1.0, more=1.5)],
-    "share delta": [*REAL, *wrong(more=1.5)],
+    "level confidence": REAL | wrong(zero=0.0, one=1.0, more=1.5),
+    "share delta": REAL | wrong(more=1.5),
     "seed random_state": but(WHOLE, "huge"),
     "draws resamples most most_subsets max_cuts max_rules max_weight min_samples_leaf": COUNT,
     "max_tests max_leaves": but(COUNT, "none"),
@@ -48,13 +48,13 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     "in_sample constrained": FLAG,
     "margin bound": but(REAL, "negative"),
     "gap slack rate": REAL,
-    "cv folds": [*WHOLE, *wrong(one=1)],
-    "n_actions": [*WHOLE, *wrong(zero=0, one=1)],
-    "min_propensity": [*REAL, *wrong(one=1.0)],
+    "cv folds": WHOLE | wrong(one=1),
+    "n_actions": WHOLE | wrong(zero=0, one=1),
+    "min_propensity": REAL | wrong(one=1.0),
     "log": wrong(none=None, text="log", number=3),
     "scores outcome": wrong(none=None, text="dr", number=3, a_table=COSTS, a_class=offline.Scores, a_list=[1]),
     "policies": wrong(none=None, text="trees", number=3, a_class=DecisionTrees, other_k=DecisionTrees(3, 1)),
-    "contexts": [*TABLES, *wrong(few=X[:3])],
+    "contexts": TABLES | wrong(few=X[:3]),
     "reference": wrong(none=None, text="wait", number=3, a_list=[0.5, 0.5], a_class=offline.Reference),
     "constraints": wrong(
         number=5, text="abc", numbers=[1], nones=[None], few_rows=[LabelConstraint(np.ones((4, 2)), 1)]
@@ -62,16 +62,16 @@ BY_KIND = {  # wrong values of arguments that mean the same wherever they are ta
     "policy": wrong(text="tree", number=3, a_list=[1]),
     "question": wrong(none=None, text="q", number=3, the_class=TREES),
     "restrictions": wrong(none=None, text="abc", number=3, numbers=[1]),
-    "costs costs_a costs_b": [*TABLE, *wrong(few=INTEGERS[:3], turned=INTEGERS.T)],
-    "columns": [
-        *wrong(none=None, text="a", empty_text="", number=0, past=(9,), negative=(-1,), half=(0.5,), words=("age",)),
-        *wrong(true=(True,), nan=(np.nan,), empty=()),
-    ],
+    "costs costs_a costs_b": TABLE | wrong(few=INTEGERS[:3], turned=INTEGERS.T),
+    "columns": wrong(
+        none=None, text="a", empty_text="", number=0, past=(9,), negative=(-1,), half=(0.5,), words=("age",),
+        true=(True,), nan=(np.nan,), empty=(),
+    ),
     "outcome_range": wrong(number=3, text="ab", one=[1.0], turned=(1.0, 0.0), narrow=(0.0, 0.1)),
-    "sample_weight": [*PER_ROW, *wrong(negative=-np.ones(N), zero=np.zeros(N))],
+    "sample_weight": PER_ROW | wrong(negative=-np.ones(N), zero=np.zeros(N)),
     "thresholds": wrong(text="many", negative=-1, half=1.5, nan=np.nan, words=[["a"], ["b"]], an_object=object()),
-}
-USUAL = {name: values for names, values in BY_KIND.items() for name in names.split()}
+}  # fmt: skip
+USUAL |= {name: values for names, values in BY_KIND.items() for name in names.split()}
 
 
 @cache
@@ -92,85 +92,80 @@ def reference() -> Any:
     return offline.best_reference(scored())
 
 
-def calls(
-    name: str, call: Callable[..., Any], right: dict[str, Any], usual: str = "", /, **own: list[Wrong]
-) -> Iterator[Case]:
-    """Yield a call with one wrong argument each: of those with ``usual`` wrong values, and of those with their own."""
-    for parameter, every in ({each: USUAL[each] for each in usual.split()} | own).items():
-        for value in every:
-            case = partial(call, **{**right, parameter: value.value})
-            yield Case(f"{name}({parameter} = {value.name})", case)
-
-
-def of_values(name: str, call: Callable[[Any], Any], values: list[Wrong]) -> Iterator[Case]:
+def of_values(name: str, call: Callable[[Any], Any], values: Wrong) -> Iterator[Case]:
     """Yield a call with each of some values."""
-    for value in values:
-        yield Case(f"{name}({value.name})", partial(call, value.value))
+    for what, value in values.items():
+        yield f"{name}({what})", partial(call, value)
 
 
 def logs() -> Iterator[Case]:
     """Yield logs, scores, values and rows kept aside."""
-    made = calls
     right = {"features": X, "action": DONE, "reward": Y, "propensity": [0.5, 0.5]}
     chances = wrong(
         sums=[0.5, 0.6], zero=np.zeros(N), negative=[-0.5, 1.5], unknown="even", names={"cure": 1, "wait": 0}
     )
-    yield from made("read_log", offline.read_log, right,
+    yield from calls("read_log", offline.read_log, right,
         features=wrong(none=None, few=X[:3], number=3, text="abc"),
-        action=[*wrong(none=None, few=DONE[:3], number=3, text="abc", one=["wait"] * N, missing=[None, *DONE[1:]]),
-                *wrong(table=np.ones((N, 2)), dose=Y, ragged=[[1], [1, 2]])],
-        reward=[*PER_ROW, *wrong(none=None)], cost=[Wrong("both", Y)],
-        propensity=[*but(PER_ROW, "a_set"), *chances],
-        actions=[*wrong(one=["wait"], other=["a", "b"], more=["wait", "treat", "cure"], twice=["wait", "wait"]),
-                 *wrong(number=3, text="ab")],
+        action=wrong(
+            none=None, few=DONE[:3], number=3, text="abc", one=["wait"] * N, missing=[None, *DONE[1:]],
+            table=np.ones((N, 2)), dose=Y, ragged=[[1], [1, 2]],
+        ),
+        reward=PER_ROW | wrong(none=None), cost={"both": Y},
+        propensity=but(PER_ROW, "a_set") | chances,
+        actions=wrong(
+            one=["wait"], other=["a", "b"], more=["wait", "treat", "cure"], twice=["wait", "wait"], number=3,
+            text="ab",
+        ),
         group=wrong(few=[1, 2], number=3, text="abc", one=[1] * N, table=np.ones((N, 2)), missing=[None] * N),
     )  # fmt: skip
     usual = "method seed min_propensity sample_weight"
-    yield from made("scores", offline.scores, {"log": log(), "method": "snips"}, usual,
-        log=[*USUAL["log"], *wrong(table=X, a_class=offline.Log)],
-        cv=[*USUAL["cv"], *wrong(many=1000, few=np.array([0, 1]), halves=np.ones(N) / 2)],
-        treatment_cost=[*PRICED, *wrong(text_of={"wait": "much"}, nan_of={"wait": np.nan})],
+    yield from calls("scores", offline.scores, {"log": log(), "method": "snips"}, usual,
+        log=USUAL["log"] | wrong(table=X, a_class=offline.Log),
+        cv=USUAL["cv"] | wrong(many=1000, few=np.array([0, 1]), halves=np.ones(N) / 2),
+        treatment_cost=PRICED | wrong(text_of={"wait": "much"}, nan_of={"wait": np.nan}),
     )  # fmt: skip
     models = wrong(text="forest", number=3, a_class=dict, a_list=[1])
-    yield from made("scores dr", offline.scores, {"log": log(), "method": "dr"}, model_outcome=models)
+    yield from calls("scores dr", offline.scores, {"log": log(), "method": "dr"}, model_outcome=models)
     right = {"scores": scored(), "policy": DONE}
-    yield from made("evaluate", offline.evaluate, right, "scores interval level in_sample",
-        policy=[*NO_ACTIONS, *wrong(none=None)], reference=but(USUAL["reference"], "none"),
-        outcome_range=[*USUAL["outcome_range"], *wrong(nan=(np.nan, 1.0))],
+    yield from calls("evaluate", offline.evaluate, right, "scores interval level in_sample",
+        policy=NO_ACTIONS | wrong(none=None), reference=but(USUAL["reference"], "none"),
+        outcome_range=USUAL["outcome_range"] | wrong(nan=(np.nan, 1.0)),
     )  # fmt: skip
-    yield from made("evaluate by bootstrap", offline.evaluate, {**right, "interval": "bootstrap"}, "seed")
+    yield from calls("evaluate by bootstrap", offline.evaluate, {**right, "interval": "bootstrap"}, "seed")
     right["policy"] = open_oracle(TREES, X).minimise(scored().costs).policy
-    yield from made("evaluate a tree", offline.evaluate, right, contexts=but(TABLES, "none"))
+    yield from calls("evaluate a tree", offline.evaluate, right, contexts=but(TABLES, "none"))
     right = {"procedure": lambda _scores, _rows: ["wait"] * N, "log": log(), "method": "snips"}
     procedures = wrong(none=None, text="tree", number=3, returns_none=lambda _scores, _rows: None)
-    yield from made("cross_evaluate", offline.cross_evaluate, right, "log folds level method", procedure=procedures)
+    yield from calls("cross_evaluate", offline.cross_evaluate, right, "log folds level method", procedure=procedures)
     aside = {"log": log(), "share": 0.3}
-    yield from made("kept_aside", offline.kept_aside, aside, "log seed", share=[*USUAL["level"], *wrong(tiny=1e-9)])
-    ends = [*USUAL["outcome_range"], *wrong(none=None)]
+    yield from calls("kept_aside", offline.kept_aside, aside, "log seed", share=USUAL["level"] | wrong(tiny=1e-9))
+    ends = USUAL["outcome_range"] | wrong(none=None)
     rounds = {"log": log(), "outcome_range": (-9.0, 9.0)}
-    yield from made("LoggedRounds", offline.LoggedRounds, rounds, "log seed", outcome_range=ends)
+    yield from calls("LoggedRounds", offline.LoggedRounds, rounds, "log seed", outcome_range=ends)
 
 
 def claims() -> Iterator[Case]:
     """Yield what is claimed after a search, and limits with confidence."""
-    made, draws = calls, [*COUNT, *wrong(few=3)]
+    draws = COUNT | wrong(few=3)
     right = {"policies": TREES, "contexts": X, "scores": scored()}
     searched = "policies contexts scores kind constraints seed"
-    shares = [*USUAL["share"], *wrong(one=1.0)]
-    yield from made("inference", offline.inference, {**right, "draws": 20}, f"{searched} policy level",
+    shares = USUAL["share"] | wrong(one=1.0)
+    yield from calls("inference", offline.inference, {**right, "draws": 20}, f"{searched} policy level",
         draws=draws, holdout=shares, small=but(REAL, "none"))  # fmt: skip
-    yield from made("stability", offline.stability, {**right, "resamples": 2}, f"{searched} policy resamples")
+    yield from calls("stability", offline.stability, {**right, "resamples": 2}, f"{searched} policy resamples")
     limit = {"than": "wait", "outcome": scored(), "draws": 20}
-    yield from made("no_worse_than", offline.no_worse_than, limit, "outcome confidence margin seed",
+    yield from calls("no_worse_than", offline.no_worse_than, limit, "outcome confidence margin seed",
         than=but(NO_ACTIONS, "number", "nones"), draws=draws)  # fmt: skip
-    yield from made("rule", offline.no_worse_than(**limit).rule, {"policies": TREES, "contexts": X},
+    yield from calls("rule", offline.no_worse_than(**limit).rule, {"policies": TREES, "contexts": X},
         "policies contexts",
         actions=wrong(other=["a", "b"], one=["wait"], more=["wait", "treat", "cure"]))  # fmt: skip
-    yield from made("best_reference", offline.best_reference, {"scores": scored()}, "scores constraints")
+    yield from calls("best_reference", offline.best_reference, {"scores": scored()}, "scores constraints")
     ends = {**right, "reference": reference(), "labels": [np.zeros(N, dtype=int)], "draws": 20}
-    yield from made("LowerEnds.of", _ends, ends, "policies contexts scores kind seed reference level draws",
-        labels=[*wrong(none=None, number=3, few=[[0, 1]], flat=[0] * N, past=[[7] * N], halves=[[0.5] * N]),
-                *wrong(negative=[[-1] * N], words=[["wait"] * N], ragged=[[0], [0, 1]])])  # fmt: skip
+    yield from calls("LowerEnds.of", _ends, ends, "policies contexts scores kind seed reference level draws",
+        labels=wrong(
+            none=None, number=3, few=[[0, 1]], flat=[0] * N, past=[[7] * N], halves=[[0.5] * N], negative=[[-1] * N],
+            words=[["wait"] * N], ragged=[[0], [0, 1]],
+        ))  # fmt: skip
 
 
 def _ends(labels: Any, draws: Any, level: Any = 0.9, **arguments: Any) -> None:
@@ -179,48 +174,50 @@ def _ends(labels: Any, draws: Any, level: Any = 0.9, **arguments: Any) -> None:
 
 def prices_and_fronts() -> Iterator[Case]:
     """Yield questions, restrictions, prices and fronts."""
-    made = calls
     one = {"policies": TREES, "contexts": X, "costs": INTEGERS, "restrictions": [restricting.Without((0,))]}
     no_restrictions = wrong(one=restricting.Without((0,)), a_class=[restricting.Without])
-    yield from made("Question", _priced, one, "policies contexts constraints kind costs",
-        restrictions=[*USUAL["restrictions"], *no_restrictions])  # fmt: skip
+    yield from calls("Question", _priced, one, "policies contexts constraints kind costs",
+        restrictions=USUAL["restrictions"] | no_restrictions)  # fmt: skip
 
-    def restricted(name: str, right: dict[str, Any], usual: str = "", **own: list[Wrong]) -> Iterator[Case]:
+    def restricted(name: str, right: dict[str, Any], usual: str = "", **own: Wrong) -> Iterator[Case]:
         def call(**given: Any) -> None:
             _priced(**{**one, "restrictions": [getattr(restricting, name)(**given)]})
 
-        return made(name, call, right, usual, **own)
+        return calls(name, call, right, usual, **own)
 
     yield from restricted("Without", {}, "columns")
     yield from restricted("First", {}, "columns")
-    yield from restricted("Option", {}, options=[
-        *wrong(none=None, text="depth", number=1, unknown={"dept": 1}, bad={"depth": -1}, a_list=["depth"]),
-        *wrong(number_key={1: 1})])  # fmt: skip
-    yield from restricted("Monotone", {}, columns=[
-        *wrong(none=None, text="a", number=0, past={9: 1}, way={0: 2}, word={0: "more"}, a_list=[0]),
-        *wrong(words={"age": 1}, half={0.5: 1}, nan={0: np.nan})])  # fmt: skip
+    yield from restricted("Option", {}, options=wrong(
+        none=None, text="depth", number=1, unknown={"dept": 1}, bad={"depth": -1}, a_list=["depth"], number_key={1: 1},
+    ))  # fmt: skip
+    yield from restricted("Monotone", {}, columns=wrong(
+        none=None, text="a", number=0, past={9: 1}, way={0: 2}, word={0: "more"}, a_list=[0], words={"age": 1},
+        half={0.5: 1}, nan={0: np.nan},
+    ))  # fmt: skip
     yield from restricted("InOrder", {}, joints=wrong(none=None, text="a", number=0, numbers=[1], empty=[]))
-    yield from restricted("Under", {}, constraints=[*USUAL["constraints"], *wrong(none=None)])
+    yield from restricted("Under", {}, constraints=USUAL["constraints"] | wrong(none=None))
     kept = {"labels": np.zeros(N, dtype=int), "rows": np.ones(N, dtype=bool), "n_actions": 2}
     yield from restricted("keep", kept, "n_actions",
-        labels=[*NO_NUMBERS, *wrong(past=[7] * N, halves=[0.5] * N, table=np.zeros((N, 2)))],
-        rows=[*NO_NUMBERS, *wrong(table=np.ones((N, 2)), numbers=np.arange(N))])  # fmt: skip
+        labels=NO_NUMBERS | wrong(past=[7] * N, halves=[0.5] * N, table=np.zeros((N, 2))),
+        rows=NO_NUMBERS | wrong(table=np.ones((N, 2)), numbers=np.arange(N)))  # fmt: skip
     yield from restricted("alike", {"pairs": [(0, 1)], "n": N, "n_actions": 2}, "n_actions",
-        pairs=[*wrong(none=None, number=3, text="ab", flat=[0, 1], past=[(0, N)], negative=[(-1, 0)]),
-               *wrong(halves=[(0.5, 1)], three=[(0, 1, 2)], words=[("a", "b")], nan=[(np.nan, 1)])],
-        n=[*WHOLE, *wrong(zero=0, fewer=3)])  # fmt: skip
+        pairs=wrong(
+            none=None, number=3, text="ab", flat=[0, 1], past=[(0, N)], negative=[(-1, 0)], halves=[(0.5, 1)],
+            three=[(0, 1, 2)], words=[("a", "b")], nan=[(np.nan, 1)],
+        ),
+        n=WHOLE | wrong(zero=0, fewer=3))  # fmt: skip
     question = restricting.Question(TREES, X)
     front = {"question": question, "costs_a": INTEGERS, "costs_b": INTEGERS[:, ::-1]}
     for call in (restricting.pareto, restricting.supported):
-        yield from made(call.__name__, call, front, "question costs_a costs_b most")
+        yield from calls(call.__name__, call, front, "question costs_a costs_b most")
     given = {"question": question, "scores": scored(), "reference": reference(), "draws": 20}
     of_band = "question scores reference level draws seed"
-    yield from made("gain_band", restricting.gain_band, given, of_band)
+    yield from calls("gain_band", restricting.gain_band, given, of_band)
     given["restrictions"] = one["restrictions"]
-    yield from made("price_intervals", restricting.price_intervals, given, f"{of_band} restrictions")
+    yield from calls("price_intervals", restricting.price_intervals, given, f"{of_band} restrictions")
     banded = {"question": question, "costs": INTEGERS, "restrictions": one["restrictions"]}
     no_band = wrong(text="b", number=3, the_scores=scored())
-    yield from made("prices by a band", restricting.prices, banded, "question", band=no_band)
+    yield from calls("prices by a band", restricting.prices, banded, "question", band=no_band)
 
 
 def _priced(costs: Any, restrictions: Any, **asked: Any) -> None:
@@ -234,18 +231,16 @@ def growing() -> Iterator[Case]:
     yield from calls("GrowingOracle", GrowingOracle, {"policies": TREES, "contexts": X},
         "kind solver constrained", policies=but(USUAL["policies"], "other_k"),
         contexts=but(TABLE, "none", "one_dimension"))  # fmt: skip
-    costs, rules = [*TABLE, *wrong(few=np.ones((m + 1, 2)))], USUAL["constraints"]
+    costs, rules = TABLE | wrong(few=np.ones((m + 1, 2))), USUAL["constraints"]
     tables = {"rows": TABLES, "extend": TABLES, "minimise": costs, "value": costs, "hold": rules, "under": rules}
     for name, values in {**tables, "table": USUAL["table"]}.items():
         yield from of_values(name, partial(_ask, made, name), values)
     right = {"costs": np.zeros((m, 2)), "row": 0}
-    rows = [*but(ROW, "past"), *wrong(past=99)]
+    rows = but(ROW, "past") | wrong(past=99)
     yield from calls("profile", partial(_named, made, "profile"), right, row=rows)
     yield from calls("weights", partial(_named, made, "action_weights"), {**right, "rate": 0.1}, "rate", row=rows)
     yield from calls("near_best", partial(_named, made, "near_best"), {"costs": right["costs"]}, "slack")
-    no_rows = [
-        *wrong(none=None, text="a", number=3, past=[N], halves=[0.5], words=["a"], negative=[-1], table=[[0]]),
-    ]
+    no_rows = wrong(none=None, text="a", number=3, past=[N], halves=[0.5], words=["a"], negative=[-1], table=[[0]])
     for kind in ("search", "milp", "enumeration"):
         oracle = open_oracle(TREES, X, kind=kind)
         right = {"costs": np.zeros((N, 2)), "slack": 1.0}
@@ -266,34 +261,34 @@ def _named(make: Callable[[], Any], name: str, **arguments: Any) -> Any:
 def exports() -> Iterator[Case]:
     """Yield what leaves a policy, and what comes back."""
     policy: Any = open_oracle(TREES, X).minimise(scored().costs).policy
-    actions = [
-        *wrong(text="ab", number=3, one=["a"], nones=[None, None], nan=[np.nan, 1.0], inf=[np.inf, 1.0]),
-        *wrong(lists=[[1], [2]], objects=[object(), object()], a_dict={0: "a"}, a_set={"a", "b"}),
-    ]
-    names = [
-        *wrong(number=3, none=None, empty="", blank="a b", keyword="class", digits="1a", a_list=["f"]),
-        *wrong(code="f():\n x"),
-    ]
+    actions = wrong(
+        text="ab", number=3, one=["a"], nones=[None, None], nan=[np.nan, 1.0], inf=[np.inf, 1.0], lists=[[1], [2]],
+        objects=[object(), object()], a_dict={0: "a"}, a_set={"a", "b"},
+    )  # fmt: skip
+    names = wrong(
+        number=3, none=None, empty="", blank="a b", keyword="class", digits="1a", a_list=["f"], code="f():\n x"
+    )
     yield from calls("to_sql", policy.to_sql, {}, actions=actions)
     yield from calls("to_python", policy.to_python, {}, actions=actions, name=names)
     fitted = estimators.OptimalPolicyTree(max_depth=1).fit(X, np.ones((N, 2)) * [1, 2])
     yield from of_values("estimator.to_python", fitted.to_python, names)
-    texts = [
-        *wrong(none=None, number=3, empty="", words="abc", a_list="[]", null="null", other='{"class": "x"}', nan="NaN"),
-        *wrong(a_dict={}, bytes=b"{}", deep="[" * 10**5, half=policy.to_json()[:40]),
-    ]
+    texts = wrong(
+        none=None, number=3, empty="", words="abc", a_list="[]", null="null", other='{"class": "x"}', nan="NaN",
+        a_dict={}, bytes=b"{}", deep="[" * 10**5, half=policy.to_json()[:40],
+    )  # fmt: skip
     for name, call in {"policies.from_json": from_json, "estimators.from_json": estimators.from_json}.items():
         yield from of_values(name, call, texts)
 
 
 def settings() -> Iterator[Case]:
     """Yield wrong parameters of estimators."""
-    made, usual = calls, "min_samples_leaf max_leaves thresholds missing most_subsets kind"
-    yield from made("OptimalPolicyTree", partial(_set, "OptimalPolicyTree", y=COSTS), {}, usual,
-        max_depth=[*WHOLE, *wrong(deep=99)],
-        features=[*wrong(number=3, text="y", unknown=["y"], past=[9], negative=[-9], none_of=[], halves=[0.5]),
-                  *wrong(twice=["x0", "x0"])],
-        constraints=[*but(USUAL["constraints"], "few_rows"), *wrong(none=None, label=[LabelConstraint(COSTS, 1.0)])],
+    usual = "min_samples_leaf max_leaves thresholds missing most_subsets kind"
+    yield from calls("OptimalPolicyTree", partial(_set, "OptimalPolicyTree", y=COSTS), {}, usual,
+        max_depth=WHOLE | wrong(deep=99),
+        features=wrong(
+            number=3, text="y", unknown=["y"], past=[9], negative=[-9], none_of=[], halves=[0.5], twice=["x0", "x0"],
+        ),
+        constraints=but(USUAL["constraints"], "few_rows") | wrong(none=None, label=[LabelConstraint(COSTS, 1.0)]),
         monotone=wrong(number=3, text="x0", way={"x0": "up"}, unknown={"y": "more"}, a_list=["x0"]),
     )  # fmt: skip
     for name, usual in {
@@ -301,51 +296,51 @@ def settings() -> Iterator[Case]:
         "OptimalRuleList": "max_rules thresholds",
         "OptimalScoringRule": "max_tests max_weight",
     }.items():
-        yield from made(name, partial(_set, name, y=COSTS), {}, usual)
+        yield from calls(name, partial(_set, name, y=COSTS), {}, usual)
     classes = wrong(none=None, text="no_such", number=3, a_class=DecisionTrees)
-    yield from made("OptimalPolicy", partial(_set, "OptimalPolicy", y=COSTS), {}, policies=classes)
+    yield from calls("OptimalPolicy", partial(_set, "OptimalPolicy", y=COSTS), {}, policies=classes)
     by_solver = partial(_set, "OptimalPolicyTree", y=COSTS, kind="milp")
-    yield from made("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
-    yield from made("LoggedPolicyTree", partial(_set, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
+    yield from calls("by a solver", by_solver, {}, "gap solver", time_limit=but(REAL, "none", "inf"))
+    yield from calls("LoggedPolicyTree", partial(_set, "LoggedPolicyTree", **LOGGED), {"method": "snips"},
         "method cv min_propensity random_state objective",
-        treatment_cost=[*PRICED, *wrong(column={"wait": "price"})])  # fmt: skip
+        treatment_cost=PRICED | wrong(column={"wait": "price"}))  # fmt: skip
 
 
 def fits() -> Iterator[Case]:
     """Yield wrong tables, targets and weights, and wrong questions to what is fitted."""
-    made, read = calls, ("words", "digits_as_text")  # as strings; NaN is a missing number
-    targets = [*but(TABLES, *read), *wrong(effects=Y, few=COSTS[:3], nones=[None] * N)]
+    read = ("words", "digits_as_text")  # as strings; NaN is a missing number
+    targets = but(TABLES, *read) | wrong(effects=Y, few=COSTS[:3], nones=[None] * N)
     fit = partial(_fitted, "OptimalPolicyTree", {})
-    yield from made("fit to costs", fit, {"X": X, "y": COSTS}, y=targets,
-        X=[*but(TABLES, *read, "nan"), *wrong(few=X[:3])],
+    yield from calls("fit to costs", fit, {"X": X, "y": COSTS}, y=targets,
+        X=but(TABLES, *read, "nan") | wrong(few=X[:3]),
         sample_weight=but(USUAL["sample_weight"], "number"))  # fmt: skip
     fit = partial(_fitted, "LoggedPolicyTree", {"method": "snips"})
-    yield from made("fit to a log", fit, LOGGED, reward=PER_ROW, propensity=PER_ROW)
+    yield from calls("fit to a log", fit, LOGGED, reward=PER_ROW, propensity=PER_ROW)
     yield from of_values("score", partial(_then, "score", X), targets)
     for method in ("predict", "predict_value", "apply", "decision_path", "problem"):
         yield from of_values(method, partial(_then, method), TABLES)
     curve = {"estimator": estimators.OptimalPolicyTree(max_depth=1), "X": X, "y": COSTS, "action": 1, "shares": [0.5]}
-    yield from made("budget_curve", estimators.budget_curve, curve, X=TABLES,
+    yield from calls("budget_curve", estimators.budget_curve, curve, X=TABLES,
         estimator=wrong(none=None, text="tree", number=3, a_class=estimators.OptimalPolicyTree),
         action=wrong(none=None, unknown="cure", past=7, half=0.5),
-        shares=[*wrong(none=None, number=0.5, text="ab", empty=[], more=[1.5], negative=[-1.0], nan=[np.nan]),
-                *wrong(words=["a"])])  # fmt: skip
+        shares=wrong(
+            none=None, number=0.5, text="ab", empty=[], more=[1.5], negative=[-1.0], nan=[np.nan], words=["a"],
+        ))  # fmt: skip
 
 
 def named() -> Iterator[Case]:
     """Yield wrong constraints by names."""
-    made = calls
     action = wrong(unknown="cure", past=7, half=0.5, none=None, a_list=[1])
     group = wrong(unknown="sex", number=3, none=None)
     amounts = wrong(none=None, text="a", number=3, empty={}, unknown={"cure": 1.0}, words={1: "much"}, nan={1: np.nan})
     where = wrong(none=None, number=3, empty="", words="x0", unknown="sex = f", half="x0 =", a_list=["x0 = 1"])
     held = {name: partial(_held, name) for name in ("share_at_most", "parity", "mean_at_most", "never")}
-    yield from made("share_at_most", held["share_at_most"], {"action": 1, "share": 0.5}, "share", action=action)
+    yield from calls("share_at_most", held["share_at_most"], {"action": 1, "share": 0.5}, "share", action=action)
     right: dict[str, Any] = {"action": 1, "group": "x0", "delta": 0.1}
-    yield from made("parity", held["parity"], right, "delta", action=action, group=group)
+    yield from calls("parity", held["parity"], right, "delta", action=action, group=group)
     right = {"amounts": {1: 1.0}, "bound": 1.0}
-    yield from made("mean_at_most", held["mean_at_most"], right, "bound", amounts=amounts)
-    yield from made("never", held["never"], {"action": 1, "where": "x0 = 1"}, action=action, where=where)
+    yield from calls("mean_at_most", held["mean_at_most"], right, "bound", amounts=amounts)
+    yield from calls("never", held["never"], {"action": 1, "where": "x0 = 1"}, action=action, where=where)
 
 
 def _fitted(name: str, options: dict[str, Any], X: Any = X, **given: Any) -> Any:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -17,48 +17,38 @@ CONTEXTS = np.arange(8.0).reshape(4, 2)
 LABELINGS = [[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 0], [0, 0, 0, 0]]
 
 
-class Wrong(NamedTuple):
-    """A value that is wrong, and how a report calls it."""
-
-    name: str
-    value: Any
+Wrong = dict[str, Any]  # values that are wrong, by the names that a report has for them
+Case = tuple[str, Callable[[], object]]  # what is wrong in a call, and the call
+USUAL: dict[str, Wrong] = {}  # wrong values of arguments that mean the same wherever they are taken
 
 
-class Case(NamedTuple):
-    """A wrong call, and what is wrong in it, which names it."""
-
-    what: str
-    call: Callable[[], object]
-
-
-def wrong(**values: Any) -> list[Wrong]:
+def wrong(**values: Any) -> Wrong:
     """Return wrong values by name."""
-    return [Wrong(name, value) for name, value in values.items()]
+    return values
 
 
-def but(values: list[Wrong], *names: str) -> list[Wrong]:
+def but(values: Wrong, *names: str) -> Wrong:
     """Return the wrong values of other names."""
-    return [value for value in values if value.name not in names]
+    return {name: value for name, value in values.items() if name not in names}
 
 
 def calls(
-    name: str, call: Callable[..., Any], right: Mapping[str, Any], values: Mapping[str, list[Wrong]]
+    name: str, call: Callable[..., Any], right: Mapping[str, Any], usual: str = "", /, **own: Wrong
 ) -> Iterator[Case]:
-    """Yield a call with one wrong argument each."""
-    for parameter, every in values.items():
-        for value in every:
-            yield Case(f"{name}({parameter} = {value.name})", partial(call, **{**right, parameter: value.value}))
+    """Yield a call with one wrong argument each: of those with ``usual`` wrong values, and of those with their own."""
+    for parameter, every in ({each: USUAL[each] for each in usual.split()} | own).items():
+        for what, value in every.items():
+            yield f"{name}({parameter} = {what})", partial(call, **{**right, parameter: value})
 
 
 NOT_A_NUMBER = wrong(
     text="3", none=None, a_list=[1], a_table={}, an_object=object(), complex=1 + 2j, an_array=np.ones(2)
 )
 # Values that no argument of a kind can take, whatever it means.
-WHOLE = [
-    *NOT_A_NUMBER,
-    *wrong(negative=-1, half=2.5, true=True, nan=np.nan, inf=np.inf, huge=10**400, np_half=np.float64(1.5)),
-]
-REAL = [*NOT_A_NUMBER, *wrong(negative=-1.0, true=True, nan=np.nan, inf=np.inf, huge=10**400)]
+WHOLE = NOT_A_NUMBER | wrong(
+    negative=-1, half=2.5, true=True, nan=np.nan, inf=np.inf, huge=10**400, np_half=np.float64(1.5)
+)
+REAL = NOT_A_NUMBER | wrong(negative=-1.0, true=True, nan=np.nan, inf=np.inf, huge=10**400)
 CHOICE = wrong(unknown="no_such_thing", number=5, none=None, a_list=["uniform"], empty="", an_array=np.ones(2))
 FLAG = wrong(text="yes", number=2, none=None, a_list=[True])
 TABLE = wrong(
@@ -113,7 +103,7 @@ def learner(name: str, **options: Any) -> Any:
     return cls(**{key: value for key, value in supplied().items() if key in asked} | options)
 
 
-def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
+def wrong_values(parameter: inspect.Parameter) -> Wrong:
     """Return what a parameter of an annotated kind cannot be; nothing where the annotation says too little."""
     written = parameter.annotation
     text = written if isinstance(written, str) else inspect.formatannotation(written)
@@ -126,7 +116,7 @@ def wrong_values(parameter: inspect.Parameter) -> list[Wrong]:
         return CUTS
     kinds = {"bool": FLAG, "int": WHOLE, "float": REAL, **dict.fromkeys(("str", "Literal", *ALIASES), CHOICE)}
     text = text.removeprefix("Optional[").removeprefix("Union[")
-    values = next((kinds[kind] for kind in kinds if text.startswith(kind)), [])
+    values = next((kinds[kind] for kind in kinds if text.startswith(kind)), {})
     if values is CHOICE and "float" in text:
         values = but(values, "number")
     return but(values, "none") if optional else values
