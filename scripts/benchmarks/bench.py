@@ -99,6 +99,5 @@ def report(tables: Mapping[str, Sequence[Row]], file: Path | None) -> None:
 
 
 def write(file: Path | None, figures: Any) -> None:
-    """Write figures as JSON, where a file is asked for."""
     if file:
         file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")

@@ -186,7 +186,6 @@ def exp4(horizon: int) -> bench.Row:
 
 
 def timed(oracle: Oracle, costs: Floats) -> tuple[float, float]:
-    """Return the milliseconds of a value, and the value."""
     seconds, value = bench.timed(oracle.value, costs)
     return 1e3 * seconds, value
 

@@ -116,7 +116,6 @@ def programs(horizon: int) -> Rows:
 
 
 def figures(run: Run, learner: BistroPlus) -> dict[str, float]:
-    """Return the figures of a run with one draw."""
     seconds, regret = run.play(learner, run.horizon)
     once: Any = learner.one_draw
     return {
@@ -246,7 +245,6 @@ class _Known:
 
 
 def named(rows: Rows) -> list[bench.Row]:
-    """Return the rows of a table with their names in front."""
     return [{"": name, **{heading: float(figure) for heading, figure in row.items()}} for name, row in rows.items()]
 
 

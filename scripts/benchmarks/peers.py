@@ -27,7 +27,6 @@ def streed(contexts: Floats, costs: Floats, depth: int, cuts: int = 9) -> Choose
 
 
 def scikit_learn(contexts: Floats, costs: Floats, depth: int) -> Chooses:
-    """Return scikit-learn's tree."""
     tree = import_module("sklearn.tree").DecisionTreeClassifier(max_depth=depth, random_state=0)
     tree.fit(contexts, costs.argmin(axis=1), sample_weight=costs.max(axis=1) - costs.min(axis=1))
     return cast("Chooses", tree.predict)

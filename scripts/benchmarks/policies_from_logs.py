@@ -102,7 +102,6 @@ def play(who: str, n: int, seed: int) -> tuple[float, float, float]:
 
 
 def ours(thresholds: int | str, contexts: Floats, costs: Floats, depth: int) -> Chooses:
-    """Return the optimal tree by a table of costs."""
     tree = OptimalPolicyTree(max_depth=depth, thresholds=thresholds).fit(contexts, costs)
     return cast("Chooses", tree.predict)
 

@@ -71,7 +71,6 @@ def main() -> None:
 
 
 def measured(*, quick: bool) -> Iterator[bench.Row]:
-    """Yield what each contender takes that is installed."""
     for who, n, d, depth in RUNS:
         package = PACKAGES.get(who.split(",")[0])
         if (package is None or find_spec(package)) and (n <= QUICK or not quick):

@@ -143,7 +143,6 @@ def estimates(lines: list[Line], total: float) -> Iterator[tuple[str, float, flo
 
 
 def seconds(words: str) -> float:
-    """Return the seconds of a duration as it is printed."""
     parts = words.split()
     return float(sum(int(number) * UNITS[unit] for number, unit in zip(parts[::2], parts[1::2], strict=True)))
 

@@ -41,12 +41,10 @@ def slope(rows: pl.DataFrame, name: str) -> Slope:
 
 
 def shown(fit: Slope) -> str:
-    """Return a slope in words."""
     return f"{fit.slope:.2f} ({fit.low:.2f} to {fit.high:.2f})" if fit.fitted else fit.note
 
 
 def number(value: float | None) -> str:
-    """Return a number with separators; "-" where there is none."""
     return spaced(value, ".0f") if value is not None and abs(value) < float("inf") else "-"
 
 

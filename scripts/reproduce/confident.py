@@ -39,7 +39,6 @@ LEARNERS: dict[str, Callable[[Any, int, int], Any]] = {  # of an oracle, a seed 
 
 
 def leader(oracle: Any, seed: int, **options: Any) -> ContextualFTPL:
-    """Return the adaptive leader with noise on columns."""
     return ContextualFTPL(oracle, seed=seed, epsilon="adaptive", noise_on="columns", **options)
 
 
@@ -53,7 +52,6 @@ class Played(NamedTuple):
 
 
 def play(name: str, rounds: int, seed: int) -> Played:
-    """Play once."""
     trees = DecisionTrees(n_actions=K, depth=2)
     stream = Planted(n_actions=K).open(trees, rounds, seed)
     oracle = open_oracle(trees, stream.contexts, kind="search")
@@ -73,7 +71,6 @@ def play(name: str, rounds: int, seed: int) -> Played:
 
 
 def slope(runs: dict[int, list[Played]], field: str) -> str:
-    """Return the slope of one field in words."""
     fit = fit_slope({rounds: [getattr(run, field) for run in played] for rounds, played in runs.items()})
     return f"{fit.slope:.2f} ({fit.low:.2f} to {fit.high:.2f})" if fit.fitted else fit.note
 

@@ -54,7 +54,6 @@ def shown(row: dict[str, Any]) -> dict[str, str]:
 
 
 def count(means: pl.DataFrame) -> str:
-    """Return the line that counts the failures."""
     tests, failed = len(means), int((~means["holds"]).sum())
     chance = math.erfc(STANDARD_ERRORS / math.sqrt(2)) / 2
     return (

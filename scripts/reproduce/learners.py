@@ -35,7 +35,6 @@ def needs_iid_costs(directory: Path) -> set[str]:
 
 
 def figures(environment: str, horizon: int, rows: pl.DataFrame, stochastic: set[str]) -> Iterator[dict[str, str]]:
-    """Yield the figures of each learner."""
     for (learner,), own in rows.group_by("learner", maintain_order=True):
         regret, guarantee = own["regret"], own["guarantee"].max()
         held = "yes" if regret.max() <= guarantee else "NO"

@@ -67,7 +67,6 @@ def config(rng: random.Random) -> Case:
 
 
 def wrong_value(rng: random.Random, text: str) -> str:
-    """Replace the value of one key."""
     lines = text.splitlines()
     keyed = [i for i, line in enumerate(lines) if "=" in line]
     if not keyed:
@@ -148,7 +147,6 @@ def table(rng: random.Random) -> Case:
 
 
 def wrong_csv(rng: random.Random, content: bytes) -> bytes:  # noqa: PLR0911 - a return for each kind
-    """Return CSV with one thing wrong."""
     text = content.decode()
     cell = rng.choice(
         [*words('x nan inf 1e400 " "1 1;2 0x1 1_0 =1+1 \u0661'), "", "9" * 5000, "\x00", "\x1b[2J", " 1 "]
@@ -184,7 +182,6 @@ def wrong_csv(rng: random.Random, content: bytes) -> bytes:  # noqa: PLR0911 - a
 
 
 def wrong_parquet(rng: random.Random, content: bytes) -> bytes:
-    """Return Parquet with one thing wrong."""
     frame = pl.read_csv(io.BytesIO(content))
     n = len(frame)
     strange = [

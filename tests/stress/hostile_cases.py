@@ -79,7 +79,6 @@ def seal(body: Any) -> bytes:
 
 
 def opened(path: Path) -> dict[str, Any]:
-    """Return what a sealed file holds."""
     body = json.loads(path.read_bytes())
     del body["checksum"]
     return dict(body)
@@ -92,7 +91,6 @@ def write_config(path: Path, text: str) -> None:
 
 
 def replay(folder: Path, base: Base) -> Path:
-    """Copy the honest run."""
     shutil.copytree(base.run, folder / "run")
     return folder / "run"
 
@@ -155,7 +153,6 @@ def lay_out(run: Path, layout: str, number: int, base: Base) -> tuple[str, str]:
 
 
 def name_code(base: Base, run: Path, layout: str, name: str, text: str, number: int) -> None:
-    """Write code, and a config that names it."""
     module, more = lay_out(run, layout, number, base)
     written = text.replace("NAME", name.format(m=module))
     if more:
@@ -171,7 +168,6 @@ def code_cases(base: Base) -> Iterator[Case]:
 
 
 def ask_scheduler(base: Base, run: Path, scheme: str) -> None:
-    """Ask for a scheduler, with nothing played."""
     (run / "cells").rename(run / "gone")
     (run / "cells").mkdir()
     write_config(run / "config.toml", f'{CONFIG}[run]\nbackend = "dask"\nscheduler = "{scheme}://{base.address}"\n')
@@ -214,7 +210,6 @@ def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def put(data: Any, path: tuple[Any, ...], value: Any) -> Any:
-    """Return plain data with one value replaced."""
     changed = copy.deepcopy(data)
     place = changed
     for key in path[:-1]:
@@ -289,7 +284,6 @@ def call_picture(base: Base, run: Path, suffix: str, number: int) -> None:
 
 
 def call_policy(_base: Base, run: Path, where: str, file: str) -> None:
-    """Call the file of a policy by a path."""
     body = opened(run / "study.json")
     body[where][0]["file"] = file
     body["written"] = [f"{file}.txt", "../../outside/bashrc"]
@@ -379,6 +373,5 @@ def log_cases(base: Base) -> Iterator[Case]:
 
 
 def cases(base: Base) -> list[Case]:
-    """Return all attacks."""
     makers = (code_cases, asking_cases, path_cases, value_cases, learned_cases, log_cases)
     return [case for maker in makers for case in maker(base)]

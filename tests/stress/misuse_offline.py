@@ -76,24 +76,20 @@ USUAL |= {name: values for names, values in BY_KIND.items() for name in names.sp
 
 @cache
 def log() -> Any:
-    """Return a log of even chances."""
     return offline.read_log(X, DONE, reward=Y, propensity=[0.5, 0.5])
 
 
 @cache
 def scored() -> Any:
-    """Return its scores."""
     return offline.scores(log(), "snips")
 
 
 @cache
 def reference() -> Any:
-    """Return what gains are over."""
     return offline.best_reference(scored())
 
 
 def of_values(name: str, call: Callable[[Any], Any], values: Wrong) -> Iterator[Case]:
-    """Yield a call with each of some values."""
     for what, value in values.items():
         yield f"{name}({what})", partial(call, value)
 

@@ -23,12 +23,10 @@ USUAL: dict[str, Wrong] = {}  # wrong values of arguments that mean the same whe
 
 
 def wrong(**values: Any) -> Wrong:
-    """Return wrong values by name."""
     return values
 
 
 def but(values: Wrong, *names: str) -> Wrong:
-    """Return the wrong values of other names."""
     return {name: value for name, value in values.items() if name not in names}
 
 
@@ -97,7 +95,6 @@ def runnable(kind: str) -> list[str]:
 
 
 def learner(name: str, **options: Any) -> Any:
-    """Return a registered learner."""
     cls = registry.load("learner", name)
     asked = inspect.signature(cls).parameters
     return cls(**{key: value for key, value in supplied().items() if key in asked} | options)

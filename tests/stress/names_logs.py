@@ -127,7 +127,6 @@ def trees(log: RandomLog) -> Iterator[list[int]]:
 
 
 def rates(log: RandomLog, played: list[int], action: int) -> list[float]:
-    """Return the rate of an action in each group."""
     found = []
     for group in log.groups:
         among = [a == action for a, value in zip(played, log.g, strict=True) if value == group]

@@ -50,7 +50,6 @@ class Outcome(NamedTuple):
 
 @cache
 def trees() -> Any:
-    """Return the oracle of the class on all contexts."""
     contexts = np.array([[row >> bit & 1 for bit in range(FEATURES)] for row in range(CONTEXTS)], dtype=float)
     return open_oracle(DecisionTrees(n_actions=K, depth=1, thresholds=[[0.5]] * FEATURES), contexts, kind="search")
 
@@ -102,7 +101,6 @@ def run(name: str, kind: str, rounds: int, confidence: float, seed: int) -> Outc
 
 
 def best_in_turn(truth: list[Any]) -> list[float]:
-    """Return what the best 1, 2, ... policies in turn have truly cost."""
     totals = least_in_turn(
         lambda j, k: trees().value(np.sum(truth[j:k], axis=0)), len(truth), MOST + 1, lambda _block: 0.0
     )

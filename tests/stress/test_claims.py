@@ -110,7 +110,6 @@ def same(X: Floats) -> Floats:
 
 
 def nothing(X: Floats) -> Floats:
-    """Return what an action adds that changes nothing."""
     return np.zeros(len(X))
 
 
@@ -135,7 +134,6 @@ def crossed(X: Floats, action: Any) -> Floats:
 
 
 def everywhere(X: Floats, action: Any) -> Floats:
-    """Strike under both actions."""
     del action
     return np.ones(len(X))
 

@@ -111,7 +111,6 @@ def study(pytestconfig: pytest.Config) -> str:
 
 
 def dice_of(what: str, number: int) -> random.Random:
-    """Return the dice of a case."""
     return random.Random(f"{what} {number}")  # noqa: S311 - dice
 
 
@@ -205,14 +204,12 @@ def test_killed_studies_end_as_if_nothing_had_happened(
 
 
 def flipped(content: bytes, places: list[int], bit: int, dice: random.Random) -> bytes:
-    """Return a content with a bit flipped in one of some places."""
     changed = bytearray(content)
     changed[dice.choice(places)] ^= 1 << bit
     return bytes(changed)
 
 
 def digits(content: bytes) -> list[int]:
-    """Return the places of digits."""
     return [i for i, byte in enumerate(content) if chr(byte).isdigit()] or [0]
 
 

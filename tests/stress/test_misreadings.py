@@ -133,7 +133,6 @@ def _in_sqlite(sql: str, service: Service, row: tuple[Any, float]) -> str:
 
 
 def _table(row: Any) -> Any:
-    """Return a table of one row."""
     return (
         row
         if hasattr(row, "columns") or (getattr(row, "ndim", 0) == 1 and hasattr(row, "dtype") and row.dtype.names)
@@ -149,7 +148,6 @@ def _plain(value: Any) -> Any:
 
 
 def _anything(_self: Any, value: Any, _row: int | None = None) -> Any:
-    """Read what comes as it comes."""
     try:
         return fields.plain(value)
     except TypeError:

@@ -124,7 +124,6 @@ def _identifiers(rng: random.Random, name: str) -> Drawn:
 
 
 def _with_commas(column: Drawn) -> Drawn:
-    """Return a column of numbers written with decimal commas."""
     cells = [re.sub(r"^(\d+)\.(\d+)$", r"\1,\2", cell) for cell in column.cells]
     return Drawn(column.name, cells, column.meant)
 
@@ -218,7 +217,6 @@ FIRST = {"missing strings": 8, "other strings among numbers": 25}  # case in whi
 
 
 def outcomes(numbers: range) -> Iterator[Outcome]:
-    """Yield what came of drawn files."""
     for number in numbers:
         for verdict, what in files(random.Random(f"0 {number}")):  # noqa: S311 - cases, not keys
             yield verdict, f"case {number}: {what}"

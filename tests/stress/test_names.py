@@ -37,7 +37,6 @@ def table_of(log: RandomLog) -> Any:
 
 
 def done_of(log: RandomLog) -> Any:
-    """Return what was done, by name, of the type that the names have."""
     return np.array([log.names[a] for a in log.done])
 
 
@@ -48,7 +47,6 @@ def propensity_of(log: RandomLog, rng: random.Random) -> Any:
 
 
 def named(action: Any) -> str:
-    """Return what a log calls an action."""
     return str(int(action)) if isinstance(action, float) and action == int(action) else str(action)
 
 

@@ -79,13 +79,11 @@ def restrictions(name: str, question: Question, rng: np.random.Generator) -> Ite
 
 
 def _has_cut(question: Question, column: int) -> bool:
-    """Return whether some cut of a column divides the rows."""
     cuts, values = question.policies.on(question.rows).fixed().thresholds[column], question.rows[:, column]
     return any(0 < (values <= cut).sum() < len(values) for cut in cuts)
 
 
 def _blind(policy: Any, grid: Floats, column: int) -> bool:
-    """Return whether a policy plays the same whatever is in a column."""
     played = [policy.predict(_put(grid, column, value)) for value in (0.0, 1.0, 2.0)]
     return bool((played[0] == played[1]).all() and (played[1] == played[2]).all())
 

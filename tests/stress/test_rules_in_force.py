@@ -61,7 +61,6 @@ def decided(decisions: int, seed: int) -> tuple[milpcb.Bandit, list[milpcb.Decis
 
 
 def holds(condition: dict[str, Any], person: dict[str, Any]) -> bool:
-    """Return whether a condition of the exported JSON holds."""
     value = person[condition["column"]]
     if "in" in condition:
         return value in condition["in"]

@@ -61,7 +61,6 @@ def compare(noise: Any, law: str, rounds: int) -> Comparison:
 
 
 def play(kind: str, noise: Any, law: str, stream: Stream, rounds: int) -> Iterator[Round]:
-    """Yield what is compared of each round."""
     oracle = open_oracle(TREES, stream.contexts, kind=kind)
     learner = ContextualFTPL(oracle, seed=SEED, epsilon="adaptive", noise_on=noise, law=law, queries="profile")
     for t in range(rounds):

@@ -54,7 +54,6 @@ def bandits(seed: int) -> list[Bandit]:
 
 
 def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Return a content with one damage."""
     i, j = sorted(rng.sample(range(len(content)), 2))
     digits = [place for place, byte in enumerate(content) if chr(byte).isdigit()]
     place = rng.choice(digits)
@@ -149,7 +148,6 @@ def save_on(path: str, n_threads: int, seconds: float, least: int, results: Any)
 
 
 def run_all(workers: list[Any]) -> None:
-    """Start all and wait for them."""
     for worker in workers:
         worker.start()
     for worker in workers:

@@ -38,7 +38,6 @@ def opened(features: int) -> tuple[Any, Any]:
 
 
 def looks(first: int, last: int, factor: float) -> Iterator[int]:
-    """Yield numbers of rows that grow by a factor."""
     n = first
     while n <= last:
         yield n
