@@ -43,7 +43,8 @@ class Literals:
 
         ``by_feature``: one for each way of splitting the contexts and each feature that makes it.
         """
-        columns = columns_of(contexts, thresholds)
+        with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
+        columns = [Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
         columns = [column for column in (columns if by_feature else _split_once(columns)) if len(column.cuts)]
         features = np.array([column.feature for column in columns], dtype=np.int64)
         first = np.cumsum([0, *(len(column.cuts) for column in columns)])
@@ -133,12 +134,6 @@ class Column:
             return self
         fewer = np.append(0, np.cumsum(kept)).astype(self.codes.dtype)
         return Column(self.feature, self.cuts[kept], fewer[self.codes])
-
-
-def columns_of(contexts: Floats, thresholds: Thresholds) -> list[Column]:
-    """Return the columns of ``contexts`` (m, d), with the cut points that divide them, each way of dividing once."""
-    with_cuts = zip(contexts.T, cut_points(contexts, thresholds), strict=True)
-    return [Column.of(f, values, cuts) for f, (values, cuts) in enumerate(with_cuts)]
 
 
 def _split_once(columns: list[Column]) -> list[Column]:

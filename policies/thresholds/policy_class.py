@@ -26,41 +26,14 @@ import numpy as np
 
 from milpcb.core.checks import whole
 from milpcb.types import Floats, Ints
-from policies.cuts import CuttingClass, Distinct, Thresholds, check_thresholds, is_binary
-from policies.literals import columns_of
+from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.literals import Literals
 from policies.names import Names
 from policies.paths.policy_class import OpenedPaths, PathTerms
 from policies.thresholds.rule import ThresholdRule
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph
-
-
-@dataclass(frozen=True)
-class Bins:
-    """Features with the cut points that divide the contexts, and the bin of each context.
-
-    ``cuts`` holds the increasing cut points of each feature that has any; where none has, feature 0 with no cut stands
-    for the constants. ``bins`` (g, features) is the number of those cuts below the context, ``binary`` marks which
-    features only take 0 and 1; ``group`` (m,) and ``contexts`` (g, d) are those of Opened.
-    """
-
-    cuts: dict[int, Floats]
-    binary: dict[int, bool]
-    bins: Ints
-    group: Ints
-    contexts: Floats
-
-    @classmethod
-    def of(cls, contexts: Floats, thresholds: Thresholds) -> Bins:
-        """Return the bins of ``contexts`` (m, d)."""
-        every = columns_of(contexts, thresholds)
-        columns = [column for column in every if len(column.cuts)] or every[:1]
-        cuts = {column.feature: column.cuts for column in columns}
-        bins = np.column_stack([column.codes for column in columns])
-        distinct = Distinct.rows(bins)
-        binary = {f: is_binary(contexts[:, f]) for f in cuts}
-        return cls(cuts, binary, bins[distinct.first], distinct.group, contexts[distinct.first])
 
 
 def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:
@@ -80,7 +53,7 @@ class _Bins(PathTerms):
     """The bins between the cut points, a feature after the other, from low to high, each with every action."""
 
     def __init__(
-        self, cuts: dict[int, Floats], binary: dict[int, bool], n_actions: int, max_cuts: int, names: Names
+        self, cuts: dict[int, Floats], binary: list[bool], n_actions: int, max_cuts: int, names: Names
     ) -> None:
         self.n_actions = n_actions
         self._cuts, self._binary, self._max_cuts, self._names = cuts, binary, max_cuts, names
@@ -245,24 +218,26 @@ class ThresholdRules(CuttingClass):
 
     def _terms(self, cuts: tuple[tuple[float, ...], ...], names: Names) -> ThresholdTerms:
         every = {f: np.array(points) for f, points in enumerate(cuts) if points} or {0: np.zeros(0)}
-        return ThresholdTerms(every, dict.fromkeys(every, False), self.n_actions, self.max_cuts, names)
+        return ThresholdTerms(every, [False] * len(cuts), self.n_actions, self.max_cuts, names)
 
 
 class OpenedThresholds(OpenedPaths):
     """Threshold rules on fixed contexts. ``log_size`` is exact for rules, an upper bound for labelings."""
 
     def __init__(self, rules: ThresholdRules, contexts: Floats, names: Names) -> None:
-        self._bins = bins = Bins.of(contexts, rules.thresholds)
-        self._names, self._max_cuts, k = names, rules.max_cuts, rules.n_actions
-        sizes = [len(points) for points in bins.cuts.values()]
+        literals = Literals.of(contexts, rules.thresholds, by_feature=True)
+        points = np.split(literals.cuts, literals.first[1:-1])
+        self._cuts = dict(zip(literals.features.tolist(), points, strict=False)) or {0: points[0]}  # for the constants
+        self._binary, self._names, self._max_cuts = literals.binary, names, rules.max_cuts
+        k, sizes = rules.n_actions, [len(cuts) for cuts in self._cuts.values()]
         chosen = [(q, c) for q in sizes for c in range(min(rules.max_cuts, q) + 1)]
         size = k + sum(comb(q, c) * k * (k - 1) ** c for q, c in chosen if c)
         ways = sum(comb(q, c) * k ** (c + 1) for q, c in chosen)
-        super().__init__(rules, bins.group, bins.contexts, log_size=log(size), n_derivations=ways)
+        super().__init__(rules, literals.group, literals.contexts, log_size=log(size), n_derivations=ways)
 
     @cached_property
     def own_terms(self) -> ThresholdTerms:
-        return ThresholdTerms(self._bins.cuts, self._bins.binary, self.n_actions, self._max_cuts, self._names)
+        return ThresholdTerms(self._cuts, self._binary, self.n_actions, self._max_cuts, self._names)
 
     def describe_search(self) -> str:
         return "a dynamic program over the bins of each feature"
@@ -270,17 +245,17 @@ class OpenedThresholds(OpenedPaths):
     def policies(self) -> Iterator[ThresholdRule]:
         """List all rules once: constants, then feature by feature, few cuts first."""
         yield from (ThresholdRule(0, (), (a,), self._names) for a in range(self.n_actions))
-        for f, cuts in self._bins.cuts.items():
+        for f, cuts in self._cuts.items():
             for c in range(1, min(self._max_cuts, len(cuts)) + 1):
                 every = product(range(self.n_actions), repeat=c + 1)
                 changing = [actions for actions in every if all(a != b for a, b in pairwise(actions))]
                 for chosen, actions in product(combinations(cuts.tolist(), c), changing):
-                    yield ThresholdRule(f, chosen, actions, self._names, self._bins.binary[f])
+                    yield ThresholdRule(f, chosen, actions, self._names, self._binary[f])
 
     def draw(self, rng: np.random.Generator) -> ThresholdRule:
         """Return a random rule: a feature, as many of its cuts as allowed, any action for each piece, all uniform."""
-        f = int(rng.choice(list(self._bins.cuts)))
-        cuts = self._bins.cuts[f]
+        f = int(rng.choice(list(self._cuts)))
+        cuts = self._cuts[f]
         chosen = np.sort(rng.choice(cuts, min(self._max_cuts, len(cuts)), replace=False))
         actions = rng.integers(self.n_actions, size=len(chosen) + 1)
-        return ThresholdRule(f, tuple(chosen.tolist()), tuple(actions.tolist()), self._names, self._bins.binary[f])
+        return ThresholdRule(f, tuple(chosen.tolist()), tuple(actions.tolist()), self._names, self._binary[f])

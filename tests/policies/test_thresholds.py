@@ -12,7 +12,6 @@ from milpcb.testing.instances import instances
 from policies.cuts import cut_points
 from policies.names import Names
 from policies.thresholds import ThresholdRule, ThresholdRules
-from policies.thresholds.policy_class import Bins
 
 INSTANCES = {i.name: (i.policies, i.contexts) for i in instances("threshold_rules")}
 EVERY_INSTANCE = pytest.mark.parametrize("name", INSTANCES)
@@ -39,14 +38,15 @@ def test_labelings_are_all_those_of_the_definition(name):
 def test_cuts_that_divide_alike_are_kept_once():
     """Of the cuts between the same two values only the lowest stays, and cuts outside the values go."""
     rules = ThresholdRules(2, thresholds=((-1.0, 0.2, 0.4, 1.0, 1.5, 9.0), (0.5,)))
-    cuts = Bins.of(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), rules.thresholds).cuts
-    assert {feature: points.tolist() for feature, points in cuts.items()} == {0: [0.2, 1.0]}
+    opened = rules.on(np.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]))
+    assert {(rule.feature, rule.cuts) for rule in opened.policies()} == {(0, ()), (0, (0.2,)), (0, (1.0,))}
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, 2.0])
 def test_a_constant_column_has_no_cut(value):
     """A column with one value gives no cut, not even when that value is 0 or 1."""
-    assert list(Bins.of(np.array([[value, 3.0], [value, 5.0]]), 3).cuts) == [1]
+    rules = ThresholdRules(2).on(np.array([[value, 3.0], [value, 5.0]])).policies()
+    assert {rule.feature for rule in rules if rule.cuts} == {1}
 
 
 def test_without_dividing_cuts_only_constants_remain():
@@ -87,9 +87,9 @@ def test_action_weights_sum_over_derivations(draw_costs, data):
     contexts, rules = np.random.default_rng(0).normal(size=(9, 2)), ThresholdRules(2, max_cuts=2)
     costs, row = draw_costs(data, 9, 2), data.draw(st.integers(0, 8))
     mass = np.zeros(2)
-    for f, cuts in Bins.of(contexts, rules.thresholds).cuts.items():
+    for f, cuts in enumerate(rules.on(contexts).fixed().thresholds):
         for c in range(3):
-            for chosen, actions in product(combinations(cuts.tolist(), c), product(range(2), repeat=c + 1)):
+            for chosen, actions in product(combinations(cuts, c), product(range(2), repeat=c + 1)):
                 labels = ThresholdRule(f, chosen, actions).predict(contexts)
                 mass[labels[row]] += np.exp(-0.3 * costs[np.arange(9), labels].sum())
     oracle = open_oracle(rules, contexts, kind="search")
