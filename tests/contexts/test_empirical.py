@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import chisquare, multinomial
+from scipy.stats import multinomial
 
 from milpcb import Empirical, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.protocols import ContextModel
 from policies import FiniteClass
+from tests.contexts.laws import has_law
 
 CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = [[0, 0, 1, 1], [1, 1, 0, 0], [0, 1, 0, 1], [1, 1, 1, 1]]
@@ -53,13 +54,7 @@ def test_the_future_is_drawn_from_the_rounds_before_the_epoch(rows: list[int], s
     chances = {
         counts: law.pmf([*counts, left - sum(counts)]) for counts in np.ndindex(4, 4, 4, 4) if sum(counts) <= left
     }
-    assert all(chances[counts] > 0 for counts in draws)
-    common = [counts for counts, p in chances.items() if p * 3000 > 8]
-    rest = [3000 - sum(draws[counts] for counts in common), 3000 * (1 - sum(chances[counts] for counts in common))]
-    observed, expected = [draws[c] for c in common], [3000 * chances[c] for c in common]
-    if rest[1] > 5:
-        observed, expected = [*observed, rest[0]], [*expected, rest[1]]
-    assert chisquare(observed, np.array(expected) / sum(expected) * sum(observed)).pvalue > 1e-4
+    assert has_law(draws, chances)
 
 
 def test_a_context_that_was_never_shown_has_no_noise() -> None:

@@ -1,16 +1,18 @@
 """A sampler: fresh contexts every round, merged by the cuts of the class."""
 
 import json
+from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chisquare
+from scipy.stats import binom
 
 from milpcb import Sampler, open_oracle
 from milpcb.errors import InputError
 from milpcb.learners import BistroPlus
 from milpcb.oracles.growing import GrowingOracle
 from policies import DecisionTrees
+from tests.contexts.laws import has_law
 from tests.learners.rounds import past
 
 TREES = DecisionTrees(2, depth=1, thresholds=((0.0, 1.0), (0.5,)))
@@ -122,13 +124,8 @@ def test_only_the_rounds_that_carry_noise_are_drawn() -> None:
             counts = sampler.future(t - 1, 200, rate, rng)  # rounds count from 1 here, from 0 there
             assert counts.sum() == (asked[-1] if counts.any() else 0)
         assert 0 not in asked
-        left = 200 - t
-        observed = np.bincount([*asked, *[0] * (800 - len(asked))], minlength=left + 1)
-        expected = 800 * binom.pmf(np.arange(left + 1), left, rate)
-        few = expected < 5
-        cells = np.array([*observed[~few], observed[few].sum()]) if few.any() else observed
-        chances = np.array([*expected[~few], expected[few].sum()]) if few.any() else expected
-        assert chisquare(cells[chances > 0], chances[chances > 0]).pvalue > 1e-4
+        law = dict(enumerate(binom.pmf(range(201 - t), 200 - t, rate)))
+        assert has_law(Counter([*asked, *[0] * (800 - len(asked))]), law, least=5)
 
 
 def test_a_draw_of_another_size_is_refused() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chisquare, sem, t
+from scipy.stats import binom, sem, t
 
 from milpcb import Empirical, FinitePool, Sampler, Transductive, open_oracle
 from milpcb.environments.planted import Planted
@@ -17,6 +17,7 @@ from milpcb.relaxations.paper import Paper
 from milpcb.relaxations.value import RelaxationValue, Setting, estimate, relaxation_value
 from milpcb.types import Ints
 from policies import DecisionTrees, FiniteClass
+from tests.contexts.laws import has_law
 
 CONTEXTS = np.array([[0.0], [1.0]])
 LABELINGS = [[0, 0], [0, 1], [1, 1]]
@@ -76,16 +77,8 @@ def test_the_law_at_each_scale_is_that_of_fresh_noise(noise: str) -> None:
     setting, scales, rng = tiny(noise, horizon=2), np.array([4.0, 5.0, 12.0]), np.random.default_rng(3)
     draws = [list(setting.noise(scales, rng))[::-1] for _ in range(4000)]
     for k, scale in enumerate(scales):
-        law = futures(setting, float(scale), [WEIGHTS] * 2)
         seen = Counter(tuple(draw[k].ravel().tolist()) for draw in draws)
-        assert set(seen) <= set(law)
-        common = [total for total, p in law.items() if p * len(draws) > 8]
-        rest = 1 - sum(law[total] for total in common)
-        observed = [seen[total] for total in common]
-        expected = [law[total] for total in common]
-        if rest * len(draws) > 8:
-            observed, expected = [*observed, len(draws) - sum(observed)], [*expected, rest]
-        assert chisquare(observed, np.array(expected) / sum(expected) * sum(observed)).pvalue > 1e-4
+        assert has_law(seen, futures(setting, float(scale), [WEIGHTS] * 2))
 
 
 class Counting(Paper):
@@ -107,14 +100,9 @@ def test_a_larger_scale_keeps_some_of_the_rounds_of_a_smaller_one() -> None:
     rounds = kept.sum(axis=2)
     for before, after, ratio in ((0, 1, 2.5 / 4), (1, 2, 4 / 10)):
         for n in range(2, 6):
-            left = rounds[rounds[:, before] == n, after]
-            expected = binom.pmf(np.arange(n + 1), n, ratio) * len(left)
+            left = rounds[rounds[:, before] == n, after].tolist()
             if len(left) > 200:
-                observed = np.bincount(left, minlength=n + 1)
-                few = expected < 5
-                cells = [*observed[~few], observed[few].sum()] if few.any() else observed
-                chances = [*expected[~few], expected[few].sum()] if few.any() else expected
-                assert chisquare(cells, chances).pvalue > 1e-4
+                assert has_law(Counter(left), dict(enumerate(binom.pmf(range(n + 1), n, ratio))), least=5)
 
 
 def test_bistro_has_the_same_noise_at_every_scale() -> None:
