@@ -1,21 +1,14 @@
 """Confidence bounds by betting: what the estimated costs of one run prove of the policies' true costs.
 
-In round s the learner was shown the cost c of its action y and formed e >= 0 so that, for every action a, the mean of
-e 1[y = a] given the past is at most the cost of a (milpcb.ledger). Costs may depend on the whole past. A bettor
-who stakes a fraction lambda of their wealth on the estimates of policy pi exceeding its costs has, after round t, the
-wealth
-
-    Z_t = prod over s <= t of (1 + lambda (e_s 1[y_s = pi(x_s)] - c_s(pi(x_s)))),    Z_0 = 1,
-
-which is never negative and whose mean never grows, so the chance that it ever reaches z is at most 1 / z (Ville). Where
-pi plays another action than y the factor is at least exp(-l c), l = -log(1 - lambda): log(1 - lambda c) is concave in c
-and equal to -l c at 0 and 1. So with probability 1 - delta, for all t, all N policies and all G stakes lambda at once,
+With c the cost of the action y that was played in round s and e >= 0 an estimate of it (milpcb.ledger), costs that may
+depend on the whole past, and l = -log(1 - lambda): with probability 1 - delta, for all t, all N policies and all G
+stakes lambda at once,
 
     sum_s c_s(pi(x_s)) >= sum over s with y_s = pi(x_s) of [c_s + log(1 + lambda (e_s - c_s)) / l]
-                          - log(N G / delta) / l.
+                          - log(N G / delta) / l
 
-The sum is over entries (context, action), so the policy for which it is least is one query to an oracle (statement 16
-of milpcb/theory/confidence.md; derived for this project).
+(statement 16 of milpcb/theory/confidence.md; derived for this project). The sum is over entries (context, action), so
+the policy for which it is least is one query to an oracle.
 """
 
 from __future__ import annotations

@@ -54,22 +54,12 @@ class Ledger:
     """Played costs, and estimates of all costs by context and action: all that certificates are computed from.
 
     In round s the cost c of the action y was shown, and e >= 0 estimates it: for every action a, the mean of e 1[y = a]
-    given the past is at most the cost of a. Where y was drawn with the probability q, e = c / q is such an estimate.
-    With L(pi) = sum_s e_s 1[pi(x_s) = y_s] and costs that do not react to the play (derived for this project)
+    given the past is at most the cost of a, as that of c / q, q the probability that y was drawn with. Statement 9 of
+    milpcb/theory/README.md: the mean of C = sum_s c_s - min_pi sum_s e_s 1[pi(x_s) = y_s], the certificate, bounds mean
+    regret after every fixed number of rounds, if costs do not react to the play; that of one run may lie above its own.
 
-        E[regret] = E[sum_s c_s] - min_pi sum_s c_s(pi) <= E[sum_s c_s] - min_pi E[L(pi)] <= E[C],   C = sum_s c_s -
-        min_pi L(pi),
-
-    after every fixed number of rounds (statement 9 of milpcb/theory/README.md): the mean of a minimum is at most the
-    minimum of the means. C is the certificate. Its mean bounds mean regret; the regret of one run may lie above its own
-    certificate. Where costs do react to the play, E[C] bounds max over pi of E[sum_s c_s - c_s(pi)]. A lower bound on
-    the minimum will do, as it makes C larger; and as no estimate is negative, 0 is one.
-
-    The standard error: for a fixed policy, X_s = c_s - e_s 1[pi(x_s) = y_s] has the mean <q_s, c_s> - c_s(pi) given the
-    past where estimates are unbiased, so the sum of X_s^2 estimates, without bias, an upper bound on the sum of the
-    conditional variances. X_s^2 is (e - c)^2 where pi plays y, and c^2 elsewhere: two sums for each cell. Its root is
-    taken at the minimiser, and that this one was chosen by the same numbers is left out of account: the optimism of
-    that choice is the mean gap between certificate and regret, and only makes C larger.
+    The standard error is the root of the sum of (e - c)^2 over rounds in which the minimiser plays y, and of c^2 over
+    the others. That the minimiser was chosen by the same numbers is left out of account.
     """
 
     def __init__(self, stakes: Sequence[float] = STAKES) -> None:

@@ -32,12 +32,10 @@ class Learner(Certified, ABC):
     guarantee of a ``stochastic`` learner is for i.i.d. costs. Rounds of a ``delayed`` learner may be put aside and
     learnt later, in any order (``set_aside``, ``take_up``). The play of a learner that declares ``plays_policies`` is a
     mix of policies of its oracle: an action that none of them plays on a context has the probability 0 there. Whoever
-    declares ``hides_law`` draws within ``_act``: q is of what is left to draw, and nobody knows the law before.
-    ``played`` counts finished rounds.
+    declares ``hides_law`` draws within ``_act``: q is of what is left to draw. ``played`` counts finished rounds.
 
-    The runtime supplies to constructors that name them: ``oracle``, ``horizon``, ``seed`` and ``n_actions`` as below,
-    ``pool``, a model of the contexts, ``contexts`` (m, d), and ``best``, the labels (m,) of the best policy in
-    hindsight.
+    The runtime supplies ``oracle``, ``horizon``, ``seed``, ``n_actions`` as below, ``pool``, a model of the contexts,
+    ``contexts`` (m, d) and ``best``, the labels (m,) of the best policy in hindsight, to constructors that name them.
 
     Parameters
     ----------

@@ -236,10 +236,9 @@ def spread(labelings: Ints, law: Floats, mu: float, n_actions: int) -> Floats:
     """Return the mass (m, K) of a distribution P over ``labelings`` (N, m) with V_pi(P) <= 2K for each of them.
 
     V_pi(P) = E_x[1 / P^mu(pi(x)|x)], x from ``law`` (m,). From the uniform P, steps P(pi) <- P(pi) V_pi / sum P V lower
-    the convex f(P) = -E_x sum_a log P^mu(a|x), as in Cover (1984) for portfolios; its derivative in P(pi) is -(1 - K
-    mu) V_pi. At the minimum every V_pi <= sum P V = E_x sum_a P(a|x) / P^mu(a|x) <= K / (1 - K mu), which is below 2K
-    if mu < 1/(2K): so the steps end (derived for this project). At mu = 1/(2K) every P will do. On skewed lists of 5000
-    policies two or three steps were enough, where Frank-Wolfe with steps 2/(k+3) took up to 2400.
+    the convex f(P) = -E_x sum_a log P^mu(a|x), as in Cover (1984) for portfolios. At its minimum every V_pi <= sum P V
+    <= K / (1 - K mu), which is below 2K if mu < 1/(2K): so the steps end (derived for this project). At mu = 1/(2K)
+    every P will do.
     """
     N, m = labelings.shape
     cells = labelings + n_actions * np.arange(m)  # places in a flat (m, K) table

@@ -80,28 +80,24 @@ class Exp4(Weighing):
     Notes
     -----
     Proofs: statements 10 to 12 of milpcb/theory/README.md and L1, 16, 17 of confidence.md beside it. With N derivations
-    (a policy that can be written in several ways weighs as often: the prior is uniform over derivations), c the cost
-    and q the probability of the action played, rates that never increase, and at any of them::
+    (a policy that can be written in several ways weighs as often), c the cost and q the probability of the action
+    played, rates that never increase, and at any of them::
 
-        d = c + log(1 - q (1 - exp(-eta c / q))) / eta,    bound_t = log N / eta_t + d_1 + ... + d_t.
+        d = c + log(1 - q (1 - exp(-eta c / q))) / eta,    bound_t = log N / eta_t + d_1 + ... + d_t,
 
-    No path has a certificate above ``bound()``, so E[regret_t] <= E[certificate_t] <= E[bound_t]. The rates:
+    no path has a certificate above ``bound()``. The rates:
 
     "fixed"
         eta = sqrt(2 log N / (K T)) gives E[regret] <= sqrt(2 T K log N).
     "anytime"
         a_t = sqrt(log N / (K t)) gives 2 sqrt(T K log N) at every T.
     "adaptive" (derived for this project)
-        sqrt(log N / V) put between a_t and 2 a_t, where V is the sum of c^2 / q so far, gives 3 sqrt(T K log N) at
-        every T. It is faster where costs are small.
+        sqrt(log N / V) put between a_t and 2 a_t, where V is the sum of c^2 / q so far, gives 3 sqrt(T K log N).
     "certified" (derived for this project, after AdaHedge)
         eta_t = min(1, log N / (d_1 + ... + d_{t-1})) gives log N + 1 + 2 sqrt(1/4 + T K log N) at every T.
 
     Estimates that are "optimistic" (see milpcb.bets.Optimism) are x <= c / q: what was seldom tried looks cheap and is
-    tried again. All bounds hold with x for c / q; and with the stake lambda <= every stake of the run, l = -log(1 -
-    lambda), M policies and G stakes that the ledger bets, on every path::
-
-        certificate(confidence=1 - delta) <= bound_t + log(M G / delta) / l = bound(confidence=1 - delta).
+    tried again. All bounds hold with x for c / q, and ``certificate(confidence)`` is at most ``bound(confidence)``.
 
     Rounds may be learnt late: an estimate is c over the larger of q and the mass that the action has at that moment,
     which ``bound()`` puts in the place of q. With a fixed rate, unbiased estimates, and delays that depend neither on

@@ -52,19 +52,17 @@ class FixedShare(Weighing):
     Setting: nothing is assumed, costs are oblivious. At the end of each block of the certificates
     (milpcb/theory/changes.md), and at an alarm, a new *start* receives the share alpha of all weight: Exp4 on the costs
     from then on. Start 0 lives for ever, start k until 4 lowbit(k) more are born, lowbit(k) the largest power of 2 that
-    divides k; so some 2 log2(n) of n are awake, and whenever the world changed, one of about the right age is among
-    them. Play mixes the starts awake by their weights u, which fall as those of policies do: with p_j(a) the weight of
-    the policies of start j that play a, and x the estimate of the cost of the action y,
+    divides k; so some 2 log2(n) of n are awake. Play mixes the starts awake by their weights u, which fall as those of
+    policies do: with p_j(a) the weight of the policies of start j that play a, and x the estimate of the cost of y,
 
         q(a) = sum_j u_j p_j(a),    u_j <- u_j (1 - p_j(y) (1 - exp(-eta x))), as parts of their sum.
 
     The rate is min(1, C / Delta), as that of Exp4 with rate "certified": C is log(W / alpha), W the number of
-    derivations, and Delta the sum of the same d since the last alarm. It falls in steps of 5 %. At an alarm, where the
-    costs paid have risen (see Alarm), it is 1 again. When it changes to eta', u is raised to the power eta' / eta.
-    Alarms count once in a block of the certificates, and while the sum of all d is at most sqrt(2 C K t) after t
-    rounds. With n starts born, J awake, R pieces (one for the first of several policies in turn, at most 1 + log_4 n
-    for each that follows), eta the least rate so far and rho the sum of 1 / eta - 1 / eta' where it rose, on every path
-    (statement 23 of milpcb/theory/changes.md)
+    derivations, and Delta the sum of the same d since the last alarm, where the rate is 1 again. It falls in steps of 5
+    %; when it changes to eta', u is raised to the power eta' / eta. Alarms (see Alarm) count once in a block, and while
+    the sum of all d is at most sqrt(2 C K t) after t rounds. With n starts born, J awake, R pieces (one for the first
+    of S policies in turn, at most 1 + log_4 n for each that follows), eta the least rate so far and rho the sum of 1 /
+    eta - 1 / eta' where it rose, on every path (statement 23 of milpcb/theory/changes.md)
 
         certificate(changes=S - 1) <= bound(changes=S - 1)
             = [R log W + (R - 1) log 1/alpha + (n - R) log 1/(1 - alpha) + log J] / eta + rho log(W J) + sum of all d.

@@ -159,9 +159,9 @@ class ContextualFTPL(Learner):
     noise_on : with "adaptive", where the noise is: "contexts" is on each context, those that every policy labels alike
         counted once; "columns" is on the columns of the class's program, so that a round costs the same however many
         contexts there are.
-    law : with "adaptive", the law of the noise: "laplace", "normal", or "whole": integers, times integers 1 /
-        eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile" all exact oracles lead to the
-        same play bit for bit. "laplace" alone has a guarantee in advance
+    law : with "adaptive", the law of the noise: "laplace", which alone has a guarantee in advance, "normal", "whole":
+        integers, times integers 1 / eps. Then, if costs are 0 or 1, all totals are whole, and with queries = "profile"
+        all exact oracles lead to the same play bit for bit
     cap : M, the most redraws of a round; None takes the square root of K T, rounded up, and with "adaptive" that of K t
         in round t
     separator : row numbers of a separator; None for the transductive version. An oracle that lists its policies is
@@ -169,11 +169,9 @@ class ContextualFTPL(Learner):
     estimates : "unbiased", c J; or with "adaptive" "optimistic", c + log(1 + lambda (J - 1) c) / l in its place, for
         lambda = 2 sqrt(log N / (K T)) or 0.75 sqrt(log N / (K t)) without a horizon, and l = -log(1 - lambda): what was
         seldom played is tried again, at the price of some regret, so that certificates with confidence are far lower
-        after many rounds. ``bound()`` holds as it is (statement 19 of milpcb/theory/confidence.md); ``guarantee()``
-        adds what is left out, so it grows with sqrt(T K log N) too
-    queries : "profile" asks for one profile and plays the action where it is least, which is the action of the only
-        minimiser (continuous noise has no ties, but with probability 0) and builds no policy; "argmin" asks for the
-        minimiser itself. The actions are the same; with oracle kind "milp" a profile takes K solves and a minimiser one
+        after many rounds. ``bound()`` holds as it is (statement 19 of milpcb/theory/confidence.md)
+    queries : "profile" plays the action where one profile is least; "argmin" that of a minimiser, which is the same but
+        with probability 0. With oracle kind "milp" a profile takes K solves and a minimiser one
 
     """
 

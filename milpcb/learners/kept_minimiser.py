@@ -6,20 +6,16 @@ policy costs less than
     bound = v + sum over rows x of min_b (C - G)[x, b],
 
 and the leader, a policy that is known with its total, is a cheapest one as long as its total is at most the bound. A
-change of one row moves both in O(K) steps.
+change of one row moves both in O(K) steps. A query first raises the leader's own entries, row by row, by the harm that
+is expected there in some time to come, the *allowance* (m,): if it is a cheapest policy of the raised table, it stays
+one until the harm at some row exceeds its allowance. How far ahead a query may look is decided by the policies found so
+far, whose totals are kept exactly. Such a query may fail, and is then followed by another one about the costs as they
+are. There are never more queries than harms, but the first and those about ties (milpcb/theory/one_draw.md).
 
-With G = C the bound is the least total itself: the first change that harms the leader (raises its entry by more than
-some other entry of the row) asks again. So a query first raises the leader's own entries, row by row, by the harm that
-is expected there in some time to come, the *allowance* (m,). If the leader is a cheapest policy of the raised table, it
-stays one until the harm at some row exceeds its allowance. How far ahead a query may look is decided by the policies
-found so far: their totals are kept exactly, and as soon as one of them would overtake the leader, less is allowed.
-Such a query may fail, and is then followed by another one about the costs as they are. It is asked where harms that
-took no query pay for both: there are never more queries than harms, but the first and those about ties.
-
-The leader stays while it is a cheapest policy. Its successor is, of the cheapest policies, the one whose actions come
-first in a fixed order of contexts and actions, which is random. So the leaders depend on the costs alone: all exact
-oracles lead to the same ones. That takes queries about ties. Without an order there are none: a policy known whose
-total is at most the bound succeeds without a query, else the one that the oracle finds.
+The successor of a leader is, of the cheapest policies, the one whose actions come first in a fixed random order of
+contexts and actions. So the leaders depend on the costs alone, and all exact oracles lead to the same ones, which takes
+queries about ties. Without an order there are none: a policy known whose total is at most the bound succeeds without a
+query, else the one that the oracle finds.
 """
 
 from collections.abc import Callable

@@ -1,26 +1,14 @@
-"""Coordinate noise: one action and one sign per imagined future round (derived for this project, see Half).
+"""Coordinate noise, one action and one sign per imagined future round; and signed estimates of c - 1/2.
 
-Signed estimates: c - 1/2 is estimated in the place of c, with hits half as large (derived for this project).
-Setting and oracle are those of BISTRO+. All policies' costs of a round fall by 1/2, so regret stays as it is. With h =
-L/2, chat = sign(c_y - 1/2) h e_y with probability |2 c_y - 1| / (L q_y), else 0: E chat_a = c_a - 1/2, and q >= 1/L
-suffices.
-
-Proofs are statements 7 and 8 of milpcb/theory/README.md. Of them the code uses: with psi(v) for min_pi (tot(pi) +
-v[pi(x_t)]) and phi-_i = (psi(0) - psi(-h e_i)) / h, the worst cost of a round is least where q* <= mu, with
+Both are derived for this project (statements 6 to 8 of milpcb/theory/README.md). With h = L/2, psi(v) for min_pi
+(tot(pi) + v[pi(x_t)]) and phi-_i = (psi(0) - psi(-h e_i)) / h, the worst cost of a round is least where q* <= mu, with
 
     mu_i = (phi-_i + 1 - max_{a != i} phi-_a) / 2,    sum mu >= 1,
 
-so q* = mu / sum mu: the one leader's action where totals are whole and one leads, and uniform over the leaders where
-several do. Any other q loses sum_i (q_i - mu_i)^+. With probability 2 (K - 1) / L a future round adds +-h to one
-uniform action, which pays for the game, exactly where all gaps between the actions are equal, always for K = 2.
-Exploring costs (K - 1) / L.
-
-One minimiser is enough where totals are whole: that of K tot(pi) + rank[pi(x_t)] with a fresh random order rank =
-0..K-1 of the actions. Each leader's action is followed equally often, and only the mean of q* over the ranks counts. An
-answer whose gap is not 0 may change that mean by the probability of such an answer, and so what is lost by as much.
-
-The estimate (c - 1/2) / q has the range [-h, h], and Rel is convex in it, so it lies below the chords that the hits
-draw on either side of 0: estimator = "ips" holds too.
+so q* = mu / sum mu. Any other q loses sum_i (q_i - mu_i)^+. One minimiser is enough where totals are whole: that of K
+tot(pi) + rank[pi(x_t)] with a fresh random order rank = 0..K-1 of the actions. An answer whose gap is not 0 may change
+the mean of q* over the ranks by the probability of such an answer, and so what is lost by as much. The estimate (c -
+1/2) / q lies in [-h, h], where Rel is below the chords that the hits draw: estimator = "ips" holds too.
 """
 
 from fractions import Fraction
