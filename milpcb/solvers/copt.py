@@ -86,8 +86,7 @@ class CoptSession(NativeSession):
 class Copt(NativeSolver):
     """The COPT solver, kept open between queries."""
 
-    name, package, module = "copt", "coptpy", "coptpy"
-    extra, session = "copt", CoptSession
+    package, extra, session = "coptpy", "copt", CoptSession
 
 
 def _environment(coptpy: Any) -> Any:

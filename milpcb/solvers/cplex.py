@@ -90,8 +90,7 @@ class CplexSession(NativeSession):
 class Cplex(NativeSolver):
     """The CPLEX solver, kept open between queries."""
 
-    name, package, module = "cplex", "cplex", "cplex"
-    extra, session = "cplex", CplexSession
+    package, extra, session = "cplex", "cplex", CplexSession
 
 
 def _silence(model: Any) -> None:

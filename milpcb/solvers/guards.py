@@ -37,10 +37,9 @@ def check_folder(solver: str, reads: Collection[str]) -> None:
 
 @contextmanager
 def one_line(solver: str) -> Iterator[None]:
-    """Turn whatever a vendor raises inside the block into SolverFailedError, the cause kept.
+    """Turn whatever a vendor raises inside the block, who share no base class, into SolverFailedError, the cause kept.
 
-    Vendors share no base class: PySCIPOpt raises Exception itself, PuLP passes on what a solver's process, its output
-    or the solver's own package raises. Where the licence does not allow what was asked, it is SolverLicenceError.
+    Where the licence does not allow what was asked, it is SolverLicenceError.
     """
     try:
         yield
@@ -69,11 +68,7 @@ def _is_unlicensed(error: Any) -> bool:
 
 @contextmanager
 def same_arithmetic() -> Iterator[None]:
-    """Put the processor's floating-point settings back after the block (on Linux): they are the whole program's.
-
-    A library that is loaded may take digits away from all that is computed after it by other C code, such as SQLite's
-    reading of decimals.
-    """
+    """Put the processor's floating-point settings back after the block (on Linux): they are the whole program's."""
     if sys.platform != "linux":
         yield
         return

@@ -76,5 +76,4 @@ class GurobiSession(NativeSession):
 class Gurobi(NativeSolver):
     """The Gurobi solver, kept open between queries."""
 
-    name, package, module = "gurobi", "gurobipy", "gurobipy"
-    extra, session = "gurobi", GurobiSession
+    package, extra, session = "gurobipy", "gurobi", GurobiSession

@@ -69,9 +69,7 @@ class HighsSession(NativeSession):
         self._highs.setSolution(solution)
 
     def _run(self) -> Any:
-        if (
-            not self._mip and self._seconds < INFINITE
-        ):  # its clock runs on between runs, that of the MIP solver does not
+        if not self._mip and self._seconds < INFINITE:  # the clock of LPs runs on between runs
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + self._seconds)
         self._highs.run()
         if self._mip and self._highs.getModelStatus() == _S.kOptimal and self._falls_short():
@@ -113,8 +111,7 @@ class HighsSession(NativeSession):
 class Highs(NativeSolver):
     """The persistent HiGHS solver, which comes with milpcb."""
 
-    name, package, module = "highs", "highspy", "highspy"
-    session = HighsSession
+    package, session = "highspy", HighsSession
 
 
 def _model(program: Program, *, mip: bool) -> Any:

@@ -3,9 +3,6 @@
 The relaxation is tightened first, round by round; where its bound does not prove the best point known, the solver is
 run on the rows found so far with integers, again round by round. Every bound is that of a program with too few
 rows, so it is a lower bound of the full one, and every point returned is that of a policy. All columns are integers.
-
-Tolerances of solvers are absolute, so each objective is brought to one size first. Units are powers of two, so no digit
-of an objective changes.
 """
 
 from __future__ import annotations
@@ -141,7 +138,10 @@ def _whole(x: Floats) -> bool:
 
 
 class ScaledSession:
-    """A session that scales every objective before it asks another one, and the answer back."""
+    """A session that brings every objective to one size, as tolerances of solvers are absolute, and the answer back.
+
+    Units are powers of two, so no digit of an objective changes.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session

@@ -1,10 +1,9 @@
-"""The base class of all adapters: the order of the steps of a query.
+"""The base class of all adapters: a model is built once, and the steps of a query have one order."""
 
-A model is built once; a query changes its objective only. What a step is called by a solver stands in its adapter.
-"""
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -23,27 +22,25 @@ INFINITE = 1e20  # what the vendors call no bound, and no time limit
 
 
 class NativeSolver:
-    """A solver whose ``package`` brings ``module``; the ``extra`` of milpcb, if there is one, installs it."""
+    """A solver that is a ``package`` of this name; the ``extra`` of milpcb, if there is one, installs it."""
 
-    name: ClassVar[str]
     package: ClassVar[str]
-    module: ClassVar[str]
     can: ClassVar[str] = "LP, MIP, hot start"
     extra: ClassVar[str] = ""
-    session: ClassVar[Callable[..., Session]]
+    session: ClassVar[type[NativeSession]]
 
     def __init__(self, argument: str = "") -> None:
-        name = self.name
+        name = self.session.name
         if argument:
             raise InputError(f"solver '{name}' takes no argument, got '{name}:{argument}'; write solver = \"{name}\"")
-        if find_spec(self.module) is None:
+        if find_spec(self.package) is None:
             raise SolverMissingError(
                 f"solver '{name}' needs {self.package}: pip install '.[{name}]' in the clone, or use highs"
             )
 
     def open(self, program: Program, *, relax: bool = False) -> Session:
         """Build the model once."""
-        return type(self).session(program, mip=bool(program.integer.any()) and not relax)
+        return self.session(program, mip=bool(program.integer.any()) and not relax)
 
     @classmethod
     def describe(cls) -> list[SolverInfo]:
@@ -52,7 +49,7 @@ class NativeSolver:
             found, missing = version(cls.package), ""
         except PackageNotFoundError:
             found, missing = "-", f"needs {cls.package}"
-        return [SolverInfo(cls.name, found, cls.can, missing, cls.extra)]
+        return [SolverInfo(cls.session.name, found, cls.can, missing, cls.extra)]
 
 
 class OneSidedRows(NamedTuple):
@@ -103,7 +100,6 @@ class NativeSession(ABC):
             self._add(one_sided(matrix, lower, upper))
 
     def _one_line(self) -> AbstractContextManager[None]:
-        """Return the guard of everything that the vendor's library is asked to do."""
         return one_line(self.name)
 
     def _run_and_see(self) -> Stop:

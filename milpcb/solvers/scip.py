@@ -1,7 +1,5 @@
 """SCIP through PySCIPOpt: the model is built once, then the transformed problem is freed and the objective swapped."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from milpcb.program import Program
@@ -27,26 +25,12 @@ _COMMON = {
 }
 
 
-class Scip(NativeSolver):
-    """The SCIP solver, kept open between queries."""
-
-    name, package, module, extra = "scip", "pyscipopt", "pyscipopt", "scip"
-
-    def open(self, program: Program, *, relax: bool = False) -> ScipSession:
-        """Build the model once.
-
-        SCIP may end an LP inside a face. Where all vertices are integral, integer columns make it a vertex and change
-        nothing else.
-        """
-        return ScipSession(program, relax=relax and not program.integral)
-
-
 class ScipSession(NativeSession):
     """One model inside SCIP, which solves linear programs as it solves others: a query starts at the last solution."""
 
-    name, status, unclear = Scip.name, STATUS, frozenset({"inforunbd"})
+    name, status, unclear = "scip", STATUS, frozenset({"inforunbd"})
 
-    def __init__(self, program: Program, *, relax: bool) -> None:
+    def __init__(self, program: Program, *, mip: bool) -> None:
         super().__init__(program, mip=True)
         from pyscipopt import Model
 
@@ -54,7 +38,7 @@ class ScipSession(NativeSession):
             self._model = Model("milpcb")
             self._model.hideOutput()
             self._model.setParams(_COMMON)
-            kinds = np.where(program.integer & (not relax), "I", "C").tolist()
+            kinds = np.where(program.integer & mip, "I", "C").tolist()
             bounds = zip(program.column_lower.tolist(), program.column_upper.tolist(), strict=True)
             self._x = [self._model.addVar(f"x{j}", kinds[j], *map(_finite, both)) for j, both in enumerate(bounds)]
             self._add(one_sided(program.matrix, program.row_lower, program.row_upper))
@@ -106,6 +90,20 @@ class ScipSession(NativeSession):
             pairs = zip(rows.matrix.indices[span], rows.matrix.data[span], strict=True)
             row = quicksum(float(value) * self._x[j] for j, value in pairs)
             self._model.addCons(ExprCons(row, None if sense == "L" else side, None if sense == "G" else side))
+
+
+class Scip(NativeSolver):
+    """The SCIP solver, kept open between queries."""
+
+    package, extra, session = "pyscipopt", "scip", ScipSession
+
+    def open(self, program: Program, *, relax: bool = False) -> ScipSession:
+        """Build the model once.
+
+        SCIP may end an LP inside a face. Where all vertices are integral, integer columns make it a vertex and change
+        nothing else.
+        """
+        return ScipSession(program, mip=not relax or program.integral)
 
 
 def _finite(bound: float) -> float | None:

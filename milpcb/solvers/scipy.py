@@ -74,5 +74,4 @@ class ScipySession(NativeSession):
 class Scipy(NativeSolver):
     """``scipy.optimize.milp``, which comes with milpcb."""
 
-    name, package, module, can = "scipy", "scipy", "scipy", "LP, MIP, rebuilt"
-    session = ScipySession
+    package, can, session = "scipy", "LP, MIP, rebuilt", ScipySession

@@ -99,8 +99,7 @@ class XpressSession(NativeSession):
 class Xpress(NativeSolver):
     """The Xpress solver, kept open between queries."""
 
-    name, package, module = "xpress", "xpress", "xpress"
-    extra, session = "xpress", XpressSession
+    package, extra, session = "xpress", "xpress", XpressSession
 
 
 @cache

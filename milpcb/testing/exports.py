@@ -75,36 +75,23 @@ def _drawn(case: Case) -> tuple[Any, Floats]:
     features = [FEATURES[i] if i < len(FEATURES) else f"x{i}" for i in range(contexts.shape[1])]
     binary = np.asarray(np.isin(contexts, (0.0, 1.0)).all(axis=0))
     columns = [Number(name, None if i % 2 or binary[i] else BELOW) for i, name in enumerate(features)]
-    table = _beside_cuts(policy.decision(), contexts, ~binary)
+    table = _beside_cuts(policy, contexts, ~binary)
     lost = table[:2].copy()
     lost[:, [column.missing is not None for column in columns]] = np.nan
     schema = Schema(tuple(Field(column.name, missing=column.missing is not None) for column in columns))
     return policy.with_columns(schema, columns, ACTIONS[: case.policies.n_actions]), np.vstack([table, lost])
 
 
-def _beside_cuts(decision: Any, contexts: Floats, real: Any) -> Floats:
+def _beside_cuts(policy: Any, contexts: Floats, real: Any) -> Floats:
     """Return contexts, and more of them with a number on a cut, or next to one, of the features that are not 0 or 1."""
     moved = [contexts]
-    for feature, cut in sorted(set(_cuts(decision))):
-        if real[feature] and np.isfinite(cut):
+    for feature, cuts in policy.cut_points().items():
+        for cut in filter(np.isfinite, cuts or ()) if real[feature] else ():
             for value in (cut, np.nextafter(cut, np.inf), np.nextafter(cut, -np.inf)):
                 there = contexts.copy()
                 there[:, feature] = value
                 moved.append(there)
     return np.unique(np.vstack(moved), axis=0)
-
-
-def _cuts(part: Any) -> Iterator[tuple[int, float]]:
-    """Yield the features and cuts of nested decisions, whatever they are nested in."""
-    if hasattr(part, "cut") and hasattr(part, "feature"):
-        yield part.feature, part.cut
-    elif hasattr(part, "feature"):
-        yield from ((part.feature, step) for step in part.steps or ())
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _cuts(each)
-    elif hasattr(part, "__dict__"):
-        yield from _cuts(tuple(vars(part).values()))
 
 
 def _of_databases(sql: str, features: Sequence[str], rows: list[list[Any]]) -> Iterator[tuple[str, list[Any]]]:
