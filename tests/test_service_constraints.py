@@ -57,10 +57,6 @@ CASES = {
             <= 3.0 * n.sum() + 1e-6
         ),
     ),
-    "mean of a table": (
-        milpcb.mean_at_most([2, 1, 0], 0.8),
-        lambda labels, n: (n * (2 - labels)).sum() <= 0.8 * n.sum() + 1e-6,
-    ),
     "parity": (
         milpcb.parity("call", "member", 0.5),
         lambda labels, n: (

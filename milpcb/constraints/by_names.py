@@ -55,7 +55,10 @@ class NamedConstraint(ABC):
     @property
     def by_row(self) -> str:
         """The name of an argument that has an entry for each row of one table; "" for none."""
-        return next((name for name, value in vars(self).items() if isinstance(value, tuple)), "")
+        for name, value in vars(self).items():
+            if any(isinstance(each, tuple) for each in (value.values() if isinstance(value, Mapping) else [value])):
+                return name
+        return ""
 
 
 @dataclass(frozen=True)
@@ -143,53 +146,38 @@ class MeanAtMost(NamedConstraint):
 
     Parameters
     ----------
-    amounts : maps names of actions to what they take of it, else nothing: a number, the name of a column that has it
-        for each row, or a number for each row. Or a table with a number for each action: one row, or one for each row
+    amounts : maps names of actions to what they take of it: a number, the name of a column that has it for each row, or
+        a number for each row; actions that are not named take nothing
     bound : the largest mean
 
     """
 
-    amounts: Mapping[Any, Any] | Sequence[Any] | npt.NDArray[Any]
+    amounts: Mapping[Any, Any]
     bound: float
 
     def __post_init__(self) -> None:
         real("the bound on the mean", self.bound, "finite", lambda _number: True)
-        object.__setattr__(self, "amounts", _plain_amounts(self.amounts))
+        if not isinstance(self.amounts, Mapping) or not self.amounts:
+            raise InputError(f"amounts must map names of actions to numbers or columns, got {shown(self.amounts)}")
+        plain = {action: _plain_amount(amount) for action, amount in self.amounts.items()}
+        object.__setattr__(self, "amounts", plain)
 
     def tables(self, rows: NamedRows) -> dict[str, Floats]:
         """Return what each action takes."""
-        what = "the amounts of mean_at_most"
-        if isinstance(self.amounts, Mapping):
-            each = [rows.table(rows.numbers(what, amount), action) for action, amount in self.amounts.items()]
-            return {"": np.sum(each, axis=0)}
-        self.named(rows.actions)
-        if len(self.amounts) == 1:
-            return {"": np.repeat(self.amounts, len(rows), axis=0)}
-        return {"": rows.per_row(what, self.amounts)}
+        each = [
+            rows.table(rows.numbers("the amounts of mean_at_most", amount), action)
+            for action, amount in self.amounts.items()
+        ]
+        return {"": np.sum(each, axis=0)}
 
     def rules(self, sums: Mapping[str, Floats], weight: float) -> list[LabelConstraint]:
         """Return the constraint."""
-        of = f"of {', '.join(map(called, self.amounts))} " if isinstance(self.amounts, Mapping) else ""
-        name = f"mean {of}at most {self.bound:g}"
+        name = f"mean of {', '.join(map(called, self.amounts))} at most {self.bound:g}"
         return [LabelConstraint(table, float(self.bound) * weight, name) for table in sums.values()]
 
     def named(self, actions: Sequence[Any]) -> set[int]:
-        """Return the numbers of the actions that are named: by a table all; raises InputError where it has others."""
-        if isinstance(self.amounts, Mapping):
-            return {NamedRows({}, actions).number(action) for action in self.amounts}
-        if len(self.amounts[0]) != len(actions):
-            raise InputError(
-                f"amounts of mean_at_most need {len(actions)} numbers a row, one for each action, got "
-                f"{len(self.amounts[0])}; or map names of actions to their amounts"
-            )
-        return set(range(len(actions)))
-
-    @property
-    def by_row(self) -> str:
-        """The name of an argument that has an entry for each row of one table; "" for none."""
-        if isinstance(self.amounts, Mapping):
-            return "amounts" * any(isinstance(amount, tuple) for amount in self.amounts.values())
-        return "amounts" * (len(self.amounts) > 1)
+        """Return the numbers of the actions that take something; raises UnknownNameError."""
+        return {NamedRows({}, actions).number(action) for action in self.amounts}
 
 
 @dataclass(frozen=True)
@@ -270,8 +258,7 @@ def as_documents(constraints: Iterable[NamedConstraint]) -> list[dict[str, Any]]
             raise InputError(f"a {type(rule).__name__} cannot be saved; of the constraints only {', '.join(NAMES)} can")
         own = {"constraint": names[type(rule)], **vars(rule)}
         if isinstance(rule, MeanAtMost):  # pairs: keys in JSON are strings, and actions may be numbers
-            amounts = rule.amounts
-            own["amounts"] = list(amounts.items()) if isinstance(amounts, Mapping) else {"table": amounts}
+            own["amounts"] = list(rule.amounts.items())
         found.append(json.loads(json.dumps(own, default=np.generic.item)))
     return found
 
@@ -280,7 +267,7 @@ def of_document(document: Mapping[str, Any]) -> NamedConstraint:
     """Return the constraint of a document of ``as_documents``; raises LookupError, TypeError on anything else."""
     own = {name: entry for name, entry in document.items() if name != "constraint"}
     if "amounts" in own:
-        own["amounts"] = own["amounts"]["table"] if isinstance(own["amounts"], Mapping) else dict(own["amounts"])
+        own["amounts"] = dict(own["amounts"])
     return NAMES[document["constraint"]](**own)
 
 
@@ -312,18 +299,7 @@ def _plain_group(given: Any) -> int | tuple[Any, ...]:
     return entries
 
 
-def _plain_amounts(given: Any) -> dict[Any, Any] | tuple[tuple[float, ...], ...]:
-    if isinstance(given, Mapping) and given:
-        return {action: _amount(amount) for action, amount in given.items()}
-    if isinstance(given, Mapping) or not hasattr(given, "__len__"):
-        raise InputError(f"amounts must map names of actions to numbers or columns, or be a table, got {shown(given)}")
-    table = np.atleast_2d(number_array("amounts of mean_at_most", given))
-    if table.ndim != 2 or not table.size or not np.isfinite(table).all():
-        raise InputError(f"amounts of mean_at_most must be a table of finite numbers, got {shown(given)}")
-    return tuple(map(tuple, table.tolist()))
-
-
-def _amount(given: Any) -> str | float | tuple[float, ...]:
+def _plain_amount(given: Any) -> str | float | tuple[float, ...]:
     what = "an amount of mean_at_most"
     if isinstance(given, str):
         return given

@@ -32,11 +32,11 @@ def grid(K, step=0.05):
 BUDGETS = {
     "a budget": [share_at_most(2, 0.3)],
     "two budgets": [share_at_most(a, 0.3) for a in (1, 2)],
-    "a second outcome": [mean_at_most([[0.0, 1.0, 3.0]], 0.9)],
+    "a second outcome": [mean_at_most({1: 1.0, 2: 3.0}, 0.9)],
     "at least": [LabelConstraint(np.tile([-1.0, 0.0, 0.0], (N, 1)), -0.25 * N)],
     "all": [
         share_at_most(2, 0.3),
-        mean_at_most([[0.0, 1.0, 1.5]], 0.6),
+        mean_at_most({1: 1.0, 2: 1.5}, 0.6),
         parity(2, np.arange(N) % 2, 0.1),
     ],
 }

@@ -15,7 +15,7 @@ CONTEXTS = np.repeat(RNG.integers(0, 2, (12, 3)), 2, axis=0).astype(float)  # ro
 TREES = DecisionTrees(3)
 BUDGET = share_at_most(2, 0.2)
 PARITY = parity(0, CONTEXTS[:, 0], 0.1)
-OUTCOME = mean_at_most(np.random.default_rng(1).normal(size=(24, 3)), 0.05)
+OUTCOME = mean_at_most(dict(enumerate(np.random.default_rng(1).normal(size=(3, 24)))), 0.05)
 GUARD = (always(1, rows=[0, 5]), never(0, rows=[8]))
 CONSTRAINTS = {
     "budget": [BUDGET],

@@ -208,7 +208,7 @@ def side_constraints() -> Iterator[Case]:
     right: dict[str, dict[str, Any]] = {
         "share_at_most": {"action": 1, "share": 0.5},
         "parity": {"action": 1, "group": [0, 1, 0, 1], "delta": 0.1},
-        "mean_at_most": {"amounts": np.ones((4, K)), "bound": 1.0},
+        "mean_at_most": {"amounts": {0: 1.0, 1: np.ones(4)}, "bound": 1.0},
         "never": {"action": 1, "rows": [0, 1]},
         "always": {"action": 1, "rows": [0, 1]},
     }
@@ -221,7 +221,7 @@ def side_constraints() -> Iterator[Case]:
         "bound": but(REAL, "negative"),
         "share": between,
         "delta": between,
-        "amounts": tables,
+        "amounts": [*tables, *wrong(few={0: [1, 2]}, nobody={K: 1.0}, column={0: "abc"}, nan={0: np.nan})],
         "rows": wrong(
             none=None, text="abc", half=[0.5], past=[4], negative=[-1], empty=[], table=[[0, 1]], few=[True, False]
         ),

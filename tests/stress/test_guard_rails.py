@@ -68,7 +68,7 @@ class Limit:
     def best(self) -> float:
         """Return the greatest gain of a policy that keeps the limit in truth."""
         nothing, size = np.zeros(len(EVERYONE)), len(EVERYONE)
-        rule = mean_at_most(np.column_stack([nothing, self.harm(EVERYONE)]), self.margin)
+        rule = mean_at_most({1: self.harm(EVERYONE)}, self.margin)
         oracle = open_oracle(DecisionTrees(2, depth=2), EVERYONE, kind="search", constraints=[rule])
         return -oracle.value(np.column_stack([nothing, -_gain(EVERYONE) / size]))
 

@@ -99,7 +99,8 @@ def _alike(labels: Ints, action: int, groups: Ints) -> Any:
 
 
 def _mean(labels: Ints, amounts: Floats) -> Any:
-    return mean_at_most(amounts[:, : labels.max() + 1], float(amounts[np.arange(len(labels)), labels].mean()))
+    by_action = dict(enumerate(amounts[:, : labels.max() + 1].T))
+    return mean_at_most(by_action, float(amounts[np.arange(len(labels)), labels].mean()))
 
 
 def draw_case(number: int) -> Case:

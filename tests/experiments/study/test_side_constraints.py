@@ -18,7 +18,6 @@ from milpcb.plugins.injection import make
 CONTEXTS = np.array([[0.0, 1.0, 3.0], [1.0, 0.5, 1.0], [2.0, 2.0, 1.0], [1.0, 1.0, 5.0]])
 COLUMNS = ("group", "spent", "exposure")
 LABELINGS = [np.array(labels) for labels in product(range(3), repeat=4)]
-OUTCOME = np.array([[0.0, 1.0, 2.0], [3.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.5, 0.0, 2.0]])
 SPENT, EXPOSURE = CONTEXTS[:, 1], CONTEXTS[:, 2]
 
 
@@ -49,8 +48,7 @@ SECTIONS = {
         {"action": 1, "group": ["a", "b", "a", "a"], "delta": 0.4},
         lambda y: apart(y, 1, np.array([0, 1, 0, 0])) <= 0.4,
     ),
-    "a mean of a table": ("mean_at_most", {"amounts": OUTCOME.tolist(), "bound": 1.0}, lambda y: mean(y, OUTCOME) <= 1),
-    "of one row for all": ("mean_at_most", {"amounts": [0.0, 1.0, 2.0], "bound": 1.0}, lambda y: y.mean() <= 1.0),
+    "a mean of numbers": ("mean_at_most", {"amounts": {"1": 1.0, "2": 2.0}, "bound": 1.0}, lambda y: y.mean() <= 1.0),
     "of numbers and columns": (
         "mean_at_most",
         {"amounts": {"1": "spent", "2": 2}, "bound": 0.9},
