@@ -1,12 +1,7 @@
-"""The table of a report, and of a run that ends, which has no colours and leaves out columns where it is too wide.
-
-It has a row for the seeds of each environment, policy class, oracle, learner and horizon.
-"""
+"""The table of a report, and of a run that ends: a row for all seeds of a cell, columns left out where it is wide."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -30,17 +25,14 @@ BESIDE = 3  # letters of air beside a column
 FOLDED = ("calls", "bound", "best_cost", "time", "rule_changes", "cost", "guarantee", "confident", "certificate")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """Cell of a table: the text shown, and the value it is sorted by (None, which comes last, for nothing)."""
 
     text: str
     value: float | str | None
-    numeric: bool = True
 
 
-@dataclass(frozen=True)
-class ReportColumn:
+class ReportColumn(NamedTuple):
     """A column of the table: its key in the address, its heading, and its entry in a row.
 
     ``extra`` columns, on costs and times, are shown on demand.
@@ -61,7 +53,7 @@ def report_table(results: Results) -> dict[str, Any]:
     rows = [final_of(group) for _, group in results.finals.group_by(RUN, maintain_order=True)]
     worlds = list(dict.fromkeys(map(_world, rows)))
     rows.sort(key=lambda row: (worlds.index(_world(row)), row.horizon, row.regret))
-    columns = [*_columns(results, rows), *_on_demand(rows)]
+    columns = [*_columns(results, rows), *(column._replace(extra=True) for column in _on_demand(rows))]
     oracles = {row.labels["oracle"] for row in rows} - {NO_ORACLE}
     entries = [[each.entry(row) for each in columns] for row in rows]
     return {"columns": columns, "rows": entries, "note": TIES if len(oracles) > 1 else ""}
@@ -73,42 +65,38 @@ def summary_table(results: Results, width: int | None = None) -> Table:
     Where it is wider than ``width`` letters, columns are left out until it fits; the caption names them.
     """
     report = report_table(results)
-    shown = [i for i, column in enumerate(report["columns"]) if column.key not in LEFT_OUT]
-    cells = [[row[i].text for row in report["rows"]] for i in range(len(report["columns"]))]
-    needed = {i: max(map(len, [report["columns"][i].heading, *cells[i]])) + BESIDE for i in shown}
-    keys, folded = {column.key: i for i, column in enumerate(report["columns"])}, []
+    texts = zip(*([entry.text for entry in row] for row in report["rows"]), strict=True)
+    columns = {column.key: (column, cells) for column, cells in zip(report["columns"], texts, strict=True)}
+    shown, folded = {key: each for key, each in columns.items() if key not in LEFT_OUT}, []
     for key in FOLDED:
-        if width is not None and sum(needed[i] for i in shown) >= width and keys.get(key) in shown:
-            shown.remove(keys[key])
-            folded.append(report["columns"][keys[key]].heading)
+        needed = sum(max(map(len, [column.heading, *cells])) + BESIDE for column, cells in shown.values())
+        if width is not None and needed >= width and key in shown:
+            folded.append(shown.pop(key)[0].heading)
     table = Table(box=SIMPLE_HEAD)
-    for i in shown:
-        column = report["columns"][i]
+    for column, _ in shown.values():
         table.add_column(column.heading, no_wrap=True, justify="right" if column.numeric else "left")
-    for row in report["rows"]:
-        table.add_row(*(row[i].text for i in shown))
-    free = any(FREE in row[0].text for row in report["rows"])
+    for row in zip(*(cells for _, cells in shown.values()), strict=True):
+        table.add_row(*row)
+    free = any(FREE in name for name in columns["learner"][1])
     notes = [f"{FREE} need not keep the side constraints"] if free else []
     notes += [report["note"]] if report["note"] else []
     notes += [f"No room for {', '.join(sorted(folded))}: see report.html, which milpcb report writes"] if folded else []
-    table.caption = "\n".join(notes) or None
-    table.caption_justify = "left"
+    table.caption, table.caption_justify = "\n".join(notes) or None, "left"
     return table
 
 
 def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
     frame, free = results.finals, set(results.unconstrained)
     wanted = len(results.settings.get("experiment", {}).get("seeds", ()))
-    seeds = [len(row.columns["seed"]) for row in rows]
-    named = partial(ReportColumn, numeric=False)
-    yield named("learner", "learner", lambda row: _name(row.learner, FREE * (row.learner in free)))
+    seeds = [row.seeds for row in rows]
+    yield ReportColumn("learner", "learner", lambda row: _name(row.learner + FREE * (row.learner in free)), False)
     for key in ("environment", "policies", "oracle"):
         if frame.filter(pl.col(key) != NO_ORACLE)[key].n_unique() > 1:
-            yield named(key, key, _label_of(key))
+            yield ReportColumn(key, key, lambda row, key=key: _name(row.labels[key]), False)  # type: ignore[misc]
     if len(results.horizons) > 1:
         yield ReportColumn("horizon", "horizon T", lambda row: _count(row.horizon))
     if len(set(seeds)) > 1 or seeds[0] < wanted:
-        yield ReportColumn("seeds", "seeds", lambda row: _of(len(row.columns["seed"]), wanted))
+        yield ReportColumn("seeds", "seeds", lambda row: Entry(_of(row.seeds, wanted), row.seeds))
     yield ReportColumn("regret", "regret", _with_spread("regret"))
     if turns := turns_in(frame.columns):
         yield ReportColumn("in_turn", turns_heading(turns), _with_spread(turns))
@@ -121,19 +109,17 @@ def _columns(results: Results, rows: Sequence[Final]) -> Iterator[ReportColumn]:
 
 
 def _on_demand(rows: Sequence[Final]) -> Iterator[ReportColumn]:
-    column = partial(ReportColumn, extra=True)
-    yield column("share", "of the guarantee", lambda row: _measure(100 * row.share, f"{THIN}%", without=""))
-    yield column("bound", "own bound", _mean_of("bound"))
-    yield column("cost", "mean cost", lambda row: _cost(row.per_round("cumulative_cost")))
-    yield column("best_cost", "best cost", lambda row: _cost(row.per_round("best_cost")))
-    errors = [row.mean("oracle_error") for row in rows]
-    if any(np.isfinite(error) and error != 0 for error in errors):
-        yield column("oracle_error", "oracle error", _mean_of("oracle_error"))
-    yield column("calls", "oracle calls", lambda row: _count(row.mean("oracle_calls")))
-    if any(np.isfinite(row.mean("rule_changes")) for row in rows):
-        yield column("rule_changes", "rule changes", _mean_of("rule_changes", without="no rule"))
-    yield column("time", "\u00b5s per round", lambda row: _measure(1e6 * row.per_round("seconds")))
-    yield column("oracle_time", "in oracle", lambda row: _measure(1e6 * row.per_round("oracle_seconds")))
+    yield ReportColumn("share", "of the guarantee", lambda row: _measure(100 * row.share, f"{THIN}%", without=""))
+    yield ReportColumn("bound", "own bound", _mean_of("bound"))
+    yield ReportColumn("cost", "mean cost", lambda row: _cost(row.per_round("cumulative_cost")))
+    yield ReportColumn("best_cost", "best cost", lambda row: _cost(row.per_round("best_cost")))
+    if np.nan_to_num([row.mean("oracle_error") for row in rows], posinf=0.0).any():
+        yield ReportColumn("oracle_error", "oracle error", _mean_of("oracle_error"))
+    yield ReportColumn("calls", "oracle calls", lambda row: _count(row.mean("oracle_calls")))
+    if np.isfinite([row.mean("rule_changes") for row in rows]).any():
+        yield ReportColumn("rule_changes", "rule changes", _mean_of("rule_changes", without="no rule"))
+    yield ReportColumn("time", "\u00b5s per round", lambda row: _measure(1e6 * row.per_round("seconds")))
+    yield ReportColumn("oracle_time", "in oracle", lambda row: _measure(1e6 * row.per_round("oracle_seconds")))
 
 
 def _world(row: Final) -> tuple[str, str]:
@@ -153,12 +139,8 @@ def _certificate(row: Final) -> Entry:
     return _with_doubt(row.mean("certificate"), 2 * float(np.sqrt((errors**2).sum()) / len(errors)))
 
 
-def _label_of(key: str) -> Callable[[Final], Entry]:
-    return lambda row: _name(row.labels[key])
-
-
-def _name(name: str, mark: str = "") -> Entry:
-    return Entry(legible(name + mark), legible(name + mark), numeric=False)
+def _name(name: str) -> Entry:
+    return Entry(legible(name), legible(name))
 
 
 def _cost(value: float) -> Entry:
@@ -181,5 +163,5 @@ def _with_doubt(value: float, doubt: float) -> Entry:
     return Entry(f"{fixed(value, decimals)} \u00b1{THIN}{fixed(doubt, decimals)}", value)
 
 
-def _of(done: int, wanted: int) -> Entry:
-    return Entry(str(done) if done >= wanted else f"{done} of {wanted}", done)
+def _of(done: int, wanted: int) -> str:
+    return str(done) if done >= wanted else f"{done} of {wanted}"

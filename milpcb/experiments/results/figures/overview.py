@@ -84,7 +84,7 @@ def squares(panel: Panel, apart: Sequence[str] = ()) -> dict[str, Square]:
         paid = float(beside.mean()) if len(beside) else np.nan
         share = final.regret / paid if paid > ROUNDING else np.nan
         above = final.regret > final.guarantee + ROUNDING
-        is_rival = len(final.columns["seed"]) > 1 and any(final is rival for rival in rivals)
+        is_rival = final.seeds > 1 and any(final is rival for rival in rivals)
         near = is_rival and best is not None and final is not best and not distinguished(best, final)
         found[learner] = Square(final.regret, share, above, final is best, near)
     return found

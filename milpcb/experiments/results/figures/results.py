@@ -270,6 +270,11 @@ class Final:
         """The label of the learner."""
         return self.labels["learner"]
 
+    @property
+    def seeds(self) -> int:
+        """The number of runs."""
+        return len(self.columns["seed"])
+
     def mean(self, column: str) -> float:
         """Return the mean of a column; NaN where a value of it is unknown, or there is no such column."""
         return float(self.columns[column].mean()) if column in self.columns else np.nan

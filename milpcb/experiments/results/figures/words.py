@@ -66,51 +66,30 @@ def verdict(results: Results) -> str:
     """
     ends = _compared(results)
     horizon = max(final.horizon for final in ends)
-    by_panel: dict[str, list[Final]] = {}
-    for final in ends:
+    panels: dict[str, list[Final]] = {}
+    for final in sorted(ends, key=lambda final: final.regret):
         if final.horizon == horizon:
-            by_panel.setdefault(final.panel, []).append(final)
-    ranked = [sorted(panel, key=lambda final: final.regret) for panel in by_panel.values()]
-    rounds = f"After {spaced(horizon)} rounds"
+            panels.setdefault(final.panel, []).append(final)
+    one, few, lone = len(panels) == 1, len(panels) <= FEW_PANELS, "One seed: no spread is known." * (results.seeds < 2)
+    places: dict[tuple[str, str], list[str]] = {}
+    for name, ranked in panels.items():
+        rivals = _rivals(ranked) if few else "the next" * bool(_rivals(ranked))
+        doubt = f", not significantly lower than {rivals}" if rivals and not lone else ""
+        places.setdefault((f"{legible(ranked[0].learner)} {_lowest(ranked, one=one)}", doubt), []).append(legible(name))
+    found = []
+    for (lowest, doubt), names in sorted(places.items(), key=lambda place: place[0][1] != ""):
+        where = listed(names) if few else f"{len(names)} of {len(panels)} panels"
+        found.append(f"{lowest}{'' if one else f' in {where}'}{doubt}")
+    paired = f" {PAIRED}" if any(doubt for _, doubt in places) else ""
+    return sentences(f"After {spaced(horizon)} rounds {'; '.join(found)}{paired}.", lone)
+
+
+def _lowest(ranked: Sequence[Final], *, one: bool) -> str:
+    best = ranked[0]
+    part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}" if best.share > 0 and one else ""
     if len(ranked) == 1:
-        return _of_one_panel(rounds, ranked[0])
-    if results.seeds < 2:
-        return f"{rounds}: one seed, so no spread is known, and the lowest regret may be chance."
-    if max(map(len, ranked)) == 1:
-        ends_of = [f"{legible(of.learner)} has {number(of.regret)} in {legible(of.panel)}" for (of,) in ranked]
-        return f"{rounds} {listed(ends_of)}."
-    return f"{rounds} {'; '.join(_lowest(ranked))} {PAIRED}."
-
-
-def _lowest(ranked: Sequence[Sequence[Final]]) -> Iterator[str]:
-    """Yield for each learner where it has the lowest regret, then where that is not significant, and against whom."""
-    few, places = len(ranked) <= FEW_PANELS, dict[tuple[str, str], list[str]]()
-    for best, *others in ranked:
-        rivals = _rivals([best, *others])
-        doubt = rivals if few or not rivals else "the next"
-        places.setdefault((legible(best.learner), doubt), []).append(legible(best.panel))
-    for (learner, rivals), panels in sorted(places.items(), key=lambda place: place[0][1] != ""):
-        where = listed(panels) if few else f"{len(panels)} of {len(ranked)} panels"
-        yield f"{learner} has the lowest regret in {where}{_doubt(rivals)}"
-
-
-def _of_one_panel(rounds: str, panel: Sequence[Final]) -> str:
-    best, most = panel[0], panel[-1]
-    name, part = legible(best.learner), ""
-    if best.share > 0:
-        part = f", {percent(best.share)} of its guarantee {number(best.guarantee)}"
-    if len(panel) == 1:
-        return f"{rounds} {name} has a regret of {number(best.regret)}{part}."
-    several = len(best.columns["seed"]) > 1
-    rivals = _rivals(panel) if several else ""
-    doubt = sentences(_doubt(rivals), PAIRED if rivals else "")
-    lowest = f"{rounds} {name} has the lowest regret, {number(best.regret)}{part}{doubt}"
-    highest = f"{legible(most.learner)} has the highest, {number(most.regret)}."
-    return sentences(f"{lowest}; {highest}", "" if several else "One seed: no spread is known.")
-
-
-def _doubt(rivals: str) -> str:
-    return f", not significantly lower than {rivals}" if rivals else ""
+        return f"has a regret of {number(best.regret)}{part}"
+    return f"has the lowest regret{f', {number(best.regret)}{part}' if one else ''}"
 
 
 def _rivals(panel: Sequence[Final]) -> str:

@@ -1,19 +1,14 @@
-"""Backends, which compute the tasks of a study: in this process, in others of this machine, or (dask.py) elsewhere.
-
-All of them give the same numbers. Processes work on one task at a time each; one that dies is replaced and its task
-tried again.
-"""
+"""Backends, which compute the tasks of a study: in this process, in others of this machine, or (dask.py) elsewhere."""
 
 import multiprocessing as mp
 import os
 import pickle
 import signal
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol, TypeVar, cast
 
@@ -95,32 +90,38 @@ class Processes:
 
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map."""
-        waiting = deque(map(_Job, tasks))
+        waiting, tries = deque(range(len(tasks))), Counter[int]()
         team = [_Worker(work) for _ in range(min(self._workers, len(tasks)))]
+        busy: dict[Connection, tuple[_Worker, int]] = {}
+
+        def give(worker: _Worker) -> None:
+            if waiting:
+                busy[worker.pipe] = worker, (number := waiting.popleft())
+                tries[number] += 1
+                with suppress(OSError):  # it died while idle; the answer shows it
+                    worker.pipe.send(tasks[number])
+
         try:
-            busy = {worker.give(waiting.popleft()): worker for worker in team}
+            for worker in team:
+                give(worker)
             while busy:
                 for ready in cast("list[Connection]", wait(list(busy))):
-                    worker, job = busy[ready], busy[ready].job
+                    worker, number = busy[ready]
                     try:
                         ended, result = ready.recv()
                         if not ended:
                             report(result)
                             continue
                     except (EOFError, OSError):  # the process died
-                        team.remove(worker)
-                        died = f"its worker process died {job.tries} times (exit code {worker.stop(patience=5)})"
+                        died = f"its worker process died {tries[number]} times (exit code {worker.stop(patience=5)})"
                         result = WorkerDiedError(f"{died}: killed, or out of memory")
-                        worker = _Worker(work)
-                        team.append(worker)
-                        ended = job.tries == TRIES
-                        if not ended:
-                            waiting.appendleft(job)
+                        team[team.index(worker)] = worker = _Worker(work)
+                        ended = tries[number] == TRIES
+                        waiting.extendleft([] if ended else [number])
                     del busy[ready]
-                    if waiting:  # before the result is looked at, so that the worker need not wait for that
-                        busy[worker.give(waiting.popleft())] = worker
+                    give(worker)  # before the result is looked at, so that the worker need not wait for that
                     if ended:
-                        yield job.task, result
+                        yield tasks[number], result
         finally:
             for worker in team:
                 worker.stop()
@@ -131,41 +132,26 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@dataclass
-class _Job:
-    task: Any
-    tries: int = 0
-
-
 class _Worker:
-    """One process and the pipe to it."""
+    """One process and the pipe to it, which can be read when a task has ended or the process died."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
         context = mp.get_context(METHOD)
         if METHOD == "forkserver":
             context.set_forkserver_preload(["milpcb.experiments.run.task"])
-        self._pipe, theirs = context.Pipe()
+        self.pipe, theirs = context.Pipe()
         # Every context has the class Process.
         self._process = context.Process(target=_serve, args=(theirs, work), daemon=True)  # type: ignore[attr-defined]
         with environment(WORKERS):
             self._process.start()
         theirs.close()
-        self.job: _Job
-
-    def give(self, job: _Job) -> Connection:
-        """Send a job to the process; return the pipe, which can be read when the job has ended or the process died."""
-        self.job = job
-        job.tries += 1
-        with suppress(OSError):  # it died while idle; the answer shows it
-            self._pipe.send(job.task)
-        return self._pipe
 
     def stop(self, patience: float = 0) -> int | None:
         """End the process, whatever it is doing, if it does not end by itself soon; return its exit code."""
         self._process.join(timeout=patience)
         self._process.kill()
         self._process.join()
-        self._pipe.close()
+        self.pipe.close()
         return cast("int | None", self._process.exitcode)
 
 

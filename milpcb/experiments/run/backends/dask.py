@@ -1,26 +1,4 @@
-"""Dask: a cluster of one's own on this machine, or any cluster whose scheduler has an address.
-
-``scheduler = "tcp://host:8786"`` in [run] names the scheduler. By hand: ``dask scheduler`` on one machine, and on each
-of the others ``dask worker tcp://host:8786 --nworkers 2 --nthreads 1``. On SLURM, PBS or SGE ``dask_jobqueue`` starts
-both (``SLURMCluster(cores=1, processes=1, memory="4GB").scale(jobs=100)``), on Kubernetes
-``dask_kubernetes.operator``'s ``KubeCluster``, on AWS, Google Cloud or Azure ``dask_cloudprovider``; each has
-``cluster.scheduler_address`` to name here. Workers may come and go meanwhile. What they need:
-
-- the same version of milpcb, as the scheduler does too, and the solvers and packages that the config names;
-- one thread each, under a nanny (the default): a task of ours that nobody waits for any more is stopped by restarting
-  its worker;
-- the run directory under the same path, shared, if a cell whose worker dies is to go on from its saved state and not
-  from its start: results and positions travel through the scheduler, saved states do not.
-
-Who may connect: a scheduler runs whatever code it is sent, as the user who started its workers. A cluster that is
-started here is therefore closed by TLS with a key that is made for it and kept nowhere; this needs the package
-cryptography, which ``pip install '.[dask]'`` brings. A scheduler with an address of tls:// is connected to with the key
-that Dask's own settings name (``distributed.comm.tls``); for one of tcp:// a line warns that whoever can reach it can
-run code as you.
-
-How often a task is tried whose worker dies is up to a scheduler that was not started here
-(``distributed.scheduler.allowed-failures``, 3 by default: four tries), but at least three times.
-"""
+"""Dask: a cluster of one's own on this machine, closed by TLS, or any cluster whose scheduler has an address."""
 
 from __future__ import annotations
 
@@ -31,7 +9,7 @@ import pickle
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
@@ -89,7 +67,7 @@ class Dask:
     def map(self, work: Callable[[T], R], tasks: Sequence[T]) -> Iterator[tuple[T, R | Exception]]:
         """See Backend.map; an error that a worker's installation can cause names the worker."""
         with self._connected() as client:
-            running: dict[Any, _Try] = {}
+            running: dict[Any, tuple[Any, int]] = {}
             hand_on = backends.listener.get()  # events arrive in a thread of the client
             client.subscribe_topic(TOPIC, lambda event: hand_on(event[1]))
             try:
@@ -151,21 +129,22 @@ class Dask:
                     cluster.sync(_kill, list(cluster.workers.values()))
 
     def _results(
-        self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, _Try]
+        self, client: Any, work: Callable[[T], Any], tasks: Sequence[T], running: dict[Any, tuple[Any, int]]
     ) -> Iterator[tuple[T, Any]]:
+        """Yield tasks with results; ``running`` has the tasks by future, and how many workers have died of each."""
         finished = self._dask.as_completed(loop=client.loop, with_results=True, raise_errors=False)
-        waiting, wanted = map(_Try, tasks), version("milpcb")
+        waiting, wanted = ((task, 0) for task in tasks), version("milpcb")
 
-        def submit(tries: Iterator[_Try]) -> None:
-            for one in tries:
+        def submit(tries: Iterable[tuple[T, int]]) -> None:
+            for task, deaths in tries:
                 # As bytes: the scheduler unpickles what it passes on, and need not have what only workers need.
-                future = client.submit(_on_worker, pickle.dumps(partial(work, one.task)), wanted, pure=False)
-                running[future] = one
+                future = client.submit(_on_worker, pickle.dumps(partial(work, task)), wanted, pure=False)
+                running[future] = (task, deaths)
                 finished.add(future)
 
         submit(islice(waiting, AHEAD))
         for future, result in finished:
-            one = running.pop(future)
+            task, deaths = running.pop(future)
             # Not the status of the future: it is "lost" where the worker of a result that is here has died since.
             if isinstance(result, self._dask.CancelledError):
                 raise RunError(
@@ -174,22 +153,14 @@ class Dask:
             erred = isinstance(result, tuple) and len(result) == 3 and isinstance(result[1], BaseException)
             error = result[1] if erred else None
             if isinstance(error, self._dask.KilledWorker):
-                one = replace(one, deaths=one.deaths + error.allowed_failures + 1)  # the scheduler has tried again, too
-                if one.deaths < backends.TRIES:
-                    submit(iter([one]))
+                deaths += error.allowed_failures + 1  # the scheduler has tried again, too
+                if deaths < backends.TRIES:
+                    submit([(task, deaths)])
                     continue
-                error = backends.WorkerDiedError(
-                    f"its worker died {one.deaths} times (the last was {error.last_worker.address}): "
-                    "killed, or out of memory"
-                )
-            yield one.task, result if error is None else error
+                died = f"its worker died {deaths} times (the last was {error.last_worker.address})"
+                error = backends.WorkerDiedError(f"{died}: killed, or out of memory")
+            yield task, result if error is None else error
             submit(islice(waiting, 1))
-
-
-@dataclass(frozen=True)
-class _Try:
-    task: Any
-    deaths: int = 0
 
 
 def _on_worker(work: bytes, wanted: str) -> Any:
