@@ -138,7 +138,6 @@ def _constraints(given: dict[str, Any], source: Source) -> Iterator[Any]:
 
 
 def _check_read(column: str, source: Source) -> None:
-    """Raise InputError where a constraint reads a column of the log that policies may not read."""
     if column in source.frame.columns or column not in source.table.columns:
         return
     if column in (source.columns.action, source.columns.outcome, *source.columns.propensity):
@@ -173,7 +172,6 @@ def _number(text: str, whole: str) -> float:
 
 
 def _cost(text: str, whole: str, source: Source) -> float | str:
-    """Return what an action costs: a number, or the name of a column that has it for each row."""
     if text in source.table.columns:
         return text
     try:

@@ -67,58 +67,31 @@ Tick = Callable[[int, int], None]  # tick(done, total), as often as one likes
 
 @contextmanager
 def step(console: Console, what: str) -> Iterator[Tick]:
-    """Show that ``what`` is being done while the body runs; what it yields is called with how far that is."""
-    shown = _bar if console.is_terminal and not console.is_dumb_terminal else _lines
-    with shown(console, what) as tick:
-        yield tick
+    """Show that ``what`` is being done while the body runs; what it yields is called with how far that is.
 
-
-@contextmanager
-def _bar(console: Console, what: str) -> Iterator[Tick]:
+    In lines, what follows the first comma of ``what`` is written once.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+    from milpcb.experiments.run.progress import span
+
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        bar = bars.add_task(what, total=None)  # moves without end until a total is known
-        yield lambda done, total: bars.update(bar, completed=done, total=total)
+    bars, began = Progress(*columns, console=console, transient=True, get_time=monotonic), monotonic()
+    number = bars.add_task(what, total=None)  # moves without end until a total is known
+    bar, moves = bars.tasks[0], console.is_terminal and not console.is_dumb_terminal
 
+    def tick(done: int, total: int) -> None:
+        if done < bar.completed:  # another count, of another pace
+            bars.reset(number)
+        bars.update(number, completed=done, total=total)
 
-@contextmanager
-def _lines(console: Console, what: str) -> Iterator[Tick]:
-    lines = _Lines(console, what)
-    with long_search.repeated(lines.write):
-        yield lines.tick
-    lines.end()
+    def write() -> None:
+        left = bar.time_remaining
+        so_far = f"{bar.percentage:.0f} %, {span(left)} left" if left else f"{span(monotonic() - began)} so far"
+        console.print(f"{bar.description}: {so_far}")
+        bar.description = what.partition(",")[0]
 
-
-class _Lines:
-    """Lines on a step; what follows the first comma of ``what`` is written once."""
-
-    def __init__(self, console: Console, what: str) -> None:
-        self._console, self._what, self._began = console, what, monotonic()
-        self._first = self._last = (self._began, 0, 0)  # when, how far, of how much
-
-    def tick(self, done: int, total: int) -> None:
-        before, self._last = self._last, (monotonic(), done, total)
-        if before[2] == 0 or done < before[1]:  # what came before has no pace, or another
-            self._first = self._last
-
-    def write(self) -> None:
-        """Write how far the step is, by its pace since the last time that a count began."""
-        from milpcb.experiments.run.progress import span
-
-        (began, before, _), (now, done, total) = self._first, self._last
-        so_far = f"{span(monotonic() - self._began)} so far"
-        if before < done < total:
-            left = (now - began) * (total - done) / (done - before) - (monotonic() - now)
-            so_far = f"{100 * done / total:.0f} %, {span(left)} left"
-        self._console.print(f"{self._what}: {so_far}")
-        self._what = self._what.partition(",")[0]
-
-    def end(self) -> None:
-        """Write how long it took, if a line came before."""
-        from milpcb.experiments.run.progress import span
-
-        passed = monotonic() - self._began
-        if passed > long_search.FIRST:
-            self._console.print(f"{self._what}: done in {span(passed)}")
+    with bars if moves else long_search.repeated(write):
+        yield tick
+    if not moves and monotonic() - began > long_search.FIRST:
+        console.print(f"{bar.description}: done in {span(monotonic() - began)}")

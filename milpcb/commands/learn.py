@@ -261,7 +261,6 @@ def _print(found: Findings) -> None:
 
 
 def _table(shown: PageTable) -> Table:
-    """Return a table of the first lines; how many more there are stands on the last one."""
     table = Table(*shown.headings)
     for line in shown.rows[: shown.most]:
         table.add_row(*line)

@@ -75,7 +75,6 @@ def first_sentence(entry: Any) -> str:
 
 
 def _explain(kind: str, name: str) -> None:
-    """Print what an entry is, how it is written, and its options."""
     entry = registry.load(kind, name)
     out.print(f"{name}: {first_sentence(entry)}")
     out.print(f"written: {WRITTEN[kind]} " + (name if kind in {"figure", "command"} else f'= "{name}"'))

@@ -121,7 +121,6 @@ def _report(path: Path, failed: Failed, *, quiet: bool) -> None:
 
 
 def _report_failures(failed: Failed, path: Path) -> None:
-    """Print one line for each failed cell, and raise the error that ends the command."""
     if not failed:
         return
     for task, message in failed[:MOST_SHOWN]:

@@ -93,13 +93,11 @@ def solve(
 
 
 def _asked(kind: str, solver: str | None) -> str:
-    """Return the kind of an oracle, with the solver that it uses if it uses one."""
     own = injection.options(registry.load("oracle", kind))
     return f"{kind} on {solver or own['solver'].default}" if "solver" in own else kind
 
 
 def _near_lines(found: NearBest) -> Iterator[str]:
-    """Yield how many policies there are, on how many contexts their actions differ, and which features they need."""
     more = "" if found.exact else "more than "
     are = "policy costs" if found.exact and found.count == 1 else "different policies cost"
     yield f"near: {more}{spaced(found.count)} {are} at most {found.slack:g} more than the least"
@@ -110,7 +108,6 @@ def _near_lines(found: NearBest) -> Iterator[str]:
 
 
 def _needed(found: NearBest) -> str:
-    """Return which features all of them read, and how much dearer the best policy without each is."""
     try:
         prices = found.features
     except InputError:

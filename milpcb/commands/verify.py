@@ -115,7 +115,6 @@ def _report(
     good: Sequence[Verdict[_Slacks]],
     bad: Sequence[Verdict[_Slacks]] = (),
 ) -> None:
-    """Print the table of verdicts; raises MilpcbError where one is not the expected one."""
     table = Table(what, *(Column(name, justify="right", no_wrap=True) for name in columns), "verdict", box=SIMPLE)
     for wanted, verdicts in ((True, good), (False, bad)):
         for each in verdicts:

@@ -1,6 +1,7 @@
 """Lines of a long command on its progress."""
 
 import io
+from contextlib import nullcontext
 
 import pytest
 from rich.console import Console
@@ -14,54 +15,35 @@ from milpcb.logs.learning import foreseen
     ("what", "ticks", "now", "lines"),
     [
         # the first count is of no pace; at the end how long it took
-        (
-            "the band",
-            [(10.0, 1, 1000), (30.0, 201, 1000)],
-            30.0,
-            ["the band: 20 %, 1 min 20 s left"] * 2 + ["the band: done in 30 s"],
-        ),
+        ("the band", [(10.0, 1), (30.0, 201)], 30.0, ["20 %, 1 min 20 s left"] * 2 + ["done in 30 s"]),
         # a count that begins anew has its own pace
-        (
-            "the band",
-            [(0.0, 100, 100), (2.0, 1, 100), (12.0, 21, 100)],
-            12.0,
-            ["the band: 21 %, 40 s left"] * 2 + ["the band: done in 12 s"],
-        ),
-        # what has passed since the last count is not left
-        (
-            "the band",
-            [(0.0, 1, 5), (20.0, 2, 5)],
-            30.0,
-            ["the band: 40 %, 50 s left"] * 2 + ["the band: done in 30 s"],
-        ),
-        # what is said beside a step is said once
+        ("the band", [(0.0, 1000), (2.0, 1), (12.0, 201)], 12.0, ["20 %, 40 s left"] * 2 + ["done in 12 s"]),
+        # what is written beside a step is written once
         (
             foreseen("its stability", "--resamples", 1000),
-            [(0.0, 0, 1000), (5.0, 250, 1000)],
+            [(0.0, 1), (5.0, 251)],
             5.0,
-            [
-                "its stability, 1\u202f000 searches (--resamples 0 leaves it out): 25 %, 15 s left",
-                "its stability: 25 %, 15 s left",
-                "its stability: done in 5 s",
-            ],
+            [", 1\u202f000 searches (--resamples 0 leaves it out): 25 %, 15 s left", "25 %, 15 s left", "done in 5 s"],
         ),
         # without a count there is no time left, but the time so far
-        ("reading log.csv", [], 12.0, ["reading log.csv: 12 s so far"] * 2 + ["reading log.csv: done in 12 s"]),
-        ("a short step", [], 1.0, ["a short step: 1 s so far"] * 2),
+        ("reading log.csv", [], 12.0, ["12 s so far"] * 2 + ["done in 12 s"]),
+        ("a short step", [], 1.0, ["1 s so far"] * 2),
     ],
 )
 def test_lines_in_a_pipe_show_what_is_done_and_what_is_left(what, ticks, now, lines, monkeypatch):
-    """The clock is set by the test; lines are written twice."""
-    clock, console = [0.0], Console(file=io.StringIO(), width=200)
+    """The clock is set by the test, of a thousand counts; lines are written twice."""
+    clock, console, writes = [0.0], Console(file=io.StringIO(), width=200), []
     monkeypatch.setattr(steps, "monotonic", lambda: clock[0])
-    written = steps._Lines(console, what)
-    for clock[0], done, total in ticks:
-        written.tick(done, total)
-    clock[0] = now
-    for _ in range(2):
-        written.write()
-    written.end()
-    assert console.file.getvalue().splitlines() == lines
+    monkeypatch.setattr(steps.long_search, "repeated", lambda write: nullcontext(writes.append(write)))
+    with steps.step(console, what) as tick:
+        for clock[0], done in ticks:
+            tick(done, 1000)
+        clock[0] = now
+        for _ in range(2):
+            writes[0]()
+    name = what.partition(",")[0]
+    written = [f"{name}{line if line.startswith(',') else f': {line}'}" for line in lines]
+    assert console.file.getvalue().splitlines() == written
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -178,7 +178,6 @@ def picture(drawing: Drawing, narrow: Drawing | None = None) -> dict[str, Any]:
 
 
 def _embedded(drawing: Drawing) -> dict[str, Any]:
-    """Return source and size of a vector picture, or of pixels where that is large."""
     drawing.figure.suptitle("")  # it is the heading of the page
     svg = render(drawing.figure, ("svg",))["svg"]
     vector = len(svg) <= LARGE

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 class ReportColumn(NamedTuple):
-    """A column of the table: its key in the address, its heading, and its entry in a row.
+    """A column of the table: its key, its heading, and its entry in a row.
 
     ``extra`` columns, on costs and times, are shown on demand.
     """

@@ -254,5 +254,4 @@ class LearnerPlayer:
 
 
 def _known(value: float) -> float | None:
-    """Return a number for a record: None for what is not known, as JSON has no NaN."""
     return float(value) if np.isfinite(value) else None

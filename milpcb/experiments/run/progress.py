@@ -27,8 +27,6 @@ MIN_SECONDS = 1.0  # of play before a time left is estimated
 
 
 class _TextOf(bars.ProgressColumn):
-    """A column whose text a function returns for each bar."""
-
     def __init__(self, text: Callable[[bars.Task], str], **column: Any) -> None:
         super().__init__(Column(no_wrap=True, **column))
         self._text = text

@@ -221,7 +221,6 @@ class _Reader:
                     injection.make(registry.load("policies", classes.name), known, classes.options)
 
     def _own(self, keys: Callable[..., T], table: dict[str, Any], section: str, index: int) -> T:
-        """Take the keys out of a section's table that are no options of the class that it names."""
         found = {key: table.pop(key) for key in option_names(keys) if key in table}
         return keys(**self._checked(keys, found, section, index, ()))
 

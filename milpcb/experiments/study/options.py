@@ -151,7 +151,6 @@ def _made_from(
 
 
 def _value(hint: Any, parameter: Parameter) -> Schema:
-    """Return the schema of an option, anything where its type has none, with its default where that is plain."""
     try:
         adapter = _adapter(hint)
         found = _flat(adapter.json_schema()) if adapter else {}

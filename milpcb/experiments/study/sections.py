@@ -184,7 +184,6 @@ def oracle_label(options: dict[str, Any]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return nested plain data: no tuples, no Nones (TOML has none)."""
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items() if item is not None}
     return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value

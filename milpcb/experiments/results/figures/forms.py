@@ -115,7 +115,6 @@ def _is_number(text: str) -> bool:
 
 
 def _traces(axes: Any, names: Mapping[str, str]) -> Iterator[Trace]:
-    """Yield bands and bars, then lines and marks, those of a learner under its name."""
     for artist in axes.collections:
         colours = artist.get_facecolor()
         if not isinstance(artist, LineCollection) and len(colours) and artist.get_transform() == axes.transData:

@@ -4,9 +4,8 @@ Lines of learners are always solid; dots are guarantees.
 """
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle, islice
 from types import MappingProxyType
 from typing import Any
 from zlib import crc32
@@ -67,40 +66,28 @@ def looks(learners: Collection[str], names: Mapping[str, str] = MappingProxyType
     of = {label: names.get(label, label) for label in learners}
     found: dict[str, Look] = {}
     variants: Counter[str] = Counter()
-    # First those whose look is fixed, so that no other learner takes their markers.
-    for label in sorted(
-        of, key=lambda label: (of[label] not in PLACES, not _is_plain(label, of[label]), of[label], label)
-    ):
+
+    def order(label: str) -> tuple[Any, ...]:  # first those whose look is fixed, so that no other takes their markers
+        name = of[label]
+        return name not in PLACES, label not in (name, DISPLAYED.get(name)), name, label
+
+    for label in sorted(of, key=order):
         name, variant = of[label], variants[of[label]]
-        place = PLACES.index(name) if name in PLACES else _free_colour(name, found.values())
+        colours, taken = Counter(look.colour for look in found.values()), [look.marker for look in found.values()]
+        known = name in PLACES
+        place = PLACES.index(name) if known else min(_from(name, COLOURS), key=lambda i: colours[COLOURS[i]])
         colour = _shade(COLOURS[place % len(COLOURS)], place // len(COLOURS) + variant)
-        fixed = name in PLACES and not variant
-        start = place if fixed else crc32(label.encode())
-        found[label] = Look(colour, MARKERS[place] if fixed else _free_marker(start, colour, found.values()))
+        alike = [look.marker for look in found.values() if look.colour == colour]
+        free = min(_from(label, MARKERS), key=lambda i: (alike.count(MARKERS[i]), taken.count(MARKERS[i])))
+        found[label] = Look(colour, MARKERS[place if known and not variant else free])
         variants[name] += 1
     return {label: found[label] for label in learners}
 
 
-def _is_plain(label: str, name: str) -> bool:
-    return label in (name, DISPLAYED.get(name))
-
-
-def _free_colour(name: str, taken: Collection[Look]) -> int:
-    """Return the number of a colour that the fewest have, from the one that the name's hash gives on."""
-    uses = Counter(look.colour for look in taken)
-    return min(_around(crc32(name.encode()), len(COLOURS)), key=lambda i: uses[COLOURS[i]])
-
-
-def _free_marker(start: int, colour: str, taken: Collection[Look]) -> str:
-    """Return the next marker that the fewest have, and of these one that none of this colour has."""
-    uses = Counter(look.marker for look in taken)
-    alike = Counter(look.marker for look in taken if look.colour == colour)
-    around = _around(start, len(MARKERS))
-    return MARKERS[min(around, key=lambda i: (alike[MARKERS[i]], uses[MARKERS[i]]))]
-
-
-def _around(start: int, n: int) -> list[int]:
-    return list(islice(cycle(range(n)), start % n, start % n + n))
+def _from(name: str, places: Sequence[str]) -> list[int]:
+    """Return the numbers of all places, from that of the name's hash on."""
+    start = crc32(name.encode()) % len(places)
+    return [*range(start, len(places)), *range(start)]
 
 
 def _shade(colour: str, number: int) -> str:

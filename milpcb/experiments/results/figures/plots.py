@@ -160,7 +160,6 @@ def with_text(name: str, text: str) -> str:
 
 
 def _can_be_named(axes: Any, panel: Panel, plot: Plot) -> bool:
-    """Return whether there is room to the right of the axes for the names of all lines."""
     n = len(panel.learners)
     return n <= MOST_NAMED and n * _tallest(panel, plot) <= _room(axes)
 
@@ -174,7 +173,6 @@ def _tallest(panel: Panel, plot: Plot) -> float:  # inches of height of a name w
 
 
 def _name_lines(axes: Any, panel: Panel, plot: Plot) -> None:
-    """Write name, end and text of each line to the right of the axes, near its end."""
     at_longest = Panel(panel.name, longest(panel.frame))
     ends = {learner: at_longest.end(learner) for learner in panel.learners}
     gap = _tallest(panel, plot) / _room(axes)

@@ -199,7 +199,6 @@ def _draw_guarantees(axes: Any, panel: Panel, results: Results, *, loglog: bool)
 
 
 def _guarantee_entries(results: Results, panels: list[Panel], *, loglog: bool) -> list[tuple[Any, str]]:
-    """Return the legend of the dotted lines: whose the only one is, or that each has the colour of its learner."""
     dotted = list(dict.fromkeys(name for panel in panels for name in _near(panel, loglog=loglog)))
     if not dotted:
         return []
@@ -217,7 +216,6 @@ def _near(panel: Panel, *, loglog: bool) -> dict[str, float]:
 
 
 def _not_drawn(results: Results) -> str:
-    """Return the sentences on guarantees that are not drawn on a linear axis; "" where all are."""
     above: set[bool] = set()
     for panel in results.longest_panels:
         near, finite = _near(panel, loglog=False), panel.guarantees
@@ -229,7 +227,6 @@ def _not_drawn(results: Results) -> str:
 
 
 def _texts(panel: Panel) -> dict[str, str]:
-    """Return the certificates of each learner's whole run, and its guarantee, a line each, where it has any."""
     texts: dict[str, str] = {}
     sure = confident_in(panel.frame.columns)
     named = [("certificate", CERTIFICATE), *([(sure, f"{percent_of(sure)}\u202f% {CERTIFICATE}")] if sure else [])]
@@ -244,7 +241,6 @@ def _texts(panel: Panel) -> dict[str, str]:
 
 
 def _lines_of(results: Results, panels: list[Panel], texts: Mapping[str, str]) -> dict[str, str]:
-    """Return the lines of the legend: those of one panel from the highest curve to the lowest, else all in order."""
     learners = list(results.looks)
     if len(panels) == 1:
         learners.sort(key=lambda learner: -panels[0].end(learner))

@@ -57,7 +57,6 @@ def finals(results: Results) -> list[Drawing]:
 
 
 def _by_place(results: Results, panels: list[Panel]) -> list[str]:
-    """Return the learners by their mean place over the panels, the same order for all panels."""
     found: dict[str, list[int]] = {learner: [] for learner in results.looks}
     for panel in panels:
         for place, learner in enumerate(sorted(panel.learners, key=lambda name: panel.finals[name].regret)):
@@ -66,7 +65,6 @@ def _by_place(results: Results, panels: list[Panel]) -> list[str]:
 
 
 def _range(rows: Sequence[Final]) -> tuple[float, float]:
-    """Return the ends of the axis of all panels: 0, all regrets, and the certificates that are near."""
     high = max(0.0, *(row.ends[1] for row in rows))
     near = [mark for row in rows for mark in (row.mean("certificate"), row.sure) if mark <= FAR * high]
     low = min(0.0, *(row.ends[0] for row in rows), *near)
@@ -193,7 +191,6 @@ def _row_plot(
     marks: Sequence[Entry],
     log_of: Floats | None = None,
 ) -> Plot:
-    """Return a figure with a row for each learner, by the mean of ``whole``; all panels have one scale."""
     every = pl.concat([means(panel.frame) for panel in panels])
     order = every.group_by("learner").agg(pl.col("whole").mean()).sort("whole", "learner")["learner"].to_list()
 

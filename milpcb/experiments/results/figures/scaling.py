@@ -115,7 +115,6 @@ def varied(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _guarantees(panel: Panel, learner: str) -> dict[int, float]:
-    """Return the largest guarantee of the seeds by horizon."""
     own = panel.of(learner).group_by("horizon").agg(pl.col("guarantee").max()).sort("horizon")
     return dict(own.iter_rows())
 

@@ -93,7 +93,6 @@ def _lowest(ranked: Sequence[Final], *, one: bool) -> str:
 
 
 def _rivals(panel: Sequence[Final]) -> str:
-    """Return the learners whose mean is not significantly above that of the first, the least."""
     names = [legible(other.learner) for other in panel[1:] if not distinguished(panel[0], other)]
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} others"
 
