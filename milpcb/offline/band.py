@@ -182,7 +182,7 @@ def band(
             noise[draw, i] = max(up, 0.0) + above, max(down, 0.0) + below, gain.recentred(counts, up) + above
         progress(draw + 1, draws)
     reach = quantile(spread, level) + value.penalty(chosen)
-    ends = sorted(sign * (centre + end) for sign in [1.0 if scores.maximise else -1.0] for end in (-reach, reach))
+    ends = sorted(scores.sign * (centre + end) for end in (-reach, reach))
     claim, most = _claims(gains, noise, chosen, level + reference.error, reference.error)
     if scores.log.group is None and not others.any:
         z = float(norm.ppf(1 - (1 - level - reference.error) / len(gains)))

@@ -76,41 +76,37 @@ def evaluate(
 
     """
     check_scores(scores)
-    table = scores.log.features if contexts is None else contexts
-    n = len(scores.table)
-    drawn, names = _is_drawn(policy), scores.actions
+    table, n, names = scores.log.features if contexts is None else contexts, len(scores.table), scores.actions
+    drawn = _is_drawn(policy)
     assigned = chances("probabilities", policy, names, n) if drawn else _played(policy, table, names, n)
     parts = np.asarray(policy.apply(table)) if hasattr(policy, "apply") and not drawn else np.full(n, -1)
-    known, known_in_part = _known(scores, assigned, parts)
     kind = choice("interval", interval, (*INTERVALS, ADAPTIVE))
-    original = scores
-    if kind == ADAPTIVE:
-        if drawn:
-            raise InputError('interval="adaptive" is for a policy that does not draw its actions')
-        scores = adapted(scores, assigned.astype(np.int64))
-    usual = "normal" if kind == ADAPTIVE else kind
+    if kind == ADAPTIVE and drawn:
+        raise InputError('interval="adaptive" is for a policy that does not draw its actions')
     share = real("level", level, "strictly between 0 and 1 (0.95 is usual)", lambda value: 0 < value < 1)
-    inside = {part: parts == part for part in np.unique(parts[scores.weight > 0]).tolist() if part >= 0}
-    other = best_reference(scores) if reference is None else matching(reference, scores)
-    ranges = EntryRanges.of(scores, outcome_range)
-    own = _got(scores.table, assigned)
-    found = estimates(_questions(scores, own, inside, ranges, other), usual, share, seed, scores.log.group)
+    made = adapted(scores, assigned.astype(np.int64)) if kind == ADAPTIVE else scores
+    inside = {part: parts == part for part in np.unique(parts[made.weight > 0]).tolist() if part >= 0}
+    other = best_reference(made) if reference is None else matching(reference, made)
+    usual, group = "normal" if kind == ADAPTIVE else kind, scores.log.group
+    ranges, own = EntryRanges.of(made, outcome_range), _got(made.table, assigned)
+    known = _known(scores, assigned, parts)
+    found = estimates(_means(made, own, inside, ranges, other, known), usual, share, seed, group)
     if kind == ADAPTIVE:
-        found["value"] = adaptive_value(scores, assigned.astype(np.int64), share)
+        value = adaptive_value(made, assigned.astype(np.int64), share)
+        found["value"] = value if known[0].all() else UNKNOWN
         # what was done changed as the learner learnt: all rows count alike there
-        plain = _questions(replace(scores, weight=original.weight), own, {}, ranges, other)
+        plain = _means(replace(made, weight=scores.weight), own, {}, ranges, other, known)
         found |= estimates({name: plain[name] for name in ("logged", "over logged")}, usual, share, seed)
-    found |= {question: UNKNOWN for question in found if not _answered(question, scores, known, known_in_part, inside)}
-    sign, width = 1.0 if scores.maximise else -1.0, ranges.difference
-    lotteries = [other.lottery] if other.candidates is None else other.candidates
-    mixed = enumerate(other.ways.mixed(lottery, scores.table) for lottery in lotteries)
-    rivals = {number: Mean(sign * (own - got), scores.weight, width) for number, got in mixed}
-    both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, scores.log.group) for times in (1, len(rivals))]
-    found["gain"] = over_best(found["gain"], *both) if known.all() else UNKNOWN
-    weight = original.weight
+    if known[0].all():
+        lotteries = [other.lottery] if other.candidates is None else other.candidates
+        mixed = enumerate(other.ways.mixed(lottery, made.table) for lottery in lotteries)
+        rivals = {number: Mean(made.sign * (own - got), made.weight, ranges.difference) for number, got in mixed}
+        both = [estimates(rivals, usual, 1 - (1 - share) / times, seed, group) for times in (1, len(rivals))]
+        found["gain"] = over_best(found["gain"], *both)
+    weight = scores.weight
     leaves = [(part, int(assigned[x][0]), float(weight[x].sum() / weight.sum())) for part, x in inside.items()]
     how = {"interval": kind, "level": share, "maximise": scores.maximise, "in_sample": flag("in_sample", in_sample)}
-    return Evaluation.of(found, names, scores.best_action, leaves, reference=other, **how)
+    return Evaluation.of(found, names, made.best_action, leaves, reference=other, **how)
 
 
 def _is_drawn(policy: Any) -> bool:
@@ -124,6 +120,62 @@ def _played(policy: Any, contexts: Any, actions: tuple[str, ...], n: int) -> Int
     if len(assigned) != n:
         raise InputError(f"the policy plays {len(assigned)} actions for {n} rows; give contexts of all")
     return assigned
+
+
+def _got(table: Floats, assigned: Ints | Floats) -> Floats:
+    """Return the entry (n,) of a table (n, K) at columns ``assigned`` (n,), or its mean by probabilities (n, K)."""
+    if assigned.ndim == 1:
+        return np.asarray(table[np.arange(len(table)), assigned])
+    return np.asarray((assigned * table).sum(axis=1))
+
+
+def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools, Bools]:
+    """Return the rows (n,) in which the log shows what the policy gives, over all parts, and in its own part.
+
+    And the actions (K,) of which it shows in all rows what they give.
+    """
+    seen: Bools = np.ones(len(assigned), dtype=bool)
+    constants: Bools = np.ones(len(scores.actions), dtype=bool)
+    if scores.unseen is not None:
+        seen = np.asarray((_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0))
+        constants = ~scores.unseen[scores.weight > 0].any(axis=0)
+    if assigned.ndim == 2 or scores.overlap == "ignore":
+        return seen, seen, constants
+    column = assigned.astype(np.int64)
+    by_rows = rows_of_actions(scores.log, counted(scores.log, scores.weight))
+    empty, lacking = in_parts(column, np.where(parts < 0, column, parts), *by_rows)
+    return seen & ~lacking, seen & ~lacking & ~empty, constants
+
+
+def _means(
+    scores: Scores,
+    own: Floats,
+    inside: Mapping[int, Bools],
+    ranges: EntryRanges,
+    reference: Reference,
+    known: tuple[Bools, Bools, Bools],
+) -> dict[Any, Mean]:
+    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part.
+
+    ``own`` (n,) is what the policy gets in each row; ``known`` is as in ``_known``.
+    """
+    table, weight, sign = scores.table, scores.weight, scores.sign
+    other, every = reference.played(table), bool(known[0].all())
+    means: dict[Any, Mean] = {
+        "value": Mean(own, weight, ranges.entry, every),
+        "logged": Mean(scores.logged, weight, ranges.outcome),
+        "over logged": Mean(sign * (own - scores.logged), weight, ranges.over_logged, every),
+        "reference": Mean(other, weight, ranges.entry),
+        "gain": Mean(sign * (own - other), weight, ranges.difference, every),
+    }
+    for k, constant in enumerate(known[2].tolist()):
+        means["constant", k] = Mean(table[:, k], weight, ranges.entry, constant)
+        means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference, constant and every)
+    for part, here in inside.items():
+        shown = bool(known[1][here].all())
+        means["part", part] = Mean(own, weight * here, ranges.entry, shown)
+        means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference, shown)
+    return means
 
 
 def cross_evaluate(
@@ -180,37 +232,6 @@ def cross_evaluate(
     return evaluate(held_out, names, interval=interval, level=level, outcome_range=outcome_range, seed=seed)
 
 
-def _got(table: Floats, assigned: Ints | Floats) -> Floats:
-    """Return the entry (n,) of a table (n, K) at columns ``assigned`` (n,), or its mean by probabilities (n, K)."""
-    if assigned.ndim == 1:
-        return np.asarray(table[np.arange(len(table)), assigned])
-    return np.asarray((assigned * table).sum(axis=1))
-
-
-def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools, Bools]:
-    """Return the rows (n,) in which the log shows what the policy gives, over all parts, and in its own part."""
-    seen = np.ones(len(assigned), dtype=bool)
-    if scores.unseen is not None:
-        seen = (_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0)
-    if assigned.ndim == 2 or scores.overlap == "ignore":
-        return seen, seen
-    column = assigned.astype(np.int64)
-    by_rows = rows_of_actions(scores.log, counted(scores.log, scores.weight))
-    empty, lacking = in_parts(column, np.where(parts < 0, column, parts), *by_rows)
-    return seen & ~lacking, seen & ~lacking & ~empty
-
-
-def _answered(question: Any, scores: Scores, known: Bools, in_part: Bools, inside: Mapping[int, Bools]) -> bool:
-    """Return whether the log has the answer to one of ``_questions``; the rows (n,) are those of ``_known``."""
-    kind, number = question if isinstance(question, tuple) else (question, None)
-    if kind in ("logged", "reference"):
-        return True
-    if "part" in kind:
-        return bool(in_part[inside[number]].all())
-    constant = scores.unseen is None or number is None or not scores.unseen[scores.weight > 0, number].any()
-    return constant and (kind == "constant" or bool(known.all()))
-
-
 def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], Ints], fold: Ints, contexts: Any) -> Ints:
     """Return what is played in each row (n,) by the policy that ``learn(rows)`` makes of the other folds.
 
@@ -221,31 +242,6 @@ def held_out_actions(learn: Callable[[Ints], Any], play: Callable[[Any, Any], In
         here = np.flatnonzero(fold == each)
         assigned[here] = play(learn(np.flatnonzero(fold != each)), take_rows(table, here))
     return assigned
-
-
-def _questions(
-    scores: Scores, own: Floats, inside: Mapping[int, Bools], ranges: EntryRanges, reference: Reference
-) -> dict[Any, Mean]:
-    """Return every mean that an evaluation reports, by what it is; ``inside`` has the rows of each part.
-
-    ``own`` (n,) is what the policy gets in each row.
-    """
-    table, weight, sign = scores.table, scores.weight, 1.0 if scores.maximise else -1.0
-    other = reference.played(table)
-    means: dict[Any, Mean] = {
-        "value": Mean(own, weight, ranges.entry),
-        "logged": Mean(scores.logged, weight, ranges.outcome),
-        "over logged": Mean(sign * (own - scores.logged), weight, ranges.over_logged),
-    }
-    for k in range(len(scores.actions)):
-        means["constant", k] = Mean(table[:, k], weight, ranges.entry)
-        means["over", k] = Mean(sign * (own - table[:, k]), weight, ranges.difference)
-    for part, here in inside.items():
-        means["part", part] = Mean(own, weight * here, ranges.entry)
-        means["over in part", part] = Mean(sign * (own - other), weight * here, ranges.difference)
-    means["reference"] = Mean(other, weight, ranges.entry)
-    means["gain"] = Mean(sign * (own - other), weight, ranges.difference)
-    return means
 
 
 FORGETS = 20  # rows that "lately" is: from 5 to 100 make little difference

@@ -124,7 +124,7 @@ class NoWorseThan:
 
     def base(self) -> Floats:
         """Return what is compared with in each row (n,), its sign turned so that larger is better."""
-        sign, rows = 1.0 if self.outcome.maximise else -1.0, np.arange(len(self.outcome.table))
+        sign, rows = self.outcome.sign, np.arange(len(self.outcome.table))
         if self.than is None:
             return np.asarray(sign * self.outcome.logged)
         labels = self.labels(self.outcome.actions)

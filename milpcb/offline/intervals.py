@@ -54,6 +54,7 @@ class Mean:
     values: Floats
     weight: Floats
     width: float
+    known: bool = True  # whether the rows show it
 
     def numbers(self) -> Floats:
         """Return numbers (n,) whose plain mean is this one, with its spread."""
@@ -76,7 +77,8 @@ def estimates(
         widths = widths * (np.bincount(members).max() * len(numbers) / len(members))
     ends = INTERVALS[interval](numbers, widths, level, seed)
     columns = np.column_stack([numbers.mean(axis=0), standard_errors(numbers), *ends]).tolist()
-    return {name: IntervalEstimate(*column) for name, column in zip(means, columns, strict=True)}
+    found = zip(means.items(), columns, strict=True)
+    return {name: IntervalEstimate(*column) if mean.known else UNKNOWN for (name, mean), column in found}
 
 
 def _grouped(numbers: Floats, members: Ints | None) -> Floats:

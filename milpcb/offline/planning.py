@@ -51,19 +51,15 @@ class Design:
 class Plan:
     """After how many ``rows`` (trials,), in order, each of so many simulated trials could end; inf where none did.
 
-    A trial that is looked at after n rows, for the first time, ends then with the chance ``power(n)``; looks before
-    that can only add to it.
+    A trial that is looked at after n rows, for the first time, ends then with the chance that is the share of the
+    trials with at most n rows; looks before that can only add to it.
     """
 
     rows: Floats
     most: int
 
-    def power(self, n: float) -> float:
-        """Return the share of the trials that could end after ``n`` rows."""
-        return float(np.searchsorted(self.rows, n, side="right") / len(self.rows))
-
     def needed(self, power: float) -> float:
-        """Return after how many rows this share of them could end; inf where so many never did."""
+        """Return after how many rows the share ``power`` of them could end; inf where so many never did."""
         return float(self.rows[ceil(round(power * len(self.rows), 6)) - 1])
 
     def between(self, power: float) -> tuple[float, float]:
@@ -86,16 +82,10 @@ def plan(
     seed: int = 0,
     tick: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Return after how many rows simulated trials could end, see ``settled``.
+    """Return after how many rows simulated trials could end, see ``settled``; at 400 power is known to 4 points.
 
-    Parameters
-    ----------
-    policies : a policy class of the design's yes/no features and actions, with explicit cut points
-    eps : no policy is better than the one chosen by so much
-    trials : that are simulated; at 400 power is known to 4 points
-    most : rows after which a trial is given up
-    tick : called with how many trials are over, and how many there are
-
+    The policy class is one of the design's yes/no features and actions, with explicit cut points. A trial is given up
+    after ``most`` rows; ``tick`` is called with how many trials are over, and how many there are.
     """
     real("eps", eps, "above 0 and at most 1", lambda value: 0 < value <= 1)
     check_confidence(confidence)
@@ -117,7 +107,7 @@ class SimulatedTrial:
         self._design, self._confidence, self._rng = design, confidence, rng
         self._oracle = GrowingOracle(policies)
         self._columns: list[np.ndarray] = [np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0)]
-        self._rows = self._read()
+        self._even = 1 / design.n_actions
 
     def ends(self, n: int, eps: float) -> bool:
         """Return whether the trial may end after ``n`` rows."""
@@ -126,8 +116,9 @@ class SimulatedTrial:
             features, action, cost = self._design.draw(more, self._rng)
             new = (self._oracle.rows(features), action, cost)
             self._columns = [np.append(old, drawn) for old, drawn in zip(self._columns, new, strict=True)]
-            self._rows = self._read()
-        rows = self._rows.first(n)
+        context, action, cost = (column[:n] for column in self._columns)
+        even = np.full(n, self._even)
+        rows = TrialRows.of(context, action, cost, even, even, self._design.n_actions)
         return Refutation(self._oracle, self._oracle.log_union, rows, self._confidence).refutes(eps)
 
     def rows_needed(self, eps: float, most: int) -> float:
@@ -146,10 +137,5 @@ class SimulatedTrial:
 
     def fewest(self, eps: float) -> int:
         """Return a number of rows after which no trial may end, as the best policy itself is not refuted by then."""
-        greatest = min(1.0, 2 / self._design.n_actions)  # of all stakes, as what is expected is at best a half
+        greatest = min(1.0, 2 * self._even)  # of all stakes, as what is expected is at best a half
         return int((self._oracle.log_union - log1p(-self._confidence)) / log1p(greatest * eps))
-
-    def _read(self) -> TrialRows:
-        context, action, cost = self._columns
-        even = np.full(len(cost), 1 / self._design.n_actions)
-        return TrialRows.of(context, action, cost, even, even, self._design.n_actions)

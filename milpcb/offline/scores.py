@@ -89,6 +89,11 @@ class Scores:
         return self.log.outcome + self.charge[np.arange(len(self.charge)), self.log.action]
 
     @property
+    def sign(self) -> float:
+        """1 where larger scores are better, else -1."""
+        return 1.0 if self.maximise else -1.0
+
+    @property
     def gains(self) -> Floats:
         """(n, K) the table with its sign turned so that larger is better."""
         return self.table if self.maximise else -self.table

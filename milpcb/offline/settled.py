@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from math import log, log1p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -36,8 +36,7 @@ CLOSE = 0.01  # how close the least eps that is refuted is found, as a part of i
 MOST = 1000  # rivals that further stakes are tried on
 
 
-@dataclass(frozen=True, eq=False)
-class TrialRows:
+class TrialRows(NamedTuple):
     """Rows of a trial as the test reads them; costs are in [0, 1], and nothing of a later row enters an earlier one."""
 
     context: Ints  # (n,) number of the context of each row
@@ -64,7 +63,7 @@ class TrialRows:
 
     def first(self, n: int) -> TrialRows:
         """Return the first ``n`` rows."""
-        return TrialRows(*(column[:n] for column in vars(self).values()))
+        return TrialRows._make(column[:n] for column in self)
 
     @property
     def estimates(self) -> Floats:
@@ -114,9 +113,8 @@ class Refutation:
         if any(self._holds(evidence, self._oracle.minimise(table).policy) for table in evidence.tables):
             return False
         near = self._near(evidence)
-        return (
-            near.count <= MOST and near.exact and not any(self._holds(evidence, policy) for policy in near.policies())
-        )
+        few = near.count <= MOST and near.exact
+        return few and not any(self._holds(evidence, policy) for policy in near.policies())
 
     def least(self) -> float:
         """Return the least eps for which that is so, or little more; infinite where there is none up to 1."""
@@ -142,10 +140,8 @@ class Refutation:
 
     def _near(self, evidence: Evidence) -> NearBest:
         best = int(evidence.least.argmax())
-        near: NearBest = self._oracle.near_best(
-            evidence.tables[best], max(0.0, self.enough - float(evidence.least[best]))
-        )
-        return near
+        slack = max(0.0, self.enough - float(evidence.least[best]))
+        return cast("NearBest", self._oracle.near_best(evidence.tables[best], slack))
 
     def _holds(self, evidence: Evidence, policy: FoundPolicy) -> bool:
         played = np.asarray(policy.predict(self._oracle.contexts))
@@ -166,15 +162,10 @@ SHOWN = 20  # rivals that are listed
 class Settled:
     """Whether a trial may end, and with which policy.
 
-    Attributes
-    ----------
-    settled : whether every rival is refuted: with the ``confidence``, whenever one looks, no policy of the class is
-        better than ``policy`` by ``eps`` or more
-    policy : the best-looking one
-    refuted_eps : the least eps for which every rival is refuted, at once for all eps; infinite where there is none
-    rivals : up to 20 policies that are not refuted, those with the least evidence against them first; () where settled
-    eps, confidence, rows : what was asked, eps in the unit of the outcome
-
+    It is ``settled`` where every rival of ``policy``, the best-looking one, is refuted: with the ``confidence``,
+    whenever one looks, no policy of the class is better by ``eps`` or more, in the unit of the outcome. The least eps
+    for which that is so, at once for all eps, is ``refuted_eps``, infinite where there is none. Else ``rivals`` are up
+    to 20 policies that are not refuted after so many ``rows``, those with the least evidence against them first.
     """
 
     settled: bool
@@ -234,7 +225,6 @@ def settled(
 
     """
     log, known, charge = _read(log_or_scores, policies)
-    names = log.actions
     confidence = check_confidence(confidence)
     low, high = check_range("outcome_range", outcome_range)
     eps = real("eps", eps, "above 0 and finite, in the unit of the outcome", lambda value: value > 0)
@@ -246,10 +236,15 @@ def settled(
     if len(context) != len(log):
         raise InputError(f"contexts have {len(context)} rows, and the log {len(log)}; give one for each")
     if expected is not None:
-        expected = _expected(expected, log_or_scores.actions, names, (low, high), maximise=log.maximise)
+        own: tuple[str, ...] = log_or_scores.actions
+        table = number_array("expected", by_action("expected", expected, own))
+        if table.ndim != 2 or table.shape[1] != len(own):
+            raise InputError(f"expected must have a column for each of the {len(own)} actions, got shape {table.shape}")
+        table = table[:, matched("expected", own, log.actions)]
+        expected = np.clip(costs_within((low, high), table, maximise=log.maximise), 0.0, 1.0)
     chance = known[np.arange(len(log)), log.action]
     lowest = _floor(floor, known, randomised=log.randomised)
-    rows = TrialRows.of(context, log.action, cost, chance, lowest, len(names), expected)
+    rows = TrialRows.of(context, log.action, cost, chance, lowest, len(log.actions), expected)
     found = Refutation(oracle, oracle.log_union, rows, confidence)
     done = found.refutes(eps / (high - low))
     rivals = () if done else tuple(islice(found.rivals(eps / (high - low)), SHOWN))
@@ -299,15 +294,6 @@ def _floor(given: Any, known: Floats, *, randomised: bool) -> Floats:
             f"a propensity of row {below[0]} is below the floor of {floor[below[0]]:g}; it must be the least of all"
         )
     return floor
-
-
-def _expected(
-    given: Any, own: tuple[str, ...], names: tuple[str, ...], ends: tuple[float, float], *, maximise: bool
-) -> Floats:
-    table = number_array("expected", by_action("expected", given, own))
-    if table.ndim != 2 or table.shape[1] != len(own):
-        raise InputError(f"expected must have a column for each of the {len(own)} actions, got shape {table.shape}")
-    return np.clip(costs_within(ends, table[:, matched("expected", own, names)], maximise=maximise), 0.0, 1.0)
 
 
 def unit_costs(outcome: Floats, outcome_range: Any, *, maximise: bool) -> Floats:

@@ -35,10 +35,9 @@ def test_a_simulated_trial_ends_where_it_is_found_to(seed):
     assert trial.rows_needed(0.1, int(n / 1.02)) == np.inf
 
 
-def test_power_and_rows_are_read_off_the_trials():
-    """The least number of rows by which so many had ended, and the other way round."""
+def test_rows_are_read_off_the_trials():
+    """The least number of rows by which so many had ended, and its interval."""
     found = Plan(np.array([10.0, 20, 30, 40, np.inf]), 100)
-    assert [found.power(n) for n in (9, 10, 35, 1000)] == [0, 0.2, 0.6, 0.8]
     assert [found.needed(p) for p in (0.2, 0.21, 0.8, 0.9)] == [10, 20, 40, np.inf]
     assert found.between(0.5) == (10, np.inf)
 
