@@ -6,7 +6,6 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -18,6 +17,7 @@ from milpcb.errors import InputError, UnknownNameError
 from milpcb.estimators import OptimalPolicyTree, OptimalScoringRule
 from milpcb.offline import read_log, scores
 from policies import DecisionTrees
+from tests.exported import in_duckdb, in_python
 
 NUMBER, SHARE = Field("x", values=(18.0, 80.0)), Field("x", values=(0.0, 1.0))
 TEXT, CODE = Field("x", "category", ("12", "7")), Field("x", "category", (101, 205))
@@ -314,18 +314,16 @@ def test_integers_that_floats_do_not_distinguish_keep_their_digits(dtype: Any) -
         assert tree.predict(table).tolist() == [0, 1, 1, 1] * 10
         (line,) = tree.schema_.lines()
         assert line.endswith("is a category of numbers: its values are looked up, and not compared")
-    scope: dict[str, Any] = {}
-    exec(tree.to_python(), scope)  # noqa: S102 - ours
     for table in (codes, frame, pl.DataFrame({"item": ITEMS * 10}), [{"item": item} for item in ITEMS * 10]):
         assert tree.predict(table).tolist() == [0, 1, 1, 1] * 10
-    assert [scope["decide"]({"item": item}) for item in ITEMS] == [0, 1, 1, 1]
-    assert duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall() == [(0,), (1,), (1,), (1,)] * 10  # noqa: S608
+    assert in_python(tree.to_python(), [{"item": item} for item in ITEMS]) == [0, 1, 1, 1]
+    assert in_duckdb(tree.to_sql(), frame) == [0, 1, 1, 1] * 10
     with pytest.raises(
         InputError, match=r"column 'item' is .*, a float beyond 2.53, and its values are codes: give it"
     ):
         tree.predict(frame.astype(float))
     with pytest.raises(ValueError, match="which is no code as when"):
-        scope["decide"]({"item": float(ITEMS[0])})
+        in_python(tree.to_python(), [{"item": float(ITEMS[0])}])
 
 
 def test_large_integers_that_differ_as_floats_are_numbers() -> None:

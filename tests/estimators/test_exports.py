@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import sqlite3
 import subprocess
 import sys
 
@@ -22,6 +21,7 @@ from milpcb.estimators import (
     OptimalThresholdRule,
     from_json,
 )
+from tests.exported import exported, in_duckdb, in_python, in_sqlite
 
 ESTIMATORS = {
     "tree": OptimalPolicyTree(thresholds=7),
@@ -55,34 +55,16 @@ def fitted(request, people, costs_of):
     return estimator, rows
 
 
-def without_nan(rows):
-    """Return the rows as tuples with None for what is missing."""
-    return [tuple(None if pd.isna(entry) else entry for entry in row) for row in rows.itertuples(index=False)]
-
-
-def test_databases_answer_as_predict(fitted):
-    """The CASE expression gives every row the action of ``predict``, in a database with strict types too."""
+def test_exports_answer_as_predict(fitted):
+    """The CASE expression in a database with strict types too, and a function that needs no import and few builtins."""
     estimator, rows = fitted
-    base = sqlite3.connect(":memory:")
-    quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in rows.columns)
-    base.execute(f"CREATE TABLE people ({quoted})")
-    base.executemany(f"INSERT INTO people VALUES ({', '.join('?' * rows.shape[1])})", without_nan(rows))
-    answers = [answer for (answer,) in base.execute(f"SELECT {estimator.to_sql()} FROM people")]
-    frame = pl.from_pandas(rows)
-    strict = [answer for (answer,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
-    assert answers == strict == estimator.predict(frame).tolist() == estimator.predict(rows).tolist()
-
-
-def test_python_source_answers_as_predict(fitted):
-    """The function needs no import and few builtins, and takes None and NaN for missing."""
-    estimator, rows = fitted
+    frame, sql, expected = pl.from_pandas(rows), estimator.to_sql(), estimator.predict(rows).tolist()
+    assert in_sqlite(sql, frame) == in_duckdb(sql, frame) == estimator.predict(frame).tolist() == expected
     used = (abs, bool, float, hasattr, isinstance, str, type, ValueError)
     scope = {"__builtins__": {builtin.__name__: builtin for builtin in used}}
     exec(estimator.to_python("answer"), scope)  # noqa: S102 - it is what is tested
-    listed = rows.to_dict("records")
-    assert [scope["answer"](row) for row in listed] == estimator.predict(rows).tolist()
-    none = [dict(zip(rows.columns, row, strict=True)) for row in without_nan(rows)]
-    assert [scope["answer"](row) for row in none] == estimator.predict(rows).tolist()
+    for listed in (rows.to_dict("records"), frame.to_dicts()):  # with NaN, and with None
+        assert [scope["answer"](row) for row in listed] == expected
 
 
 def test_json_and_pickle_answer_as_predict(fitted):
@@ -117,14 +99,9 @@ def test_numbers_are_read_as_exactly_these_floats():
     cuts = rng.normal(size=40) * 10.0 ** rng.integers(-20, 20, 40)
     for cut in [*cuts.tolist(), 0.1, 1 / 3, 1e22, 1e23, 5e-324, 123456789012345678.0]:
         rule = policies.DecisionTrees(2, depth=1, thresholds=[[cut]], feature_names=["x"])
-        values = [[cut], [np.nextafter(cut, np.inf)]]
-        tree = next(t for t in rule.on(np.array(values)).policies() if t.leaf_actions == (0, 1))
-        frame = pl.DataFrame({"x": [value for (value,) in values]})  # noqa: F841 - duckdb finds it by its name
-        assert [a for (a,) in duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall()] == [0, 1], cut
-        base = sqlite3.connect(":memory:")
-        base.execute("CREATE TABLE people (x REAL)")
-        base.executemany("INSERT INTO people VALUES (?)", values)
-        assert [a for (a,) in base.execute(f"SELECT {tree.to_sql()} FROM people")] == [0, 1], cut
+        frame = pl.DataFrame({"x": [cut, np.nextafter(cut, np.inf)]})
+        tree = next(t for t in rule.on(frame.to_numpy()).policies() if t.leaf_actions == (0, 1))
+        assert exported(tree, frame) == [0, 1], cut
 
 
 @pytest.mark.parametrize("kind", ["TINYINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)"])
@@ -139,8 +116,8 @@ def test_every_type_of_number_is_compared_alike(kind):
     for estimator in (OptimalPolicyTree(thresholds=ties), OptimalScoringRule(thresholds=ties, max_tests=2)):
         estimator.fit(table, costs)
         columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name in rows)
-        answers = duckdb.sql(f"SELECT {estimator.to_sql()} FROM (SELECT {columns} FROM rows)").fetchall()
-        assert [answer for (answer,) in answers] == estimator.predict(rows).tolist()
+        cast = duckdb.sql(f"SELECT {columns} FROM rows").pl()
+        assert in_duckdb(estimator.to_sql(), cast) == estimator.predict(rows).tolist()
 
 
 def test_a_number_that_never_was_missing(people, costs_of):
@@ -153,13 +130,10 @@ def test_a_number_that_never_was_missing(people, costs_of):
     with pytest.raises(InputError, match="column 'visits' is missing in row 3: it never was"):
         estimator.predict(rows)
     assert len(estimator.predict(rows.drop(3))) == 299
-    frame = pl.from_pandas(rows)  # noqa: F841 - duckdb finds it by its name
-    answers = [a for (a,) in duckdb.sql(f"SELECT {estimator.to_sql()} FROM frame").fetchall()]
+    answers = in_duckdb(estimator.to_sql(), pl.from_pandas(rows))
     assert [i for i, answer in enumerate(answers) if answer is None] == [3]
-    scope = {}
-    exec(estimator.to_python(), scope)  # noqa: S102 - ours
     with pytest.raises(ValueError, match="column 'visits' is None, which is no number as when the policy was learnt"):
-        scope["decide"](rows.iloc[3].to_dict())
+        in_python(estimator.to_python(), rows[3:4])
 
 
 def test_a_pickle_needs_no_solver(people, costs_of, tmp_path):
@@ -209,17 +183,14 @@ def test_an_empty_string_is_missing_unless_it_was_learnt(lost, right):
     """In predict and in the exported function alike, as rows of csv.DictReader give it."""
     towns = pd.DataFrame({"town": pd.Series(["north", lost] * 20, dtype=object)})
     tree = OptimalPolicyTree(max_depth=1).fit(towns, right[::-1] * 20)
-    decide = {}
-    exec(tree.to_python(), decide)  # noqa: S102 - the source of our own
     asked = pd.DataFrame({"town": ["", "north"]})
     if lost == "south":
         with pytest.raises(InputError, match="column 'town' is missing"):
             tree.predict(asked)
         with pytest.raises(ValueError, match="column 'town' is None, which is no text"):
-            decide["decide"]({"town": ""})
+            in_python(tree.to_python(), asked)
         return
-    assert tree.predict(asked).tolist() == right
-    assert [decide["decide"]({"town": town}) for town in asked["town"]] == right
+    assert tree.predict(asked).tolist() == in_python(tree.to_python(), asked) == right
 
 
 @pytest.mark.parametrize("asked", ["Nord", " nord", "NORD", "S\u00fcd  ", "n/a", "NULL", " None"])
@@ -227,19 +198,15 @@ def test_another_spelling_of_a_known_string_is_refused(asked):
     """In predict and the exported function by a line, in SQL by NULL; what looks like none is like any other value."""
     towns = pd.DataFrame({"town": ["nord", "s\u00fcd", "west"] * 20})
     tree = OptimalPolicyTree(max_depth=1).fit(towns, ["a", "b", "b"] * 20)
-    again, decide = policies.from_json(tree.to_json()), {}
-    exec(tree.to_python(), decide)  # noqa: S102 - the source of our own
+    again, python = policies.from_json(tree.to_json()), tree.to_python()
     frame = pd.DataFrame({"town": [asked, "east"]})
     for predict in (tree.predict, again.predict):
         with pytest.raises(InputError, match=r"column 'town' is .*(and is known as|no known value)"):
             predict(frame)
     with pytest.raises(ValueError, match=r"column 'town' is .*, another spelling of a known string or of none"):
-        decide["decide"]({"town": asked})
-    assert tree.predict(frame[1:]).tolist() == [decide["decide"]({"town": "east"})] == ["b"]
-    assert duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall() == [(None,), ("b",)]
-    with sqlite3.connect(":memory:") as base:
-        select = f"SELECT {tree.to_sql()} FROM (SELECT ? AS town)"
-        assert base.execute(select, [asked]).fetchall() == [(None,)]
+        in_python(python, frame[:1])
+    assert tree.predict(frame[1:]).tolist() == in_python(python, frame[1:]) == ["b"]
+    assert in_duckdb(tree.to_sql(), frame) == in_sqlite(tree.to_sql(), frame) == [None, "b"]
     assert (
         '-- town: category, nord, s\u00fcd, west; never missing; read as missing: ""; another spelling' in tree.to_sql()
     )

@@ -1,7 +1,5 @@
 """SQL says what the rule says, whatever stands in names, and reads numbers as exactly the floats that it compares."""
 
-# ruff: noqa: S608 - SQL of ours, in databases of its own
-
 import ctypes
 import sqlite3
 import subprocess
@@ -20,6 +18,7 @@ from policies import DecisionTrees
 from policies.exports.sql import literal
 from policies.names import Names
 from policies.trees import DecisionTree, Leaf, Split
+from tests.exported import exported, in_duckdb, in_sqlite
 
 BREAKS = ["a\nb", "a\n  b", "a\n      b", "a\r\nb", "it's\n'c'"]
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="the settings of the processor are set by glibc's names")
@@ -41,14 +40,6 @@ assert sqlite3.connect(":memory:").execute(f"SELECT {number!r}").fetchone()[0] =
 NEAR = [2**53 - 1, 2**53, 2**53 + 1, 2**53 + 2, 2**53 + 3, -(2**53) - 1, 2**62 + 1, 0]
 
 
-def sqlite(sql, rows, columns):
-    """Return the value of an expression for each row."""
-    base = sqlite3.connect(":memory:")
-    base.execute(f"CREATE TABLE t ({columns})")
-    base.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    return [answer for (answer,) in base.execute(f"SELECT {sql} FROM t")]
-
-
 def test_line_breaks_in_names_and_categories_are_kept():
     """Indenting nested decisions leaves literals alone: every row gets its action, to the last space of its name."""
     columns = (Membership("g\nh", ("a\n  b", "it's\n'c'")), Membership("g\nh", ("a\nb",)), Number("x"))
@@ -60,11 +51,7 @@ def test_line_breaks_in_names_and_categories_are_kept():
     frame = pd.DataFrame(rows, columns=["g\nh", "x"])
     expected = tree.predict_names(frame)
     assert len(set(expected)) == 3
-    assert sqlite(tree.to_sql(), rows, '"g\nh", x') == expected
-    assert [answer for (answer,) in duckdb.sql(f"SELECT {tree.to_sql()} FROM frame").fetchall()] == expected
-    scope = {}
-    exec(tree.to_python(), scope)  # noqa: S102 - it is what is tested
-    assert [scope["decide"](row) for row in frame.to_dict("records")] == expected
+    assert exported(tree, frame) == expected
 
 
 @pytest.mark.parametrize("cut", [2.0**53, 2.0**53 + 2, -(2.0**53), 2.0**62, 0.5])
@@ -76,15 +63,14 @@ def test_whole_numbers_beyond_floats_are_compared_as_predict_does(cut):
     reached = Names(("x",), (), (Reached("x", cut),))
     for rule in (tree, DecisionTree(Split(0, 0.5, Leaf(0), Leaf(1), binary=True), reached)):
         expected = rule.predict(frame).tolist()
-        assert sqlite(rule.to_sql(), [(x,) for x in NEAR], "x INTEGER") == expected
-        assert [answer for (answer,) in duckdb.sql(f"SELECT {rule.to_sql()} FROM frame").fetchall()] == expected
+        assert in_sqlite(rule.to_sql(), frame, "INTEGER") == in_duckdb(rule.to_sql(), frame) == expected
 
 
 def test_a_category_that_sql_cannot_hold_is_left_out_where_no_rule_tests_it():
     """It never comes; where a rule tests it, one line says that it cannot be written."""
     frame = pd.DataFrame({"town": ["a", "b", "c\0"] * 20})
     tree = OptimalPolicyTree(max_depth=1)
-    assert duckdb.sql(f"SELECT {tree.fit(frame, [1, 0, 0] * 20).to_sql()} FROM frame").fetchall()[0] == (1,)
+    assert in_duckdb(tree.fit(frame, [1, 0, 0] * 20).to_sql(), frame) == [1, 0, 0] * 20
     with pytest.raises(InputError, match="a name or category has a zero character"):
         tree.fit(frame, [0, 0, 1] * 20).to_sql()
 
