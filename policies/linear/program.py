@@ -27,6 +27,7 @@ A score for each action
     become score_j[a] - score_j[b] >= [a > b] - M_j (1 - y[j, a]) for all b other than a.
 """
 
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
@@ -185,13 +186,23 @@ class TableEncoding(OneHotEncoding):
         self._supports, self._plays = supports, [_plays(batch.table) for batch in supports.batches]
 
     def objective(self, costs: Floats) -> Objective:
-        """Return what each row costs more than action 0 everywhere."""
-        above = self._supports.totals(costs[:, 1:] - costs[:, :1])  # (K - 1, P, n) of each batch
-        prices = [
-            table.transpose(2, 0, 1).reshape(table.shape[2], -1) @ plays
-            for table, plays in zip(above, self._plays, strict=True)
-        ]
+        """Return what each row costs more than action 0 everywhere; sums are those of the definition."""
+        above, prices = (costs[:, 1:] - costs[:, :1]).T, []
+        for batch, cells, plays in zip(self._supports.batches, self._cells, self._plays, strict=True):
+            n_patterns, n = batch.places.shape
+            each = [np.bincount(cells.ravel(), np.repeat(action, n), n * n_patterns) for action in above]
+            prices.append(np.hstack([sums.reshape(n, n_patterns) for sums in each]) @ plays)
         return Objective(np.concatenate([rows.ravel() for rows in prices]), float(costs[:, 0].sum()))
+
+    @cached_property
+    def _cells(self) -> list[Ints]:
+        """The cell (g, n) of each context on each support of a batch, out of all of its patterns."""
+        codes = self._supports.codes_of(self._supports.scored.contexts)
+        return [
+            np.array([self._supports.patterns_of(batch, own) for own in codes])
+            + len(batch.places) * np.arange(len(batch.supports))
+            for batch in self._supports.batches
+        ]
 
     def policy(self, number: int) -> ScoringRule:
         column = number
