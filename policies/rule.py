@@ -148,8 +148,8 @@ class Rule(ABC):
     def parts(self) -> list[dict[str, Any]]:
         """Return each part as plain data, ``{"when": [conditions that all hold], "action": number}``, in their order.
 
-        See policies.exports.parts for the conditions. Raises InputError where the rule has no ``decision``, and where
-        a part has several descriptions.
+        See policies.exports.parts_of for the conditions. Raises InputError where the rule has no ``decision``, and
+        where a part has several descriptions.
         """
         found = [{"when": when, "action": action} for when, action in parts_of(self._written(), self.names)]
         if tuple(part["action"] for part in found) != self.leaf_actions:

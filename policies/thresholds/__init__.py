@@ -1,6 +1,5 @@
-"""Threshold rules: one feature cut into pieces. Read rule, policy_class."""
+"""Threshold rules: one feature cut into pieces. Read policy_class."""
 
-from policies.thresholds.policy_class import ThresholdRules
-from policies.thresholds.rule import ThresholdRule
+from policies.thresholds.policy_class import ThresholdRule, ThresholdRules
 
 __all__ = ["ThresholdRule", "ThresholdRules"]

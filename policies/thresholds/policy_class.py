@@ -1,4 +1,4 @@
-"""The class of threshold rules: the leaf totals (feature, bin, action), the rules as paths through them, its settings.
+"""Threshold rules: one rule, the leaf totals (feature, bin, action), the rules as paths through them, the settings.
 
 Policy class
     One feature, at most B of its cut points, any action on each of the pieces between them; fewer cuts, and so
@@ -16,7 +16,7 @@ The program has a column for each piece, so noise on its columns is not noise on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations, pairwise, product
 from math import comb, log
@@ -27,13 +27,52 @@ import numpy as np
 from milpcb.core.checks import whole
 from milpcb.types import Floats, Ints
 from policies.cuts import CuttingClass, Thresholds, check_thresholds
+from policies.exports import Test
 from policies.literals import Literals
 from policies.names import Names
 from policies.paths.policy_class import OpenedPaths, PathTerms
-from policies.thresholds.rule import ThresholdRule
+from policies.rule import ChainRule
 
 if TYPE_CHECKING:
     from policies.paths.graph import Graph
+
+
+@dataclass(frozen=True, repr=False)
+class ThresholdRule(ChainRule):
+    """``actions[i]`` where exactly i of the increasing ``cuts`` lie below the feature.
+
+    Neighbouring pieces with one action are merged, and a constant is a rule on feature 0, so that equal rules compare
+    equal. ``binary`` means that the feature only takes 0 and 1.
+    """
+
+    feature: int
+    cuts: tuple[float, ...]
+    actions: tuple[int, ...]
+    names: Names = field(default=Names(), compare=False)
+    binary: bool = False
+
+    def __post_init__(self) -> None:
+        changes = [i for i, (left, right) in enumerate(pairwise(self.actions)) if left != right]
+        object.__setattr__(self, "cuts", tuple(self.cuts[i] for i in changes))
+        object.__setattr__(self, "actions", (self.actions[0], *(self.actions[i + 1] for i in changes)))
+        if not changes:
+            object.__setattr__(self, "feature", 0)
+            object.__setattr__(self, "binary", False)
+
+    @property
+    def leaf_actions(self) -> tuple[int, ...]:
+        return self.actions
+
+    @property
+    def n_features(self) -> int:
+        return self.feature + 1
+
+    @property
+    def _conditions(self) -> list[Test]:
+        return [Test(self.feature, "<=", cut, self.binary) for cut in self.cuts]
+
+    def _leaf(self, contexts: Floats) -> Ints:
+        return np.searchsorted(self.cuts, contexts[:, self.feature]).astype(np.int64)
 
 
 def bin_totals(bins: Ints, sizes: Ints) -> Callable[[Floats], Floats]:

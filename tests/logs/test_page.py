@@ -14,7 +14,7 @@ from milpcb.logs.sections import Unit, rule_text
 from milpcb.logs.words import chance, gain
 from policies.drawing import in_words
 from policies.names import Names
-from policies.thresholds.rule import ThresholdRule
+from policies.thresholds import ThresholdRule
 from policies.trees.rule import DecisionTree, Leaf, Split
 
 TREE = DecisionTree(
