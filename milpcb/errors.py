@@ -94,10 +94,9 @@ def clipped(text: str, longest: int = LONGEST) -> str:
 
 
 def cause(error: BaseException) -> str:
-    """Return what went wrong in somebody else's code, on one line with the file and line it happened on.
+    """Return what went wrong in somebody else's code, on one line with its deepest place outside installed packages.
 
-    That is the deepest place outside installed packages, or the deepest of all where there is none outside. Where
-    memory was too small, nobody's code is wrong, and MEMORY is returned.
+    Where memory was too small, nobody's code is wrong, and MEMORY is returned.
     """
     if out_of_memory(error):
         return MEMORY

@@ -132,20 +132,21 @@ def test_every_learner_can_be_asked(policies: Any, learner: str, options: dict[s
     ids=["rewards", "costs"],
 )
 def test_outcomes_have_a_unit_of_their_own(options: Any, paid: Any, total: str, tmp_path: Path) -> None:
-    """The learner sees costs from 0 to 1, and plays alike; the statement and a saved file keep the unit."""
-    plain, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, **options)
-    sums = 0.0
+    """The learner and the log see costs from 0 to 1, and it plays alike; statement and a saved file keep the unit."""
+    plain, other = Bandit(NUMBERED, contexts=BITS), Bandit(NUMBERED, contexts=BITS, keep_log=True, **options)
+    sums, costs = 0.0, []
     for t in range(100):
         first, second = plain.act(BITS[t % 8]), other.act(BITS[t % 8])
         assert alike(first, second)
         cost = cost_of(BITS[t % 8], int(first.action))
         plain.learn(first, cost=cost)
         other.learn(second, **paid(cost))
-        (outcome,) = paid(cost).values()
-        sums += outcome
+        sums += sum(paid(cost).values())
+        costs.append(cost)
     assert plain.certificate() == pytest.approx(other.certificate())
     other.save(tmp_path / "other.json")
     for bandit in (other, Bandit.load(tmp_path / "other.json")):
+        assert bandit.log().outcome.tolist() == costs
         assert f"100 decisions {total} {sums:,.0f} in all".replace(",", " ") in bandit.statement()
 
 
@@ -228,24 +229,6 @@ def test_a_bandit_goes_on_after_its_learner_failed(learner: str, monkeypatch: py
 
 
 # ------------------------------------------------------------------- the log
-
-
-def test_the_log_holds_what_was_shown_done_and_paid(tmp_path: Path) -> None:
-    """Contexts as they came, names, costs and the whole law of each decision; a saved bandit goes on with it."""
-    bandit = Bandit(TREES, seed=1, keep_log=True, reward_range=(0, 10))
-    shown = [[0.1 * t, float(t % 2), float(t % 3 == 0)] for t in range(40)]
-    made = [bandit.act(context) for context in shown]
-    for decision in reversed(made):
-        bandit.learn(decision, reward=7.5)
-    bandit.save(tmp_path / "bandit.json")
-    for log in (bandit.log(), Bandit.load(tmp_path / "bandit.json").log()):
-        assert log.features.columns == ["age", "visits", "member"]
-        assert list(map(list, log.features.rows())) == shown[::-1]
-        assert [log.actions[a] for a in log.action] == [decision.action for decision in reversed(made)]
-        assert log.outcome.tolist() == [0.25] * 40
-        assert not log.maximise
-        assert log.propensity is not None
-        assert log.propensity[np.arange(40), log.action].tolist() == [d.probability for d in reversed(made)]
 
 
 def test_the_log_keeps_names_strings_and_what_is_missing(tmp_path: Path) -> None:

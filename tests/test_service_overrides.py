@@ -26,25 +26,24 @@ def overrule(bandit: milpcb.Bandit, decision: milpcb.Decision, cost: float) -> N
 
 
 def test_a_person_who_knows_the_costs_cannot_make_certificates_wrong() -> None:
-    """Over 300 rounds in which a person steps in just where the costs are worst, with what was drawn before them."""
+    """With 300 rounds in which a person steps in just where the costs are worst; tests/stress has other schedules."""
     bandit, rng, totals, paid = milpcb.Bandit(TREES, seed=1), np.random.default_rng(0), np.zeros((2, 2)), 0.0
     for t in range(300):
         row, costs = t % 2, (rng.random(2) < [0.3, 0.6]).astype(float)
         made = bandit.act([row])
         own = int(made.action == "write")
-        if costs[own] < costs[1 - own]:
-            overrule(bandit, made, costs[1 - own])
-            own = 1 - own
+        worst = int(costs.argmax())
+        if worst != own and costs[own] < costs[worst]:
+            overrule(bandit, made, costs[worst])
         else:
             bandit.learn(made, cost=costs[own])
-        paid += costs[own]
+        paid += costs.max()
         totals[row] += costs
-        assert paid - totals.min(axis=1).sum() <= bandit.certificate(confidence=0.999)
+    regret = paid - totals.min(axis=1).sum()
     assert paid == pytest.approx(learner_of(bandit).ledger.cost)
-    assert bandit.certificate() <= bandit.bound()
-    assert bandit.guarantee() == np.inf
-    changes = bandit.changes(confidence=0.9)
-    assert changes.certificates[0] >= paid - totals.min(axis=1).sum()
+    assert regret <= bandit.certificate(confidence=0.999)
+    assert (bandit.certificate() <= bandit.bound(), bandit.guarantee()) == (True, np.inf)
+    assert bandit.changes(confidence=0.9).certificates[0] >= regret
     assert len(bandit.overrides()) == learner_of(bandit).ledger.overridden > 30
 
 

@@ -277,10 +277,7 @@ def _cut_points(policies: PolicyClass, names: Sequence[str]) -> dict[str, list[f
 
 
 def _field(name: str, declared: Sequence[Value], cuts: Sequence[float], role: str = "feature") -> Field:
-    """Return what was declared of a column: a number where that is only that it may be missing, or nothing.
-
-    Truth may stand for a number where a cut point divides 1 from 0.
-    """
+    """Return what was declared of a column; truth may stand for a number where a cut point divides 1 from 0."""
     kinds, missing = kinds_of(declared), None in declared
     if len(kinds) > 1:
         raise InputError(

@@ -42,10 +42,7 @@ def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:
 
 
 class Today:
-    """The baseline of ``as_document``: ``look`` at a context, then call it for the number of its action.
-
-    Raises InputError where the policy reads a feature that the class has not, or plays actions of other names.
-    """
+    """The baseline of ``as_document``: ``look`` at a context, then call it for the number of its action."""
 
     def __init__(self, document: Mapping[str, Any], reader: ContextReader, names: Sequence[Any]) -> None:
         self._action = int(document["action"]) if "action" in document else -1
@@ -76,10 +73,7 @@ class Today:
 
 
 def _places(policy: Any, names: Sequence[str]) -> list[int | None] | None:
-    """Return where each column of the policy's tables is among ``names``; None for a column that no test of it reads.
-
-    None for the whole list where either has no names: columns then go by their position. Raises InputError.
-    """
+    """Return where each column of a policy is among ``names``, None for one that no test reads; None: by position."""
     own = read = policy.names.features
     if not own or not names:
         return None

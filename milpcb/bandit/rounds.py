@@ -251,10 +251,7 @@ class DecisionRounds:
         return int(self.oracle.rows(numbers)[0])
 
     def _read(self, context: Context) -> tuple[budget.Tables, list[int], Beside]:
-        """Return the tables of constraints and the groups at a context, and what both read beside its features.
-
-        Raises InputError where they cannot read it.
-        """
+        """Return tables of constraints and groups at a context, and what both read beside its features."""
         if not (self._constraints or self.groups):
             return [], [], ()
         noted = _Noted(self._reader.columns(context))
@@ -297,10 +294,7 @@ class DecisionRounds:
         return found
 
     def _reopened(self, decision: Decision) -> Open:
-        """Return a decision of ours that was made after this bandit was saved, with its round begun again.
-
-        Its context enters the constraints, as all others do; they are bound anew with the next decision.
-        """
+        """Return a decision that was made after this bandit was saved, with its round begun again; see ``find``."""
         if not self.learner.delayed:
             raise InputError(
                 f"decision '{decision.id}' was made after this bandit was saved, and {type(self.learner).__name__} "

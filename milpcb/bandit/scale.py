@@ -76,10 +76,7 @@ def _part(scale: Scale, name: str, given: Any) -> float:
 
 
 def _number(name: str, value: Any) -> Any:
-    """Return a number of any type as one of Python's: True is 1, and an array without dimensions is what it holds.
-
-    Raises InputError on everything else, and names its type.
-    """
+    """Return a number of any type as one of Python's, True as 1; raises InputError on all else, with its type."""
     if getattr(value, "shape", None) == () and hasattr(value, "item"):
         value = value.item()
     if isinstance(value, Decimal) and not value.is_nan():

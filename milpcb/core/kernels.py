@@ -232,11 +232,7 @@ def _folders(file: Path) -> Iterator[Path]:
 
 
 class _Notice(event.Listener):  # type: ignore[misc]  # numba has no types
-    """Writes one line to standard error when a function of ours is about to be compiled.
-
-    Of a process only the first is announced, and so of all processes that share the file of ANNOUNCED. Numba sends the
-    event when it has found no machine code on disk. A call of what is already compiled costs nothing.
-    """
+    """Writes one line when the first function of a process, or of all that share ANNOUNCED, is about to be compiled."""
 
     def __init__(self) -> None:
         self.lines: dict[int, str] = {}

@@ -17,15 +17,12 @@ from milpcb.errors import InputError, clipped
 
 @dataclass
 class _Own:
-    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all.
-
-    ``loaded`` are the modules that came from there; ``asked`` is set while a name is resolved.
-    """
+    """Where ``module:Class`` is looked for besides installed packages, and whether such names are taken at all."""
 
     folder: Path | None = None
     trusted: bool = True
-    asked: bool = False
-    loaded: set[str] = field(default_factory=set)
+    asked: bool = False  # while a name is resolved
+    loaded: set[str] = field(default_factory=set)  # modules that came from there
 
 
 _own = _Own()

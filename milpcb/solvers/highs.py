@@ -81,10 +81,7 @@ class HighsSession(NativeSession):
         return self._highs.getModelStatus()
 
     def _falls_short(self) -> bool:
-        """Return whether a point that is called optimal has a bound that the gap does not allow.
-
-        HiGHS 1.15 now and then ends so on an integral objective; asked again from that point, it proves the point.
-        """
+        """Return whether an optimal point has a bound that the gap does not allow, as HiGHS 1.15 now and then ends."""
         info = self._highs.getInfo()
         return bool(info.objective_function_value - info.mip_dual_bound > self._gap + 1e-6)
 

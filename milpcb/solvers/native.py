@@ -103,10 +103,7 @@ class NativeSession(ABC):
         return one_line(self.name)
 
     def _run_and_see(self) -> Stop:
-        """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded.
-
-        Vendors that stop at Ctrl-C themselves take the signal from Python, which gets it back.
-        """
+        """Run; where a code means "infeasible or unbounded", run without costs: what is feasible was unbounded."""
         code = self._run()
         if code in self.unclear:
             self._change_costs(np.zeros(self._n_columns))

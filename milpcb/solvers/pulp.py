@@ -141,11 +141,7 @@ class PulpSession(NativeSession):
         """Solvers get no point to begin at."""
 
     def _run(self) -> tuple[int, int]:
-        """Write the problem, run the solver, read it back.
-
-        CBC calls a program infeasible when the clock stops it before it has a point: under a time limit that proves
-        nothing.
-        """
+        """Write the problem, run the solver, read it back; CBC calls "infeasible" what the clock stopped early."""
         threads = None if self._solver in SERIAL else 1
         wanted = {"threads": threads, "gapRel": 0.0, "gapAbs": 0.0, "timeLimit": self._time_limit}
         options = {key: value for key, value in wanted.items() if key in self._options and value is not None}

@@ -104,10 +104,7 @@ class Xpress(NativeSolver):
 
 @cache
 def _library() -> Any:
-    """Return the package with the licence it finds; that this is the free one is no warning to a user of milpcb.
-
-    ``init`` leaves the processor computing with 53 digits where other libraries count on 64.
-    """
+    """Return the package with the licence it finds; ``init`` leaves the processor computing with 53 digits."""
     import xpress
 
     with same_arithmetic(), warnings.catch_warnings():

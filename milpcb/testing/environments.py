@@ -1,8 +1,4 @@
-"""Requirements of every environment: the shapes of the contract, and the same bytes for the same seed.
-
-Each check takes an environment, a policy class with the same number of actions, a horizon and a seed, and raises
-AssertionError with what it saw; ``battery`` lists all of them for one environment.
-"""
+"""Requirements of every environment: the shapes of the contract, and the same bytes for the same seed."""
 
 from collections.abc import Callable
 from contextlib import suppress

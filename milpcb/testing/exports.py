@@ -1,8 +1,4 @@
-"""Exported policies do what ``predict`` does: JSON, SQL, Python source and the printed rule, read back.
-
-Policies are drawn, given names of features and actions that need quotes, and asked on contexts that lie on their cut
-points, beside them, and with numbers missing.
-"""
+"""Exported policies do what ``predict`` does: JSON, SQL, Python and the printed rule, on, beside and off their cuts."""
 
 # ruff: noqa: S608 - the SQL is ours, in databases of its own
 

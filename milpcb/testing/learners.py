@@ -1,9 +1,7 @@
 """Requirements of every learner, whatever its algorithm: the contract of ``Learner``, bit for bit.
 
-Each check makes learners from their class and plays them on instances of a few contexts, whose oracle lists its
-policies and so answers every query. It raises AssertionError with what it saw, or Unmet where it does not apply.
-What the base class ``Learner`` enforces in every round (q is a distribution, rounds are in order) fails whichever check
-meets it first.
+Learners play instances of a few contexts, whose oracle lists its policies and so answers every query. What the base
+class enforces in every round (q is a distribution, rounds are in order) fails whichever check meets it first.
 """
 
 import inspect

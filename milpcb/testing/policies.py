@@ -1,8 +1,4 @@
-"""Requirements of every policy class, checked against its own definition (``policies()`` and ``predict``).
-
-Each check raises AssertionError with what it saw, or Unmet where a law does not apply to the class. A class is given
-with contexts small enough to list every policy; ``battery`` runs all checks on costs drawn from a fixed seed.
-"""
+"""Requirements of every policy class, checked against its own definition (``policies()`` and ``predict``)."""
 
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,4 @@
-"""Requirements of every solver: the known problems, and the interface of a Session.
-
-Each check takes a solver (and a problem) and raises AssertionError with what it saw; ``battery`` lists all of them.
-"""
+"""Requirements of every solver: the known problems, and the interface of a Session."""
 
 from collections.abc import Callable
 from contextlib import closing

@@ -1,19 +1,19 @@
 """Classes given by their list: labelings as functions of the row, and a list of policies of one's own."""
 
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+import milpcb
 from milpcb import open_oracle, testing
 from milpcb.errors import InputError
 from milpcb.testing.instances import Instance
 from policies import DecisionTrees, FiniteClass, ListedRules
 
-MODULE = Path(__file__).parents[1] / "plugin" / "my_rules.py"
+STARTER = Path(milpcb.__file__).parent / "starters" / "class" / "my_rules.py.txt"
 REALS = np.array([[0.3, -2.0], [1.7, 5.5], [0.3, -2.0], [0.9, 1.0], [1.7, 5.5]])
 AGREE = [[0, 1, 0, 1, 1], [2, 2, 2, 0, 2], [1, 0, 1, 1, 0], [0, 1, 0, 1, 1]]  # equal rows of REALS, equal labels
 DIFFER = [[0, 1, 1, 1, 1], [1, 0, 1, 1, 0], [0, 0, 0, 0, 1]]  # equal rows of REALS, different labels
@@ -21,11 +21,9 @@ CONTEXTS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 5.0]])
 
 
 def bands() -> ListedRules:
-    """Return the class of the module, three actions and two cuts."""
-    spec = spec_from_file_location("my_rules", MODULE)
-    module = module_from_spec(spec)
-    sys.modules["my_rules"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
+    """Return the class of ``milpcb new class``, three actions and two cuts."""
+    module = sys.modules["my_rules"] = ModuleType("my_rules")  # dataclasses look their module up
+    exec(compile(STARTER.read_text(), STARTER, "exec"), vars(module))  # noqa: S102 - ours
     return module.Bands(3, (0.5, 1.5))
 
 
