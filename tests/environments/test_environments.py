@@ -2,7 +2,6 @@
 
 import tracemalloc
 import warnings
-from math import factorial
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from scipy import stats
 from milpcb.environments.planted import AlternatingLeader, Planted, Switching
 from milpcb.environments.replay import Replay
 from milpcb.environments.stream import BLOCK, Steps
-from milpcb.environments.supervised import Supervised, permutations
+from milpcb.environments.supervised import Supervised
 from milpcb.errors import InputError
 from milpcb.plugins import registry
 from milpcb.testing.environments import check_rereadable, check_rounds, check_same_seed, transcript
@@ -55,9 +54,7 @@ def test_seeds_differ(name):
     assert (one[1] != other[1]).any()
 
 
-@pytest.mark.parametrize(
-    "environment", [Planted(), Supervised("iris", permute_every=50)], ids=["planted", "supervised"]
-)
+@pytest.mark.parametrize("environment", [Planted(), Supervised("iris")], ids=["planted", "supervised"])
 def test_a_longer_horizon_begins_alike(environment):
     """A longer horizon shows the same rounds first, across blocks."""
     rounds = np.arange(BLOCK + 50)
@@ -196,51 +193,9 @@ def test_names_are_those_of_the_data():
     assert Supervised("digits").action_names == tuple("0123456789")
 
 
-@pytest.mark.parametrize(("name", "every"), [("iris", 100), ("digits", 333), ("breast_cancer", 64)])
-def test_phases_permute_the_labels(name, every):
-    """In every phase one permutation of the labels is right, the first the identity, each unlike the one before."""
-    from sklearn import datasets
-
-    stream = opened(Supervised(name, permute_every=every))
-    target = getattr(datasets, f"load_{name}")().target
-    rows, right = right_actions(stream, range(HORIZON))
-    before = None
-    for first in range(0, HORIZON - every, every):
-        phase = slice(first, first + every)
-        names = dict(zip(target[rows[phase]].tolist(), right[phase].tolist(), strict=True))
-        assert right[phase].tolist() == [names[label] for label in target[rows[phase]].tolist()]
-        assert len(set(names.values())) == len(names) == target.max() + 1
-        assert names != before
-        assert before is not None or all(label == action for label, action in names.items())
-        before = names
-
-
-def test_one_round_a_phase():
-    """With permute_every = 1 two labels swap their names each round."""
-    stream = opened(Supervised(permute_every=1), 300)
-    rows, right = right_actions(stream, range(300))
-    label = Supervised().open(DecisionTrees(2), 300, 7).chances.labels[rows]
-    assert (right == (label + np.arange(300)) % 2).all()
-
-
-def test_permutations_change_with_the_seed():
-    """Two seeds permute differently."""
-    one, other = (opened(Supervised("digits", permute_every=10), 1000, seed).chances.ranks for seed in (0, 1))
-    assert (one != other).any()
-
-
-def test_permutations_in_lexicographic_order():
-    """The 24 ranks of four values give the 24 permutations in order, the identity first."""
-    made = permutations(np.arange(factorial(4)), 4).tolist()
-    assert made[0] == [0, 1, 2, 3]
-    assert made == sorted(made)
-    assert len({tuple(p) for p in made}) == 24
-    assert all(sorted(p) == [0, 1, 2, 3] for p in made)
-
-
 def test_long_horizons_stay_small():
-    """A million rounds with a thousand phases take a few megabytes, wherever they are read."""
-    environment = Supervised("digits", permute_every=1000)
+    """A million rounds take a few megabytes, wherever they are read."""
+    environment = Supervised("digits")
     opened(environment, 10)  # loads the data set, which is not counted
     tracemalloc.start()
     stream = opened(environment, 1_000_000)
