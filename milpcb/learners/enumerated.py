@@ -16,13 +16,12 @@ from milpcb.types import Floats, Ints
 class Hedge(Learner):
     """Hedge with full information: exponential weights over all N labelings (Freund & Schapire 1997).
 
-    Guarantee: regret <= sqrt(T log N / 2) for the rate sqrt(8 log N / T), whatever the costs and contexts.
+    Guarantee: regret <= sqrt(T log N / 2) by the rate sqrt(8 log N / T), whatever the costs and contexts.
     It is for comparison, and no bandit learner: it sees the costs of actions that were not played.
 
     Parameters
     ----------
     oracle, horizon, seed : as of every learner
-    rate : eta >= 0 of the weights exp(-eta * total cost); None for sqrt(8 log N / T)
 
     """
 
@@ -30,14 +29,12 @@ class Hedge(Learner):
     kept = ("_totals",)
     horizon: int
 
-    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0, rate: float | None = None) -> None:
+    def __init__(self, oracle: EnumeratedOracle, *, horizon: int, seed: int = 0) -> None:
         super().__init__(oracle, horizon=horizon, seed=seed)
         require("hedge", oracle, "enumerate")
         self._labelings = np.ascontiguousarray(oracle.labelings.T)  # (m, N): a round reads one row
         self._log_size = float(np.log(self._labelings.shape[1]))
-        if rate is None:
-            rate = float(np.sqrt(8 * self._log_size / horizon))
-        self.rate = real("rate", rate, "finite and not negative", lambda eta: eta >= 0)
+        self.rate = float(np.sqrt(8 * self._log_size / horizon))
         self._totals = np.zeros(self._labelings.shape[1])
 
     def _act(self, row: int) -> Floats:
@@ -52,12 +49,8 @@ class Hedge(Learner):
         self._totals += costs[self._labelings[row]]
 
     def guarantee(self) -> float:
-        """Return sqrt(T log N / 2) at the default rate, log N / rate + rate T / 8 at any other."""
-        if self._log_size == 0:
-            return 0.0
-        if self.rate == 0:
-            return np.inf
-        return float(self._log_size / self.rate + self.rate * self.horizon / 8)
+        """Return sqrt(T log N / 2), as the sum of log N / rate and rate T / 8."""
+        return self._log_size / self.rate + self.rate * self.horizon / 8 if self.rate else 0.0
 
 
 class Exp4P(Learner):

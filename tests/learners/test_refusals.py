@@ -106,7 +106,6 @@ OF_OTHERS: list[tuple[str, dict[str, Any], str]] = [
     ),
     ("hedge", {"oracle": opened(kind="milp")}, 'kind = "enumeration"'),
     ("hedge", {"oracle": opened(DecisionTrees(2, depth=1), "search")}, 'kind = "enumeration"'),
-    ("hedge", {"rate": -1.0}, "rate"),
     ("exp4p", {"oracle": opened(DecisionTrees(2, depth=1), "search"), "horizon": 99}, 'kind = "enumeration"'),
     *(("exp4p", {"horizon": 100, "delta": delta}, "delta") for delta in (0.0, 1.0, -0.5, np.nan)),
     *(("best_in_hindsight", {"best": best, "n_actions": 3}, "outside 0 to 2") for best in ([0, 3], [0, -1])),
