@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from milpcb.learners import Guarded
 from milpcb.ledger import OWN, Ledger
 from tests.theory.coins.baseline import GAMES, PROMISES, PROMISING, PROMISING_MUTANTS, broken, judge_promise
 from tests.theory.coins.changes import IN_TURN, IN_TURN_GAMES, IN_TURN_MUTANTS, in_turn_chances, judge_in_turn
@@ -25,7 +26,7 @@ from tests.theory.coins.confidence import (
     optimistic,
 )
 from tests.theory.coins.games import ALL_GAMES, OPPOSITE, QUICK_GAMES, CoinGame
-from tests.theory.coins.guard import GUARD_MUTANTS, GUARDED, SETTINGS, T, guarded_means, judge_guard
+from tests.theory.coins.guard import GUARD_MUTANTS, GUARDED, SETTINGS, Stubborn, judge_guard
 from tests.theory.coins.late import DELAYS, LATE, LATE_MUTANTS, judge_late
 from tests.theory.coins.learners import CoinLearner, exp4
 from tests.theory.coins.mutants import MUTANTS
@@ -101,9 +102,11 @@ def test_one_draw_is_judged_on_all_costs() -> None:
 
 def test_the_guard_changes_where_it_should() -> None:
     """And not where the learner inside pays nothing."""
-    always, never = (np.array([costs] * T) for costs in ((1.0, 0.0), (0.0, 1.0)))
-    assert guarded_means(GUARDED[0].kind, SETTINGS[1], always)[2] > 0.1
-    assert guarded_means(GUARDED[0].kind, SETTINGS[1], never)[2] == 0
+    for paid, changed in ((1.0, 1), (0.0, None)):
+        learner = Guarded(GAME.oracle(), inner=Stubborn(2), bound=0.1, share=0.0)
+        for _ in range(3):
+            learner.learn(0, 0, paid, float(learner.act(0)[0]))
+        assert learner.changed == changed
 
 
 def test_the_chances_come_near_to_what_is_allowed() -> None:
