@@ -27,27 +27,40 @@ def held(tiny, copied):
     return RunDirectory(copied(tiny))
 
 
+@pytest.fixture
+def cell(tiny):
+    """Return its only cell."""
+    return study_of(tiny).cells[0]
+
+
 def study_of(text):
     """Return the study of a config."""
     return build_study(parse_config(tomllib.loads(text)))
+
+
+def everything(path):
+    """Return all files of a folder with their contents, links as what they point to."""
+    return {
+        str(file.relative_to(path)): file.readlink() if file.is_symlink() else file.read_bytes()
+        for file in sorted(path.rglob("*"))
+        if file.is_symlink() or file.is_file()
+    }
 
 
 def test_a_reader_sees_the_old_file_until_the_new_one_is_whole(tmp_path, monkeypatch):
     """When the name changes hands the new content is all on disk, the old one was readable; nothing else is left."""
     target = write_file(tmp_path / "a/b/f.txt", b"old")
     assert target.read_bytes() == b"old"
-    seen = []
+    seen, real = [], Path.replace
 
     def replace(self, other):
         seen.append((self.read_bytes(), other.read_bytes()))
         return real(self, other)
 
-    real = Path.replace
     monkeypatch.setattr(Path, "replace", replace)
     write_file(target, b"new")
     assert seen == [(b"new", b"old")]
-    assert target.read_bytes() == b"new"
-    assert [file.name for file in target.parent.iterdir()] == ["f.txt"]
+    assert everything(target.parent) == {"f.txt": b"new"}
 
 
 def refuse(*_):
@@ -71,18 +84,21 @@ def test_a_failed_write_keeps_the_old_file(failure, error, message, step, tmp_pa
     monkeypatch.setattr(step, failure)
     with pytest.raises(error, match=message):
         write_file(target, b"new")
-    assert target.read_bytes() == b"old"
-    assert [file.name for file in tmp_path.iterdir()] == ["f.txt"]
+    assert everything(tmp_path) == {"f.txt": b"old"}
 
 
-def test_a_record_that_cannot_be_written_is_not_finished(held, tiny, monkeypatch):
+def test_a_record_that_cannot_be_written_is_not_finished(held, cell, monkeypatch):
     """After a failed write the directory holds the record it held before, and nothing half written."""
-    (cell,) = study_of(tiny).cells
-    before = {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
+    before = everything(held.path)
     monkeypatch.setattr("pathlib.Path.replace", refuse)
     with pytest.raises(RunError):
         held.keep(cell, {"key": cell.key, "rounds": [40]}, {})
-    assert before == {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
+    assert before == everything(held.path)
+
+
+def resealed(content, change):
+    """Return a changed record with a checksum that fits."""
+    return sealed(change(unsealed(content)))
 
 
 TORN = {
@@ -103,33 +119,25 @@ TORN = {
 }
 
 
-def resealed(content, change):
-    """Return a changed record with a checksum that fits."""
-    return sealed(change(unsealed(content)))
-
-
 @pytest.mark.parametrize("damage", TORN)
-def test_a_damaged_record_is_named_and_no_curve(damage, held, tiny):
+def test_a_damaged_record_is_named_and_no_curve(damage, held, cell):
     """A file that is not as written is never read as a curve."""
-    (cell,) = study_of(tiny).cells
-    file = held.path / f"cells/{cell.key}.json"
+    file = file_of(held.path, "record", cell.key)
     whole = file.read_bytes()
     file.write_bytes(TORN[damage](whole))
     assert file.read_bytes() != whole
     line = f"record {cell.key} of 'bistro_plus, seed 0' is damaged; it is played again"
     assert held.held([cell]) == Held(set(), (line,))
-    assert store.remarks(held.path) == (
-        f"record {cell.key} is damaged and left out; milpcb resume {held.path} plays it again",
-    )
+    advice = f"record {cell.key} is damaged and left out; milpcb resume {held.path} plays it again"
+    assert store.remarks(held.path) == (advice,)
     with pytest.raises(RunError, match="no finished curve"):
         milpcb.load(held.path)
 
 
-def test_a_damaged_record_is_played_again(held, tiny, play_into, untimed):
+def test_a_damaged_record_is_played_again(held, cell, tiny, play_into, untimed):
     """To the same numbers, with the line that names it."""
-    (cell,) = study_of(tiny).cells
     curves = untimed(held.path)
-    (held.path / f"cells/{cell.key}.json").write_bytes(b"")
+    file_of(held.path, "record", cell.key).write_bytes(b"")
     again = play_into(tiny, held.path)
     assert again.tasks == ["bistro_plus, seed 0: 40"]
     assert [line.partition(" is damaged")[0] for line in again.remarks] == [f"record {cell.key} of '{cell.title}'"]
@@ -143,8 +151,7 @@ def test_of_many_damaged_records_ten_are_named(held, tiny):
     for task in tasks:
         file_of(held.path, "record", task.key).write_bytes(b"")
     lines = held.held(tasks).remarks
-    assert len(lines) == 11
-    assert lines[-1] == "and 6 more records are damaged, too"
+    assert (len(lines), lines[-1]) == (11, "and 6 more records are damaged, too")
 
 
 def test_every_byte_of_a_sealed_file_counts():
@@ -153,20 +160,16 @@ def test_every_byte_of_a_sealed_file_counts():
     assert unsealed(content) == {"key": "k", "rounds": [1, 2], "cost": 0.1}
     assert json.loads(content)["rounds"] == [1, 2]
     for i in range(len(content)):
-        assert unsealed(content[:i] + bytes([content[i] ^ 1]) + content[i + 1 :]) is None
-        assert unsealed(content[:i] + content[i + 1 :]) is None
-        assert unsealed(content[:i] + b" " + content[i:]) is None
+        for middle in (bytes([content[i] ^ 1]), b"", b" " + content[i : i + 1]):
+            assert unsealed(content[:i] + middle + content[i + 1 :]) is None
 
 
-def test_versions_that_differ_are_named(held, tiny, play_into):
+def test_versions_that_differ_are_named(held, cell, tiny, play_into):
     """Records made with another version count, and one line says which; a package that is new here is no difference."""
-    (cell,) = study_of(tiny).cells
-    file = held.path / f"cells/{cell.key}.json"
+    file = file_of(held.path, "record", cell.key)
     file.write_bytes(resealed(file.read_bytes(), lambda record: record | {"versions": {"numpy": "1.0"}}))
-    line = (
-        f"{held.path} holds records made with other versions: numpy 1.0 (here {np.__version__}); "
-        "their numbers may differ"
-    )
+    others = f"numpy 1.0 (here {np.__version__}); their numbers may differ"
+    line = f"{held.path} holds records made with other versions: {others}"
     assert store.remarks(held.path) == (line,)
     again = play_into(tiny, held.path)
     assert (again.tasks, again.remarks) == ([], [line])
@@ -205,24 +208,43 @@ def test_the_config_is_written_with_versions(held, tiny):
     assert parse_config(written).table() == written == parse_config(tomllib.loads(tiny)).table()
 
 
-def test_a_directory_of_something_else_is_refused(tmp_path):
-    """Neither a file, nor a folder with other files in it, nor somebody else's config.toml becomes a run directory."""
-    (tmp_path / "file").write_text("mine")
-    for name, file in (("full", "thesis.tex"), ("other", "config.toml")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / file).write_text("title = 3")
-    for name in ("file", "full", "other"):
-        with pytest.raises(RunError, match=r"is no run directory.*; choose another with --out"):
-            RunDirectory(tmp_path / name)
-    assert (tmp_path / "file").read_text() == "mine"
+MINE = [
+    "thesis.tex",
+    "config.toml",  # somebody else's
+    ".bashrc .profile .ssh/id",
+    ".git/config",
+    ".lock",
+    ".config.toml.x1y2",  # as an older milpcb left half written
+    ".milpcb-x1y2.tmp",  # nearly a temporary
+    "cells/.notes live/0123456789abcdef.json",
+    "costs/0123456789abcdef.json",
+    "best_policy_of_mine.txt leader_list.csv",
+    "regret.png",
+    "",
+]
+
+
+@pytest.mark.parametrize("names", MINE)
+def test_a_folder_with_any_file_of_ones_own_is_refused(names, tmp_path, tiny, play_into):
+    """Dot files count as content: the folder, or a file in its place, is refused, and everything stays as it was."""
+    for name in names.split():
+        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "out" / name).write_text("title = 3")
+    if not names:
+        (tmp_path / "out").write_text("mine")
+    before = everything(tmp_path)
+    with pytest.raises(RunError, match=r"out exists and is no run directory.*; choose another with --out"):
+        play_into(tiny, tmp_path / "out")
+    assert everything(tmp_path) == before
 
 
 def test_an_older_format_is_refused(tmp_path):
     """A run directory of an earlier version says so, and nothing in it is touched."""
     (tmp_path / "config.toml").write_text('[experiment]\nname = "old"\n[versions]\nmilpcb = "0.1.0"\n')
+    before = everything(tmp_path)
     with pytest.raises(RunError, match=r"of format 1, this version writes format \d+; choose another with --out"):
         RunDirectory(tmp_path)
-    assert [file.name for file in tmp_path.iterdir()] == ["config.toml"]
+    assert everything(tmp_path) == before
 
 
 def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
@@ -233,16 +255,8 @@ def test_a_part_left_by_a_killed_run_does_not_matter(tmp_path, tiny, play_into):
     assert not (tmp_path / ".milpcb-x1y2z3a4.tmp").exists()
 
 
-DAMAGED = (
-    b"[experiment",
-    b"\xff\xfe",
-    b"",
-    b"title = 3",
-    b"{}",
-    b"[]",
-    f'{{"checksum": "0", "format": {FORMAT}}}'.encode(),
-    None,
-)
+NO_SEAL = f'{{"checksum": "0", "format": {FORMAT}}}'.encode()
+DAMAGED = (b"[experiment", b"\xff\xfe", b"", b"title = 3", b"{}", b"[]", NO_SEAL, None)
 
 
 @pytest.mark.parametrize(
@@ -253,10 +267,7 @@ DAMAGED = (
     ],
 )
 def test_a_damaged_config_or_index_is_written_again(name, read, message, held, tiny, play_into):
-    """The other file says whose directory it is.
-
-    Reading is one line on how to fix it; the next run writes the same bytes.
-    """
+    """The other file says whose directory it is; reading is one line on how to fix it, which the next run does."""
     file = held.path / name
     before = file.read_bytes()
     for content in DAMAGED:
@@ -276,9 +287,8 @@ def test_a_config_with_one_digit_changed_is_refused_by_resume(held):
     """It would be another study, and nobody asked for that."""
     file = held.path / "config.toml"
     file.write_text(file.read_text().replace("horizon = 40", "horizon = 41"))
-    with pytest.raises(
-        RunError, match=r"config\.toml was damaged, or edited, after the run wrote it; .* milpcb run CONFIG"
-    ):
+    changed = r"config\.toml was damaged, or edited, after the run wrote it; .* milpcb run CONFIG"
+    with pytest.raises(RunError, match=changed):
         store.check_config(held.path)
 
 
@@ -286,82 +296,37 @@ def test_a_damaged_config_and_index_are_no_mark(held):
     """Where neither says that milpcb made the directory it is refused, and nothing is overwritten."""
     for name in ("config.toml", "study.json"):
         (held.path / name).write_bytes(b"{")
-    before = {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()}
+    before = everything(held.path)
     with pytest.raises(RunError, match=r"cannot read .*config\.toml: .*--out"):
         RunDirectory(held.path)
-    assert {file: file.read_bytes() for file in held.path.rglob("*") if file.is_file()} == before
+    assert everything(held.path) == before
 
 
 def test_one_run_at_a_time(held, tiny, play_into):
     """While one run is at work in a directory another is refused, in a line that says who; afterwards it is let in."""
-    with (
-        held.locked(),
-        pytest.raises(RunError, match=rf"another run is at work in {held.path} \(pid \d+ on .+\); wait for it"),
-        RunDirectory(held.path).locked(),
-    ):
+    who = rf"another run is at work in {held.path} \(pid \d+ on .+\); wait for it"
+    with held.locked(), pytest.raises(RunError, match=who), RunDirectory(held.path).locked():
         pass
     assert play_into(tiny, held.path).tasks == []
 
 
-def everything(path):
-    """Return all files of a folder with their contents, links as what they point to."""
-    return {
-        str(file.relative_to(path)): file.readlink() if file.is_symlink() else file.read_bytes()
-        for file in sorted(path.rglob("*"))
-        if file.is_symlink() or file.is_file()
-    }
-
-
-MINE = [
-    ".bashrc .profile .ssh/id",
-    ".git/config",
-    ".lock",
-    ".config.toml.x1y2",  # as an older milpcb left half written
-    ".milpcb-x1y2.tmp",  # nearly a temporary
-    "cells/.notes live/0123456789abcdef.json",
-    "costs/0123456789abcdef.json",
-    "best_policy_of_mine.txt leader_list.csv",
-    "regret.png",
-]
-
-
-@pytest.mark.parametrize("names", MINE)
-def test_a_folder_with_any_file_of_ones_own_is_refused(names, tmp_path, tiny, play_into):
-    """Dot files count as content: the folder is refused, and everything in it stays as it was."""
-    for name in names.split():
-        (tmp_path / "out" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "out" / name).write_text("mine")
-    before = everything(tmp_path)
-    with pytest.raises(RunError, match=r"out exists and is no run directory; choose another with --out"):
-        play_into(tiny, tmp_path / "out")
-    assert everything(tmp_path) == before
-
-
 def test_what_others_put_into_a_run_directory_stays(held, tiny, play_into):
-    """Only files that the run itself wrote are changed or removed, whatever the others are called."""
+    """Only files that the run itself wrote are changed or removed, whatever the others, or study.json, are called."""
     mine = [
         *(".bashrc", ".config.toml.x1y2", ".milpcb-x1.tmp", ".milpcb-x1y2z3a4.tmp.bak", "best_policy_of_mine.txt"),
         *("leader_list.csv", "cells/.notes", "cells/a.json", "live/notes.txt", "live/.hidden"),
-        "notes/.milpcb-x1y2z3a4.tmp",
+        *("notes/.milpcb-x1y2z3a4.tmp", "thesis.tex", "../thesis.tex"),
     ]
     for name in mine:
         (held.path / name).parent.mkdir(exist_ok=True)
         (held.path / name).write_text("mine")
+    index = unsealed((held.path / "study.json").read_bytes())
+    index["written"] += ["../thesis.tex", "thesis.tex", "best_policy_/../../thesis.tex", str(held.path / "thesis.tex")]
+    (held.path / "study.json").write_bytes(sealed(index))
     play_into(tiny.replace("horizon = 40", "horizon = 40\nseeds = [1]"), held.path)
     assert all((held.path / name).read_text() == "mine" for name in mine)
     assert (held.path / "best_policy_seed1.txt").exists()
     assert not (held.path / "best_policy_seed0.txt").exists(), "an earlier run wrote it, and this config has no seed 0"
-
-
-def test_a_list_of_written_files_cannot_name_others(held, tiny, play_into):
-    """study.json of a foreign directory may list anything; only names of policy files in the directory are removed."""
-    (held.path.parent / "thesis.tex").write_text("mine")
-    (held.path / "thesis.tex").write_text("mine")
-    index = unsealed((held.path / "study.json").read_bytes())
-    index["written"] += ["../thesis.tex", "thesis.tex", "best_policy_/../../thesis.tex", str(held.path / "thesis.tex")]
-    (held.path / "study.json").write_bytes(sealed(index))
-    play_into(tiny, held.path)
-    assert (held.path.parent / "thesis.tex").read_text() == (held.path / "thesis.tex").read_text() == "mine"
 
 
 @pytest.mark.parametrize("folder", ["cells", "costs", "logs"])
@@ -375,10 +340,9 @@ def test_a_folder_that_is_a_link_is_refused(folder, held, tmp_path):
         RunDirectory(held.path)
 
 
-def test_a_link_is_replaced_and_never_written_through(held, tiny, play_into, tmp_path):
+def test_a_link_is_replaced_and_never_written_through(held, cell, tiny, play_into, tmp_path):
     """Records, tables and policies that are links to files elsewhere become files; the others stay as they are."""
     (tmp_path / "mine").write_text("mine")
-    (cell,) = study_of(tiny).cells
     names = ["config.toml", "study.json", "curves.csv", "curves.parquet", "best_policy_seed0.txt"]
     names.append(f"cells/{cell.key}.json")
     for name in names:
@@ -392,10 +356,9 @@ def test_a_link_is_replaced_and_never_written_through(held, tiny, play_into, tmp
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
-def test_a_log_or_lock_that_is_a_link_is_not_written_through(link, held, tiny, tmp_path):
+def test_a_log_or_lock_that_is_a_link_is_not_written_through(link, held, cell, tmp_path):
     """A file of another name, such as one of the user's, stays as it is; a lock that is a link is refused."""
     (tmp_path / "mine").write_text("mine")
-    (cell,) = study_of(tiny).cells
     log = file_of(held.path, "log", cell.key)
     log.parent.mkdir(exist_ok=True)
     link(tmp_path / "mine", log)

@@ -25,37 +25,23 @@ class FakeStream:
 
     def __init__(self, seed):
         rng = np.random.default_rng(seed)
-        self.rows = rng.integers(len(CONTEXTS), size=T)
-        self.all_costs = rng.random((T, 3))
-
-    def reveal(self, t):
-        """Return the row."""
-        return int(self.rows[t])
-
-    def costs(self, t):
-        """Return the costs."""
-        return self.all_costs[t]
+        self.rows, self.all_costs = rng.integers(len(CONTEXTS), size=T), rng.random((T, 3))
+        self.reveal, self.costs = self.rows.__getitem__, self.all_costs.__getitem__
+        self.paid = self.all_costs[np.arange(T), TREES.on(CONTEXTS).labelings()[:, self.rows]]  # (N, T)
 
 
 @pytest.mark.parametrize("kind", ["milp", "enumeration"])
 @pytest.mark.parametrize("seed", range(3))
 def test_best_costs_are_those_of_the_best_labeling(kind, seed):
-    """At every checkpoint the best cost is the least sum over the rounds so far of any policy of the class."""
-    stream = FakeStream(seed)
-    found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind=kind), T, AT)
-    paid = stream.all_costs[np.arange(T), TREES.on(CONTEXTS).labelings()[:, stream.rows]]  # (N, T)
+    """At every checkpoint the best cost is the least sum of any policy so far; the tick is called with 1..T."""
+    stream, seen = FakeStream(seed), []
+    found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind=kind), T, AT, seen.append)
+    assert seen == list(range(1, T + 1))
     assert set(found.best_cost) == AT
     for t in AT:
-        assert np.isclose(found.best_cost[t], paid[:, :t].sum(axis=1).min(), atol=1e-9)
+        assert np.isclose(found.best_cost[t], stream.paid[:, :t].sum(axis=1).min(), atol=1e-9)
     labels = found.policy.predict(CONTEXTS)[stream.rows]
     assert np.isclose(stream.all_costs[np.arange(T), labels].sum(), found.best_cost[T], atol=1e-9)
-
-
-def test_every_round_is_heard():
-    """The tick is called with 1..T."""
-    seen = []
-    hindsight(FakeStream(0), open_oracle(TREES, CONTEXTS, kind="enumeration"), T, AT, seen.append)
-    assert seen == list(range(1, T + 1))
 
 
 def test_a_bound_is_no_best_cost():
@@ -78,10 +64,9 @@ def test_best_costs_in_turn_are_those_of_the_best_sequence(changes):
     """Against every sequence of labelings that changes so often at most, at the ends of the blocks so far."""
     stream = FakeStream(changes)
     found = hindsight(stream, open_oracle(TREES, CONTEXTS, kind="search"), T, AT, changes=changes)
-    paid = stream.all_costs[np.arange(T), TREES.on(CONTEXTS).labelings()[:, stream.rows]]  # (N, T)
     ends = [-(-T * block // 20) for block in range(1, 20)]
     for t in AT:
         cuts = combinations_with_replacement([0, *(end for end in ends if end < t)], changes)
-        least = min(sum(paid[:, j:k].sum(axis=1).min() for j, k in pairwise((0, *cut, t))) for cut in cuts)
+        least = min(sum(stream.paid[:, j:k].sum(axis=1).min() for j, k in pairwise((0, *cut, t))) for cut in cuts)
         assert np.isclose(found.in_turn[t], least, atol=1e-9)
         assert found.in_turn[t] <= found.best_cost[t]

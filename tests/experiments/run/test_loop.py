@@ -1,6 +1,7 @@
 """The loop between a learner and an environment, with fakes of both."""
 
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,31 +15,21 @@ Q = np.array([[0.5, 0.5, 0.0], [0.1, 0.2, 0.7]])
 
 
 class FakeLearner(Learner):
-    """Plays Q[row] and writes down all it is told."""
+    """Plays Q[row] and writes down all it is told, and the costs that it is shown."""
 
     kept = ()
 
-    def __init__(self):
+    def __init__(self, q=Q, *, full_information=False):
         super().__init__(n_actions=3)
-        self.told = []
+        self.q, self.full_information, self.told, self.shown = q, full_information, [], []
 
     def _act(self, row):
         """Return the row of Q."""
-        return Q[row]
+        return self.q[row]
 
-    def _learn(self, row, action, cost, probability):
-        """Note the round."""
-        self.told.append((row, action, cost, probability))
-
-
-class Onlooker(FakeLearner):
-    """A learner that is shown every cost."""
-
-    full_information = True
-
-    def __init__(self):
-        super().__init__()
-        self.shown = []
+    def _learn(self, *told):
+        """Note the row, the action, its cost and its probability."""
+        self.told.append(told)
 
     def _learn_all(self, row, costs):
         """Note the costs."""
@@ -69,13 +60,15 @@ def run(learner, stream, stops=range(1, T + 1)):
     return points
 
 
-def test_costs_are_added_up_in_expectation():
-    """The cost is sum_t <q_t, c_t>, whatever actions were drawn."""
+def test_costs_are_added_up_in_expectation_and_time_goes_on():
+    """The cost is sum_t <q_t, c_t>, whatever actions were drawn; the seconds of later rounds are not less."""
     stream = FakeStream()
     expected = np.cumsum([Q[t % 2] @ stream.costs(t) for t in range(T)])
     points = run(FakeLearner(), stream)
     assert [played for played, _, _ in points] == list(range(1, T + 1))
     assert np.allclose([cost for _, cost, _ in points], expected, rtol=1e-15)
+    assert points[0][2] > 0.0
+    assert all(earlier[2] <= later[2] for earlier, later in pairwise(points))
 
 
 @pytest.mark.parametrize("stops", [[T], [3, T], [1, 2, 7, 8, T], [0, 5, 5, T]])
@@ -87,46 +80,28 @@ def test_cuts_change_nothing(stops):
     assert [(played, cost) for played, cost, _ in points if played] == [every[n - 1][:2] for n in stops if n]
 
 
-def test_the_learner_is_told_the_played_action_only():
-    """Each round it hears its row, its action, that action's cost and the probability it gave it; never learn_all."""
-    learner, stream = FakeLearner(), FakeStream()
+@pytest.mark.parametrize("full_information", [False, True])
+def test_the_learner_is_told_the_played_action_only(full_information):
+    """Its row, action, that action's cost and probability; who declares full information is shown all costs after."""
+    learner, stream = FakeLearner(full_information=full_information), FakeStream()
     run(learner, stream)
     assert len(learner.told) == T
     for t, (row, action, cost, probability) in enumerate(learner.told):
         assert (row, cost, probability) == (t % 2, stream.costs(t)[action], Q[t % 2][action])
+    assert learner.shown == [(t % 2, *stream.costs(t)) for t in range(T)] * full_information
 
 
 def test_nothing_of_the_unplayed_actions_reaches_the_learner():
     """With NaN as the cost of all but the action that is surely played, every cost the learner hears is a number."""
 
-    class Certain(FakeLearner):
-        def _act(self, row):
-            return np.eye(3)[row]
-
     class Hidden(FakeStream):
         def costs(self, t):
             return np.where(np.arange(3) == t % 2, super().costs(t), np.nan)
 
-    learner = Certain()
+    learner = FakeLearner(np.eye(3))
     run(learner, Hidden())
-    assert [(action, cost) for _, action, cost, _ in learner.told] == [
-        (t % 2, FakeStream().costs(t)[t % 2]) for t in range(T)
-    ]
-
-
-def test_full_information_is_shown_to_those_who_declare_it():
-    """A learner with full_information gets all costs after its own."""
-    learner, stream = Onlooker(), FakeStream()
-    run(learner, stream)
-    assert learner.shown == [(t % 2, *stream.costs(t)) for t in range(T)]
-    assert len(learner.told) == T
-
-
-def test_time_goes_on():
-    """The seconds of later rounds are not less."""
-    points = run(FakeLearner(), FakeStream())
-    assert points[0][2] > 0.0
-    assert all(earlier[2] <= later[2] for earlier, later in pairwise(points))
+    heard = [(action, cost) for _, action, cost, _ in learner.told]
+    assert heard == [(t % 2, FakeStream().costs(t)[t % 2]) for t in range(T)]
 
 
 def test_actions_are_drawn_with_the_probabilities_given():
@@ -138,32 +113,22 @@ def test_actions_are_drawn_with_the_probabilities_given():
     assert (np.abs(counts - n * q) <= 5 * np.sqrt(n * q * (1 - q))).all(), counts
 
 
-class Fixed:
-    """A generator that always draws the same number."""
-
-    def __init__(self, number):
-        self.random = lambda: number
-
-
 @pytest.mark.parametrize("total", [1.0 - 1e-12, 1.0, 1.0 + 1e-12])
-def test_a_sum_that_is_slightly_off_still_draws_an_action(total):
+@pytest.mark.parametrize(("q", "drawn"), [([0.3, 0.7, 0.0], np.nextafter(1.0, 0.0)), ([0.0, 0.3, 0.7], 0.0)])
+def test_a_sum_that_is_slightly_off_still_draws_an_action(total, q, drawn):
     """Rounding in q neither draws an action that is not there nor one with probability 0, at either end."""
-    assert draw_action(total * np.array([0.3, 0.7, 0.0]), Fixed(np.nextafter(1.0, 0.0))) == 1
-    assert draw_action(total * np.array([0.0, 0.3, 0.7]), Fixed(0.0)) == 1
+    assert draw_action(total * np.array(q), SimpleNamespace(random=lambda: drawn)) == 1
 
 
 @pytest.mark.parametrize(("horizon", "count"), [(1, 1), (1, 40), (2, 3), (30, 1), (1000, 2), (1000, 40), (10**6, 40)])
 def test_checkpoints_go_from_the_first_round_to_the_last(horizon, count):
-    """They increase, are within 1..T, end with T, and are at most 2 count + 1."""
+    """They increase within 1..T, end with T, and are at most 2 count + 1.
+
+    Log-spaced ones show the slope from the start, even ones the bend at the end: no gap is above T / (count - 1).
+    """
     at = checkpoints(horizon, count)
-    assert at[0] == 1
-    assert at[-1] == horizon
+    assert (at[0], at[-1]) == (1, horizon)
     assert (np.diff(at) > 0).all()
     assert len(at) <= 2 * count + 1
-
-
-def test_checkpoints_are_dense_at_both_ends():
-    """Log-spaced ones show the slope from the start, even ones the bend at the end: no gap above T / (count - 1)."""
-    at = checkpoints(10_000, 21)
-    assert set(np.rint(np.geomspace(1, 10_000, 21)).astype(int)) <= set(at.tolist())
-    assert np.diff(at).max() <= 500
+    assert set(np.rint(np.geomspace(1, horizon, count)).astype(int)) <= set(at.tolist())
+    assert np.diff(at).max(initial=0) <= np.ceil(horizon / max(1, count - 1))
