@@ -94,7 +94,7 @@ class Learning:
         worst = claim.p_value
         if worst >= SURELY:
             return replace(claim, p_value=min(1.0, worst + self.reference.error))
-        t, lotteries, done = float(norm.isf(worst)), list(against(self.reference)), 0
+        t, lotteries, done = float(norm.isf(worst)), against(self.reference), 0
         for left, lottery in zip(reversed(range(len(lotteries))), lotteries, strict=True):
             later, reached, draw = left * expected_draws(claim, draws), 0, 0
             for draw, is_good in zip(range(1, draws + 1), self._signed(lottery, t, fold, sampled, rng), strict=False):

@@ -138,7 +138,7 @@ def _known(scores: Scores, assigned: Ints | Floats, parts: Ints) -> tuple[Bools,
     constants: Bools = np.ones(len(scores.actions), dtype=bool)
     if scores.unseen is not None:
         seen = np.asarray((_got(scores.unseen.astype(float), assigned) == 0) | (scores.weight == 0))
-        constants = np.asarray(~scores.unseen[scores.weight > 0].any(axis=0))
+        constants = ~np.asarray(scores.unseen[scores.weight > 0].any(axis=0))
     if assigned.ndim == 2 or scores.overlap == "ignore":
         return seen, seen, constants
     column = assigned.astype(np.int64)

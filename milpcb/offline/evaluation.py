@@ -18,10 +18,9 @@ from milpcb.offline.scores import Scores
 
 @dataclass(frozen=True)
 class LeafValue:
-    """Worth of one part of a policy.
+    """Worth of one ``part`` of a policy, which has the ``share`` (0..1) of the rows, and plays ``action``, by ``name``.
 
-    ``part`` is its number, ``action`` and ``name`` are what is played there, ``share`` (0..1) its share of the rows,
-    ``value`` the mean outcome there, ``gain`` how much better its action is there than what the reference plays.
+    The mean outcome there is ``value``; ``gain`` is how much better the action is there than the reference.
     """
 
     part: int

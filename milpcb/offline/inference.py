@@ -191,7 +191,7 @@ def inference(
     times = affordable(asked, least, len(sampled.rows), question.oracle)
     learning = Learning(question, scores, reference, share)
     split, fold = learning.split_claim()
-    tick, later = progress or (lambda *_: None), len(list(against(reference))) * expected_draws(split, times)
+    tick, later = progress or (lambda *_: None), len(against(reference)) * expected_draws(split, times)
 
     def first(done: int, total: int) -> None:
         tick(done, total + later)

@@ -15,7 +15,7 @@ Where vertices are many, those that are shown to be worse than another at a tota
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from math import comb, prod
@@ -58,7 +58,7 @@ class Lotteries:
         """Return the lottery (S, K) of greatest sum(values * p); ``values`` is (S, K)."""
         if not len(self.upper):
             return self._pure(np.where(self.playable, values, -np.inf).argmax(axis=1))
-        found = self._solve(values)
+        found = self.solved(values)
         if found is None:
             raise OracleInexact("the linear program of the best lottery was not solved; scale the constraints")
         return found
@@ -66,23 +66,25 @@ class Lotteries:
     def _pure(self, actions: Ints) -> Floats:
         return np.asarray(np.eye(self.playable.shape[1])[actions])
 
-    def _solve(self, values: Floats) -> Floats | None:
+    def solved(self, values: Floats) -> Floats | None:
         """Return the best lottery by a linear program; None where there is none."""
         from scipy.optimize import linprog
 
-        strata, K = self.playable.shape
-        once = np.kron(np.eye(strata), np.ones(K))
-        scale = np.maximum(np.abs(self.totals).max(axis=(1, 2)), np.finfo(float).tiny)
-        size = float(np.abs(values).max()) or 1.0
+        (strata, K), (rows, upper) = self.playable.shape, self._scaled
         solved = linprog(
-            -values.ravel() / size,
-            A_ub=self.totals.reshape(len(self.upper), -1) / scale[:, None],
-            b_ub=self.upper / scale,
-            A_eq=once,
+            -values.ravel() / (float(np.abs(values).max()) or 1.0),
+            A_ub=rows.reshape(len(upper), -1),
+            b_ub=upper,
+            A_eq=np.kron(np.eye(strata), np.ones(K)),
             b_eq=np.ones(strata),
             bounds=[(0.0, 1.0 if playable else 0.0) for playable in self.playable.ravel()],
         )
         return _lottery(solved.x.reshape(strata, K)) if solved.status == 0 else None
+
+    @property
+    def _scaled(self) -> tuple[Floats, Floats]:
+        scale = np.maximum(np.abs(self.totals).max(axis=(1, 2)), np.finfo(float).tiny)
+        return self.totals / scale[:, None, None], self.upper / scale
 
     def vertices(self) -> Floats | None:
         """Return all vertices (R, S, K); None where they are too many to list."""
@@ -102,12 +104,10 @@ class Lotteries:
 
     def _bases(self, tight: tuple[int, ...]) -> Floats:
         """Return the allowed basic solutions (R, S, K) in which the rows ``tight`` hold with equality."""
-        cells = np.argwhere(self.playable)
-        scale = np.maximum(np.abs(self.totals).max(axis=(1, 2)), np.finfo(float).tiny)
-        rows = (self.totals / scale[:, None, None])[:, cells[:, 0], cells[:, 1]]
+        cells, (totals, upper) = np.argwhere(self.playable), self._scaled
+        rows = totals[:, cells[:, 0], cells[:, 1]]
         once = (cells[:, 0] == np.arange(len(self.playable))[:, None]).astype(float)
-        left = np.vstack([once, rows[list(tight)]])
-        right = np.append(np.ones(len(once)), (self.upper / scale)[list(tight)])
+        left, right = np.vstack([once, rows[list(tight)]]), np.append(np.ones(len(once)), upper[list(tight)])
         bases = np.array(list(combinations(range(len(cells)), len(left))))
         systems = left.T[bases].transpose(0, 2, 1)
         regular = np.abs(np.linalg.det(systems)) > CLOSE
@@ -116,7 +116,7 @@ class Lotteries:
         if len(bases):
             solved = np.linalg.solve(systems, np.broadcast_to(right[:, None], (len(bases), len(right), 1)))[..., 0]
             np.put_along_axis(points, bases, solved, axis=1)
-        kept = (points >= -CLOSE).all(axis=1) & (points @ rows.T <= self.upper / scale + CLOSE).all(axis=1)
+        kept = (points >= -CLOSE).all(axis=1) & (points @ rows.T <= upper + CLOSE).all(axis=1)
         found = np.zeros((int(kept.sum()), *self.playable.shape))
         found[:, cells[:, 0], cells[:, 1]] = points[kept]
         return _lottery(found)
@@ -153,7 +153,7 @@ def lotteries(constraints: Sequence[LabelConstraint], n: int, n_actions: int) ->
     if not kept:
         return free
     found = Lotteries(stratum, patterns, np.array([sums for sums, _ in kept]), np.array([upper for _, upper in kept]))
-    if found._solve(np.zeros(patterns.shape)) is None:  # noqa: SLF001 - of the class above
+    if found.solved(np.zeros(patterns.shape)) is None:
         return Lotteries(stratum, patterns, free.totals, free.upper, allowed=False)
     return found
 
@@ -168,24 +168,16 @@ def _lottery(points: Floats) -> Floats:
 class Reference:
     """The best allowed way that does not look at people, by a log; everything a page compares with is this one.
 
-    Attributes
-    ----------
-    actions : K names
-    ways : all such ways, see Lotteries
-    lottery : (S, K) the probabilities of the best one, by stratum
-    value : what it gives, estimated, in the unit and sign of the log
-    probabilities : by name of action, with which probability a row gets it, 0 left out
-    candidates : (R, S, K) the lotteries that may be the best one in truth; None where they are too many to list
-    error : what leaving others out adds to the error of a claim: 0 or ``BETA``
-
+    Of all such ``ways`` it is the ``lottery``, whose ``value`` is an estimate in the unit and sign of the log. The
+    ``candidates`` may be the best one in truth; leaving others out adds the ``error`` to that of a claim, 0 or BETA.
     """
 
-    actions: tuple[str, ...]
+    actions: tuple[str, ...]  # K names
     ways: Lotteries
-    lottery: Floats
+    lottery: Floats  # (S, K) probabilities by stratum
     value: float
-    probabilities: dict[str, float]
-    candidates: Floats | None
+    probabilities: dict[str, float]  # by name of action, with which a row gets it, 0 left out
+    candidates: Floats | None  # (R, S, K) lotteries; None where they are too many to list
     error: float
 
     @property
@@ -336,7 +328,7 @@ def _candidates(scores: Scores, ways: Lotteries, best: Floats) -> tuple[Floats |
     return np.array(kept), BETA if len(kept) < len(vertices) else 0.0
 
 
-def against(reference: Reference) -> Iterator[Floats]:
-    """Yield the lotteries that claims are made against one by one; the best one alone where they are too many."""
-    few = reference.candidates is not None and len(reference.candidates) <= MOST
-    yield from reference.candidates if few and reference.candidates is not None else [reference.lottery]
+def against(reference: Reference) -> Sequence[Floats]:
+    """Return the lotteries that claims are made against one by one; the best one alone where they are too many."""
+    every = reference.candidates
+    return [reference.lottery] if every is None or len(every) > MOST else list(every)

@@ -88,18 +88,16 @@ def _contexts(features: Any) -> tuple[Floats, tuple[str, ...]]:
         return context_array(features), ()
     names = table_names(features) or tuple(f"x{j}" for j in range(np.shape(features)[1]))
     schema = Schema.infer(features, names)
-    columns: list[Floats] = []
-    titles: list[str] = []
+    found: dict[str, Floats] = {}
     for name, values in schema.read(features).items():
         field = schema[name]
         if values.dtype != object:
-            columns, titles = [*columns, values], [*titles, name]
+            found[name] = values
             continue
         known = (True,) if field.kind == "boolean" else field.values
         made = [Membership(name, (value,), 1) for value in (*known, *([None] if field.missing else []))]
-        columns += [column.read(values) for column in made]
-        titles += [column.words(holds=True) for column in made]
-    return context_array(np.column_stack(columns)), tuple(titles)
+        found |= {column.words(holds=True): column.read(values) for column in made}
+    return context_array(np.column_stack([*found.values()])), tuple(found)
 
 
 def _every_propensity(log: Log) -> Floats:

@@ -124,18 +124,15 @@ class Scores:
         order = self.columns(actions)
         if tuple(actions or self.actions) == self.actions:
             return self
-        own = ("table", "regression", "charge")
-        tables = {name: getattr(self, name)[:, order] for name in own}
+        tables = {name: getattr(self, name)[:, order] for name in ("table", "regression", "charge")}
         unseen = None if self.unseen is None else self.unseen[:, order]
         return replace(self, log=self.log.by(tuple(actions), order), unseen=unseen, **tables)
 
     def take(self, rows: Ints) -> Scores:
         """Return the scores of some rows; the diagnostics stay those of all."""
-        own = ("table", "weight", "fold", "regression", "charge")
+        own = {name: getattr(self, name)[rows] for name in ("table", "weight", "fold", "regression", "charge")}
         unseen = None if self.unseen is None or not self.unseen[rows].any() else self.unseen[rows]
-        return replace(
-            self, log=self.log.take(rows), unseen=unseen, **{name: getattr(self, name)[rows] for name in own}
-        )
+        return replace(self, log=self.log.take(rows), unseen=unseen, **own)
 
     @property
     def support(self) -> list[LabelConstraint]:
