@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -62,18 +63,7 @@ class PlainLedger:
 
     def copied(self) -> PlainLedger:
         """Return a copy."""
-        return PlainLedger(
-            self.n_actions,
-            set(self.retired),
-            list(self.asked),
-            dict(self.open),
-            list(self.learnt),
-            set(self.ended),
-            self.given_up,
-            dict(self.overridden),
-            list(self.others),
-            self.paid_by_others,
-        )
+        return PlainLedger(**{name: copy(value) for name, value in vars(self).items()})
 
     @property
     def paid(self) -> float:

@@ -364,29 +364,3 @@ def test_damages_are_mended_and_named_or_refused(numbers: range, bases: Bases, t
         assert sorted(path.name for path in folder.iterdir()) == ["out", "outside.txt"], case
         assert (folder / "outside.txt").read_text() == "mine", case
         shutil.rmtree(folder)
-
-
-@pytest.mark.parametrize(
-    ("damaged", "reported"),
-    [
-        (["both.part"], set()),
-        (["both.json"], {"both"}),
-        (["both.part", "both.json"], {"both"}),
-        (["part.part"], {"part"}),
-        (["none.png"], set()),
-        (["record.png"], {"record"}),
-    ],
-)
-def test_a_saved_state_counts_where_there_is_no_whole_record(
-    damaged: list[str], reported: set[str], tmp_path: Path
-) -> None:
-    """A kill between writing a record and removing its saved state leaves both: the state is never read.
-
-    ``both`` was killed after its record was written, ``part`` and ``none`` before.
-    """
-    files = [
-        tmp_path / name for name in ["both.json", "both.part", "record.json", "record.png", "part.part", "none.png"]
-    ]
-    for file in files:
-        file.write_text("damaged" if file.name in damaged else "")
-    assert wants_a_line(dict.fromkeys(files, b"")) == reported

@@ -1,9 +1,9 @@
-"""Drawn tables and services: no value is read as something else than was meant, without a word.
+"""Drawn tables, services and files: no value is read as something else than was meant, without a word.
 
 Each case is a column of some kind, with missing values or without, a rule that is learnt from it, and rows that are
 handed over later: of other types, in other ways, with columns in another order. An estimator, its policy, the JSON, the
 exported function and SQL and a bandit are asked for each row. What they do must be what the value means, or one line
-that refuses it. Old faults, put back one by one, are found.
+that refuses it; of files a note may name a column too. Old faults, put back one by one, are found.
 """
 
 import random
@@ -30,6 +30,7 @@ from milpcb.estimators import OptimalPolicyTree
 from policies import DecisionTrees
 from policies.exports import python
 from tests.inside import numbers_of
+from tests.stress import misreadings_files
 from tests.stress.misreadings_cases import Service, drawn_service, spelt, ways
 
 Outcome = tuple[str, str]  # "as meant", "refused" or "SILENT", and what was asked how
@@ -88,10 +89,6 @@ def services(rng: random.Random) -> Iterator[Outcome]:
             yield outcome(read, row, wanted, f"{service.kind}: {value!r} as {way}, asked a bandit")
     for wrong in ({2.0, 8.0}, b"ab", "ab", frozenset((1.0, 2.0))):
         yield outcome(read, wrong, [], f"{wrong!r} as a row")
-
-
-# Of what is drawn; logs in files are drawn by a part of their own.
-PARTS: dict[str, Callable[[random.Random], Iterator[Outcome]]] = {"tables": tables, "services": services}
 
 
 def handed(rng: random.Random, service: Service, value: Any, other: float) -> Iterator[tuple[str, Any]]:
@@ -178,41 +175,49 @@ def _closed(field: Any, cuts: Any) -> Any:
 ONE, INFERRED, DECLARED = fields.Field.one, schema.inferred, contexts.declared_columns
 NAMED, IN_ORDER, HEAD = frames.named, frames.in_order, python.HEAD
 # Each fault, and the one place of the reader that it takes out.
-FAULTS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
-    "types": lambda: patch.object(fields.Field, "one", _anything),
-    "truth": lambda: patch.object(fields.Field, "one", _truth_of_text),
-    "missing": lambda: patch.object(fields.Field, "one", _nothing_is_missing),
-    "codes": lambda: patch.object(schema, "inferred", _codes_are_numbers),
-    "declared": lambda: patch.object(contexts, "declared_columns", _closed),
-    "names": lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None),
-    "spellings": lambda: patch.object(fields.Field, "_string", lambda _self, entry, _row: entry),
-    "marks": lambda: patch.object(fields.Field, "marks", ()),
-    "order": lambda: patch.object(contexts, "in_order", list),
-    "export": lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:")),
+FAULTS: dict[str, tuple[int, Callable[[], AbstractContextManager[Any]]]] = {
+    "types": (0, lambda: patch.object(fields.Field, "one", _anything)),
+    "truth": (17, lambda: patch.object(fields.Field, "one", _truth_of_text)),
+    "missing": (0, lambda: patch.object(fields.Field, "one", _nothing_is_missing)),
+    "codes": (12, lambda: patch.object(schema, "inferred", _codes_are_numbers)),
+    "declared": (13, lambda: patch.object(contexts, "declared_columns", _closed)),
+    "names": (0, lambda: patch.object(contexts, "named", lambda row: NAMED(row) if isinstance(row, dict) else None)),
+    "spellings": (0, lambda: patch.object(fields.Field, "_string", lambda _self, entry, _row: entry)),
+    "marks": (50, lambda: patch.object(fields.Field, "marks", ())),
+    "order": (0, lambda: patch.object(contexts, "in_order", list)),
+    "export": (0, lambda: patch.object(python, "HEAD", HEAD.replace("if not fits:", "if False:"))),
 }
 
 
-FIRST = {"truth": 17, "codes": 12, "declared": 13, "marks": 50}  # case in which a rare fault shows
-
-
-def outcomes(numbers: range) -> Iterator[Outcome]:
-    """Yield what came of the cases; tables and services take turns."""
+def outcomes(numbers: range, *parts: Callable[[random.Random], Iterator[Outcome]]) -> Iterator[Outcome]:
+    """Yield what came of the cases; the parts take turns."""
     for number in numbers:
-        part = list(PARTS)[number % len(PARTS)]
-        for kind, what in PARTS[part](random.Random(f"0 {number}")):  # noqa: S311 - no secrets
-            yield kind, f"case {number}, {part}: {what}"
+        part = parts[number % len(parts)]
+        for kind, what in part(random.Random(f"0 {number}")):  # noqa: S311 - no secrets
+            yield kind, f"case {number}, {part.__name__}: {what}"
 
 
 @pytest.mark.cases(40)
 def test_nothing_is_read_silently(numbers: range) -> None:
     """Values are read as meant, or refused in one line."""
-    found = list(outcomes(numbers))
+    found = list(outcomes(numbers, tables, services))
     assert [what for kind, what in found if kind == "SILENT"] == []
     assert min(Counter(kind for kind, _ in found)[kind] for kind in ("as meant", "refused")) > len(numbers)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.cases(15)
+def test_no_drawn_file_is_misread(numbers: range) -> None:
+    """Each column is as meant, refused in one line, or named in a note."""
+    found = list(outcomes(numbers, misreadings_files.files))
+    assert [what for kind, what in found if kind == "SILENT"] == []
+    assert sum(kind == "as meant" for kind, _ in found) > 5 * len(numbers)
+
+
+@pytest.mark.parametrize("fault", [*FAULTS, *misreadings_files.FAULTS])
 def test_each_old_fault_is_found(fault: str) -> None:
     """Where the part of the reader that ended it is taken out."""
-    with FAULTS[fault]():
-        assert any(kind == "SILENT" for kind, _ in outcomes(range(FIRST.get(fault, 0), 80)))
+    of_rows = fault in FAULTS
+    (first, put_back), parts = (FAULTS | misreadings_files.FAULTS)[fault], (tables, services)
+    with put_back():
+        found = outcomes(range(first, 80), *(parts if of_rows else (misreadings_files.files,)))
+        assert any(kind == "SILENT" for kind, _ in found)

@@ -1,9 +1,7 @@
-"""Drawn tables in files: no value is read as something else than was meant, without a word.
+"""Drawn tables in files, with the faults that the reader of files once had.
 
 Each case is a file of some columns: numbers, categories, codes, booleans, row numbers and identifiers, with marks of
-missing values, separators, decimal commas and an order of columns, as CSV or Parquet, in memory and in one pass. What
-is read must be what was meant, or refused in one line, or named in a note. Old faults, put back one by one, are
-found.
+missing values, separators, decimal commas and an order of columns, as CSV or Parquet, in memory and in one pass.
 """
 
 import csv
@@ -19,7 +17,6 @@ from typing import Any
 from unittest.mock import patch
 
 import polars as pl
-import pytest
 
 from milpcb.errors import InputError
 from milpcb.logs import features, read
@@ -201,37 +198,16 @@ def _with_missing_strings(column: pl.Series, named: Any = ()) -> read.ReadColumn
     return read.ReadColumn(found.column, {})
 
 
-FAULTS: dict[str, Callable[[], Any]] = {
-    "marks are strings": _marks_are_strings,
-    "names that end in id": lambda: patch.object(
-        features, "_called_identifier", lambda name: bool(re.search(r"(^|[\W_])id$|[a-z]id$", name, re.IGNORECASE))
+FAULTS: dict[str, tuple[int, Callable[[], Any]]] = {  # the first case to look at, as rare faults show late
+    "marks are strings": (0, _marks_are_strings),
+    "names that end in id": (
+        0,
+        lambda: patch.object(
+            features, "_called_identifier", lambda name: bool(re.search(r"(^|[\W_])id$|[a-z]id$", name, re.IGNORECASE))
+        ),
     ),
-    "row numbers": lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), MANY=10**9),
-    "64 bits": lambda: patch.object(read, "MOST", 2**80),
-    "missing strings": lambda: patch.object(read, "typed", _with_missing_strings),
-    "other strings among numbers": lambda: patch.object(features, "_nearly_numbers", lambda _: ""),
+    "row numbers": (0, lambda: patch.multiple(features, ROW_NUMBERS=re.compile(r"(?!)"), MANY=10**9)),
+    "64 bits": (0, lambda: patch.object(read, "MOST", 2**80)),
+    "missing strings": (8, lambda: patch.object(read, "typed", _with_missing_strings)),
+    "other strings among numbers": (25, lambda: patch.object(features, "_nearly_numbers", lambda _: "")),
 }
-
-
-FIRST = {"missing strings": 8, "other strings among numbers": 25}  # case in which a rare fault shows
-
-
-def outcomes(numbers: range) -> Iterator[Outcome]:
-    for number in numbers:
-        for verdict, what in files(random.Random(f"0 {number}")):  # noqa: S311 - cases, not keys
-            yield verdict, f"case {number}: {what}"
-
-
-@pytest.mark.cases(15)
-def test_no_drawn_file_is_misread(numbers: range) -> None:
-    """Each column is as meant, refused in one line, or named in a note."""
-    found = list(outcomes(numbers))
-    assert [what for verdict, what in found if verdict == "SILENT"] == []
-    assert sum(verdict == "as meant" for verdict, _ in found) > 5 * len(numbers)
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_an_old_fault_would_be_seen(fault: str) -> None:
-    """Put back, it shows among the same files."""
-    with FAULTS[fault]():
-        assert any(verdict == "SILENT" for verdict, _ in outcomes(range(FIRST.get(fault, 0), 60)))
