@@ -133,17 +133,9 @@ WITH_HORIZON, ANYTIME, BOLDEST = 4.0, 1.5, 0.5
 class Optimism:
     """Optimistic estimates, so that actions that were seldom tried are tried again.
 
-    In the place of an estimate e >= c, x = c + log(1 + lambda (e - c)) / l <= e, where l = -log(1 - lambda).
-
-    The stakes lambda are fixed in advance and never increase (statements 17 and 19 of milpcb/theory/confidence.md).
-
-    Parameters
-    ----------
-    log_size : log N of the class
-    n_actions : K
-    horizon : T, None for stakes that fall with the round
-    factor : of all stakes
-
+    In the place of an estimate e >= c, x = c + log(1 + lambda (e - c)) / l <= e, where l = -log(1 - lambda). The stakes
+    lambda are fixed in advance and never increase; without a horizon they fall with the round. ``log_size`` is log N,
+    ``factor`` multiplies all stakes (statements 17 and 19 of milpcb/theory/confidence.md).
     """
 
     def __init__(self, log_size: float, n_actions: int, horizon: int | None, factor: float = 1.0) -> None:

@@ -40,11 +40,6 @@ class Coba:
         every seed
     reward_range : the least and the greatest reward
 
-    Raises
-    ------
-    InputError (a maker or a template that coba does not take, rewards of one action only or out of range, other actions
-    in another round, contexts that are no numbers), ExtraMissingError (coba is not installed)
-
     """
 
     file_options: ClassVar[tuple[str, ...]] = ("template",)

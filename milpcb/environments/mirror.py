@@ -49,10 +49,6 @@ class Mirror:
     n_actions : K >= 2
     n_contexts, n_features : shape of the pool, each >= 1
 
-    Raises
-    ------
-    InputError (a setting out of range, a learner that needs to know more than the costs it paid), UnknownNameError
-
     """
 
     learner: str = "epsilon_greedy"

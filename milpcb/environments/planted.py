@@ -35,10 +35,6 @@ class Planted:
     cost_right : P[cost = 1] of the planted policy's action
     cost_wrong : P[cost = 1] of every other action, at least ``cost_right``
 
-    Raises
-    ------
-    InputError (a setting out of range)
-
     """
 
     n_actions: int = 3

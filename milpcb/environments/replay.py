@@ -35,10 +35,6 @@ class Replay:
     costs : file of the costs (T, K) in [0, 1] of all actions, with or without a header of action names
     order : "file", or "shuffled" by the seed, which makes drifting costs look i.i.d.
 
-    Raises
-    ------
-    InputError (files that cannot be read or do not fit, costs outside [0, 1]), UnknownNameError (order)
-
     """
 
     file_options: ClassVar[tuple[str, ...]] = ("contexts", "costs")  # what is in these files decides the numbers

@@ -82,17 +82,9 @@ class _Block(NamedTuple):
 
 
 class BernoulliStream(CheckedStream):
-    """A row drawn uniformly from the pool in each round, and K independent Bernoulli costs.
+    """A row drawn uniformly from the pool of contexts (m, d) in each round, and K independent Bernoulli costs.
 
-    Parameters
-    ----------
-    contexts : (m, d) read-only floats, the pool
-    chances : P[cost = 1] of every action, on any row at any round; 0 and 1 make costs deterministic
-    n_actions : K
-    horizon : number of rounds, >= 1
-    seed : non-negative integer
-    planted : the policies that ``chances`` favours, for reports
-
+    Chances of 0 and 1 make costs deterministic. ``planted`` are the policies that they favour, for reports.
     """
 
     def __init__(

@@ -25,10 +25,6 @@ class Supervised:
     ----------
     data : ``"breast_cancer"``, ``"digits"``, ``"iris"`` or ``"wine"``, as scikit-learn ships them
 
-    Raises
-    ------
-    UnknownNameError (data)
-
     """
 
     data: str = "breast_cancer"

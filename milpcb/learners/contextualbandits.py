@@ -42,10 +42,6 @@ class ContextualBandits(Learner):
     leaf : least number of rounds in a leaf of a tree
     refit : rounds between two fits; a tenth of those so far where that is more
 
-    Raises
-    ------
-    UnknownNameError (policy), InputError, ExtraMissingError (the package is not installed)
-
     """
 
     hides_law = True

@@ -33,10 +33,6 @@ class Doubling(Around):
     options : that learner's own options
     first : rounds of the first phase
 
-    Raises
-    ------
-    InputError (a learner without a horizon, a pool with a fixed order), and what making the learner inside raises
-
     """
 
     what = "doubling"

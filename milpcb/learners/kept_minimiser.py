@@ -36,25 +36,15 @@ Foreseen = Callable[[Ints, int], Floats]
 
 
 class KeptMinimiser:
-    """The cheapest policy on integer costs (m, K) that change a row at a time.
+    """The cheapest policy on integer ``costs`` (m, K) that change a row at a time; the contexts of the oracle may grow.
 
-    Parameters
-    ----------
-    oracle : the policy class, opened on the contexts; it may grow
-    costs : (m, K), integers
-    order : (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the actions of each
-        by the others; a function of m, of whose answers the shorter ones begin the longer ones. None to follow any
-    unproved : go on with the bounds of an oracle that stops early; else such an answer raises OracleInexact
+    ``order(m)`` returns (m, 1 + K) random numbers that decide between cheapest policies: contexts by the first, the
+    actions of each by the others; the answers for fewer contexts begin those for more. None follows any. ``unproved``
+    goes on with the bounds of an oracle that stops early; else such an answer raises OracleInexact.
 
-    Attributes
-    ----------
-    actions : the leader's action on each row
-    number : 1 for the first leader, and 1 more for each successor
-    total, bound : the leader's total cost, and what no policy is below. The leader is a cheapest policy for certain
-        where the total is at most the bound
-    queries, ties : how many queries were asked, and how many of them were about which of equals comes first
-    harms : how many changes harmed the leader of their time
-
+    ``actions`` are the leader's on each row, ``number`` is 1 for the first leader and 1 more for each successor. Where
+    the leader's ``total`` is at most the ``bound``, it is a cheapest policy for certain. ``ties`` of the ``queries``
+    were about which of equals comes first; ``harms`` counts the changes that harmed the leader of their time.
     """
 
     def __init__(

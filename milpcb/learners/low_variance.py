@@ -40,16 +40,9 @@ def descend(
     / (2 (1 - K mu) S), S the mean of the squares of what V is the mean of. From mass 0 there are at most 4 ln(1 / (K
     mu)) / mu steps (as the paper's potential shows).
 
-    Parameters
-    ----------
-    counts : (m,), how often each context was seen; their sum n >= 1
-    rewards : (m, K), the sum of r / p over the rounds that played the action on the context
-    best : the largest mean reward of any policy, its sum of rewards over n
-    mu : the least probability of an action, 0 < mu < 1/K
-    slope : 1 / (psi mu) in the paper
-    mass : (m, K), that of Q to begin with
-    oracle : of whose policies Q is made; raises OracleInexact unless it proves its answers
-
+    Contexts were seen ``counts`` (m,) times, n >= 1 in all; ``rewards`` (m, K) are sums of r / p over the rounds that
+    played the action on the context, ``best`` is the largest mean reward of any policy, 0 < ``mu`` < 1/K, ``slope`` is
+    1 / (psi mu) in the paper. Raises OracleInexact unless the oracle proves its answers.
     """
     (m, K), n = rewards.shape, counts.sum()
     limit, share, rows = 2.0 * K, counts / n, np.arange(m)

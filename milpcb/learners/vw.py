@@ -47,10 +47,6 @@ class VW(Learner):
     contexts, n_actions, horizon, seed : as of every learner
     arguments : VW's command line, with --cb_explore_adf; options that read or write files are refused
 
-    Raises
-    ------
-    InputError (arguments that VW does not take), ExtraMissingError (VW is not installed)
-
     """
 
     kept = ("_rounds",)

@@ -144,19 +144,10 @@ def relaxation_value(
 ) -> RelaxationValue:
     """Estimate Rel(empty) over a grid of L, and the L where it is least.
 
-    Parameters
-    ----------
-    relaxation, oracle, pool, horizon : the setting, as for a learner
-    rng : where all draws come from
-    scales : the grid, each L valid for the relaxation; None takes 15, log-spaced around the closed form's best L
-    draws : draws of the whole future; the best L gets as many again
-    precision : the grid stops earlier once its least mean has a half-width of this share
-    tick : called with the number of draws done, 2 * ``draws`` in all
-
-    Raises
-    ------
-    InputError (an unknown law, an invalid L), OracleInexact (an oracle that was stopped before its proof)
-
+    ``scales`` is the grid, each L valid for the relaxation; None takes 15, log-spaced around the closed form's best L.
+    There are so many ``draws`` of the whole future, and as many again for the best L; the grid stops earlier once its
+    least mean has a half-width of the share ``precision``. ``tick`` is called with the number of draws done, of 2 *
+    ``draws``. Raises InputError (an unknown law, an invalid L), OracleInexact (an oracle that stopped early).
     """
     setting = Setting(relaxation, oracle, pool, horizon)
     whole("draws", draws, 2)
