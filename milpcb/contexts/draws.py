@@ -1,7 +1,6 @@
 """Random draws for imagined futures: counts of rounds, and sums of signs.
 
-The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's are faster, whose time does not grow with
-their number.
+The draws are compiled (milpcb.contexts.kernels). Of very many rounds numpy's are faster.
 """
 
 from functools import cache

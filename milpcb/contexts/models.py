@@ -193,8 +193,7 @@ class Empirical(_OnTable):
 
     The law of the contexts is unknown and cannot be sampled. The setting and the idea are those of Wu, Sima &
     Szpankowski (2024, arXiv 2401.15520), read as an abstract; the epochs, and drawing with replacement for all rounds
-    left, are our own. Their algorithm also starts anew in each epoch; here only the sample changes, and no bound on
-    regret is claimed.
+    left, are our own, and no bound on regret is claimed.
 
     Rounds count from 1; epoch e holds the rounds 2^e to 2^(e+1) - 1, so the sample is that of the 2^e - 1 rounds before
     it. It stays as it is throughout an epoch, and contains neither the context that the learner is playing on nor its

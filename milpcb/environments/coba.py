@@ -28,8 +28,7 @@ class Coba:
 
     Shows what learners do in the worlds that others publish curves for. A reward r in [least, most] becomes the cost
     (most - r) / (most - least). Contexts are flattened to numbers, categories one by one to 0/1. Actions are numbered
-    as coba lists them, so all rounds must offer the same ones; their features are not looked at. The contexts are known
-    in advance, the costs are not.
+    as coba lists them, so all rounds must offer the same ones; their features are not looked at.
 
     Parameters
     ----------

@@ -31,7 +31,6 @@ class Mirror:
     by side on the contexts of the run; a round costs 1 for the action with the largest mean probability over the copies
     (of several the first), 0 for the others, and each copy learns from its own draw. The costs so written down are a
     fixed sequence: any learner may be played on them, and all guarantees for costs that are fixed in advance hold.
-    (Derived for this project.)
 
     Contexts are those of ``Planted``: random 0/1 rows, drawn uniformly. Seeds of the copies are children of the seed of
     the run and never equal to it. A learner that draws within ``act``, such as ``ftpl``, puts all mass on what it drew,

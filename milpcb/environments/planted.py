@@ -118,8 +118,7 @@ def _plant(opened: Opened, contexts: Floats, rng: np.random.Generator, before: I
 class HeavyNoise(Planted):
     """A planted policy whose costs are almost a coin toss: 0.45 against 0.55.
 
-    Breaks learners that are sure too soon: it takes hundreds of rounds on a context to see a difference, so what leads
-    early leads by luck.
+    Breaks learners that are sure too soon: it takes hundreds of rounds on a context to see a difference.
 
     Parameters
     ----------

@@ -195,8 +195,7 @@ class AdaptiveNoise(SavedPart):
         """Return the constant of statement 15 of milpcb/theory/README.md; infinite without a horizon or for other laws.
 
         Of the spread it takes the mean of both estimates plus four of its standard errors, as the true one is not
-        known. By how much the means of optimistic estimates may fall short of those of c J is in statement 19 of
-        milpcb/theory/confidence.md.
+        known. What optimistic estimates may leave out of c J in the mean is in statement 19 of confidence.md there.
         """
         if horizon is None or not self._noise.law.shifts:
             return math.inf

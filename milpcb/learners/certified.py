@@ -44,8 +44,7 @@ class Certified:
 
         It needs nothing but what the learner was shown, whatever learner that is, and holds for costs that do not react
         to the play, after a number of rounds that was fixed before looking. One run's regret may lie above its own
-        certificate; average it over seeds, like regret. The proof is in milpcb.ledger. It takes one minimum of the
-        oracle, or a proved lower bound.
+        certificate; average it over seeds, like regret. It takes one minimum, or a proved lower bound of it.
 
         With a ``confidence`` such as 0.95 it is a statement about this very run: the chance that regret ever exceeds
         it, after any of all rounds, is at most 1 - confidence. Costs may react to all rounds before their own, and be
@@ -114,8 +113,7 @@ class Certified:
     def policy(self, oracle: Minimiser | None = None) -> FoundPolicy:
         """Return the best policy so far: the one of least total estimate that ``certificate()`` compares with.
 
-        Raises InputError where the learner has no oracle and none is handed in, and OracleInexact where it finds none
-        in its time.
+        Raises InputError where the learner has no oracle and none is handed in, OracleInexact where it finds none.
         """
         best = self.certify(oracle).policy
         if best is None:

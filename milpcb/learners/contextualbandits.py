@@ -26,13 +26,11 @@ class ContextualBandits(Learner):
     Setting: costs of one law, given context and action; no guarantee is computed. The first ``refit`` rounds are
     uniform. Then, and again and again, a new policy is fitted to all rounds so far, and asked for an action on every
     context; these are played until the next one. So a policy that draws numbers while it predicts draws once a batch
-    for each context. Its classifiers take rewards of 0 and 1: a cost c between them is learnt as 1 with probability c,
-    which has the same mean.
+    for each context. Its classifiers take rewards of 0 and 1: a cost c is learnt as 1 with probability c.
 
     The package does not return the probability of what it plays: q is 1 for its action. Given the past the action may
     have been random, but the estimate e = c that follows from q = 1 has e 1[y = a] <= c_a whatever was drawn, so
-    certificates hold (see milpcb.ledger). They are weak: a policy of the class is charged only where it agrees with the
-    play.
+    certificates hold (see milpcb.ledger). They are weak: a policy is charged only where it agrees with the play.
 
     Parameters
     ----------

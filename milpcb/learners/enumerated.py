@@ -124,8 +124,7 @@ class PolicyElimination(Learner):
 
     Round t, with l_t = log(4 N t^2 / delta), b_t = 2 sqrt(2 K l_t / t), mu_t = min(1/(2K), sqrt(l_t / (2 K t)))
     (constants as we know them): choose P over the survivors such that E_x[1 / ((1 - K mu_t) P(pi(x)|x) + mu_t)] <= 2K
-    for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best
-    survivor's.
+    for each of them; play that; drop every policy whose mean estimated reward is more than 2 b_t below the best one's.
 
     P costs far more than the rest, so it is solved for again only when t has grown by a factor ``growth``; elimination
     is done every round. Between, P and mu are those of round s, t < growth * s. This keeps the proof: the bound 2K on
@@ -203,9 +202,8 @@ class PolicyElimination(Learner):
     def guarantee(self) -> float:
         """Return a bound on expected regret where contexts' law is known: the theorem's plus delta T for when it fails.
 
-        16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth). The theorem compares with
-        the policy of least expected cost; the best in hindsight may cost less by sqrt(T log N / 2) in expectation,
-        which is not added.
+        16 sqrt(2 T K log(4 T^2 N / delta)), the constant as we know it, times sqrt(growth). It compares with the policy
+        of least expected cost; the best in hindsight may cost less by sqrt(T log N / 2), which is not added.
         """
         if self._law is None or self.horizon is None:
             return np.inf

@@ -147,8 +147,7 @@ class ContextualFTPL(Learner):
         E[regret] <= spread / 2 + 2 sqrt(2 S (K - 1/2) T spread) + 3 sqrt((2 K - 1) T) + (4 / 2.718) sqrt(K T) + 2,
 
     spread = E max over policies of minus their noise at eps = 1, estimated twice when the learner is made, each time by
-    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, and the number of columns that a cost touches
-    with noise on columns.
+    30 to 200 pairs of cheapest policies; S = 1 with noise on contexts, else the number of columns that a cost touches.
 
     Parameters
     ----------

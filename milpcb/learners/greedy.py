@@ -94,8 +94,7 @@ class LoggedCosts:
 class GreedyLearner(Learner):
     """A learner that plays the policy of its last training, and explores; the subclasses choose when.
 
-    Setting: rounds (context, costs) i.i.d.; there is no guarantee when costs change with time. A class of one policy is
-    treated as a class of two.
+    Setting: rounds (context, costs) i.i.d., no costs that change. A class of one policy is treated as a class of two.
     """
 
     stochastic = True
@@ -122,8 +121,7 @@ class GreedyLearner(Learner):
         """Return sqrt(T log N / 2): what the best policy in hindsight gains, at most, on the best one in expectation.
 
         Bounds for i.i.d. rounds compare with the policy pi* of least expected cost R. The best in hindsight costs less,
-        in expectation by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range
-        1.
+        by at most E max_pi (T R(pi) - cost of pi), a maximum over N sums of T centred variables of range 1.
         """
         return float(np.sqrt((self.horizon or 0) * self._log_size / 2))
 

@@ -237,8 +237,7 @@ class KeptMinimiser:
     def grow(self) -> None:
         """Take in the contexts that the oracle has taken in meanwhile, which cost nothing so far.
 
-        On each the leader plays the first action, in the order, of those that policies of its labels play there. The
-        others are forgotten.
+        On each the leader plays the first action, in the order, of those that policies of its labels play there.
         """
         old, new = len(self.costs), self._oracle.n_contexts - len(self.costs)
         if not new:

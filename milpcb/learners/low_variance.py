@@ -200,9 +200,8 @@ class RandomizedUCB(EpochLearner):
     Here, derived for this project: ask V_pi(P) <= 2K + sqrt(K beta) D(pi) of every policy, and sum_pi P(pi) sqrt(K
     beta) D(pi) <= 2K. That is (OP). It is linear in pi, so it holds for every Z, and it implies (1): with u =
     sqrt(beta) D(Z), 2K + sqrt(K) u is 4K at u = 2 sqrt(K), and is at most u^2 from there on. The minimum is not sought,
-    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta). What differs from the paper: that minimum, and that P is found after
-    rounds 2, 4, 8, ... only. Whether the published regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives
-    is not proved.
+    but sum_pi P(pi) D(pi) <= 2 sqrt(K / beta), and P is found after rounds 2, 4, 8, ... only. Whether the published
+    regret O(sqrt(T K log(T N / delta)) + K log(N K / delta)) survives is not proved.
 
     Parameters
     ----------

@@ -2,8 +2,7 @@
 
 With the drawn estimates of BISTRO+ the chance that the cost of an action is counted is c / L, whatever q is. So past
 estimates are independent of the draw, and with what is left of it they have the law of past estimates with a fresh
-future (milpcb/theory/one_draw.md). The totals of few policies change in a round, so one cheapest policy can be kept
-(milpcb.learners.kept_minimiser).
+future (milpcb/theory/one_draw.md). The totals of few policies change in a round, so one cheapest policy can be kept.
 """
 
 from collections.abc import Callable
@@ -24,8 +23,7 @@ from milpcb.types import Floats, FoundPolicy, Ints
 class CurrentRule(NamedTuple):
     """The rule in force: its ``policy``, and the probability of each other action, ``exploration``.
 
-    ``number`` is 1 for the first rule of a run and 1 more for each that follows; ``since`` is the first round in force,
-    counted from 1.
+    ``number`` and ``since``, the first round in force, count from 1.
     """
 
     policy: FoundPolicy

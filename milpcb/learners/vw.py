@@ -32,12 +32,10 @@ class VW(Learner):
     a shared line with the features of the context that are not 0, ``|x 0:1.0 3:0.5`` (namespace x, features numbered
     from 0), and a line for each action, ``|a 2``. VW's regression is linear in the features, so what it can represent
     is decided by the interactions in ``arguments``: ``-q xa`` gives each action weights of its own,
-    ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs and VW does
-    not add by itself.
+    ``--interactions xxa`` also weights for each pair of features, which a decision tree of depth 2 needs.
 
-    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. They are the law that the
-    action is drawn from, also where VW draws numbers of its own while it learns (``--bag``, ``--cover``, ``--rnd``):
-    certificates hold.
+    q are the probabilities that VW predicts, scaled to sum to 1 as it computes with 32 bits. Certificates hold, also
+    where VW draws numbers of its own while it learns (``--bag``, ``--cover``, ``--rnd``).
 
     VW's saved models do not go on bit-identically under all options (``--bag``, ``--cover``, ``--rnd``, ``--sgd``), so
     the state is the list of all rounds played, and ``restore`` learns them again, in about the time that the play took.

@@ -48,9 +48,7 @@ class Coordinate(Relaxation):
         """Return inf over a > 0 of s (log N + T log(1 + r m(a))) / a, plus T (K - 1) / L.
 
         Here r is the rate, s the unit in units of cost and m(a) = cosh(a (1 - 1/K)) / K + (1 - 1/K) cosh(a / K) - 1.
-
-        Statement 6 of milpcb/theory/README.md, which holds for every a: so the number is a bound wherever the numerical
-        search for a ends.
+        Statement 6 of milpcb/theory/README.md, for every a: a bound wherever the numerical search for a ends.
         """
         K = n_actions
         explored = horizon * (K - 1) / scale
@@ -90,8 +88,7 @@ class Signed(Coordinate):
 
     Totals are kept in units of L/2: estimates are 0 or +-1, each kept round adds +-1 to one action. The oracle is asked
     for psi_0 and for psi_i with action i made cheaper by one unit: i is a leader exactly where that is psi_0 - 1. A
-    single minimiser must be one drawn evenly from the leaders' actions: following the same leader at every tie would
-    cost 1/2 there.
+    single minimiser must be one drawn evenly from the leaders' actions.
 
     The guarantee is that of one sign on one action (see Coordinate) at this rate and unit; to leading order it is
     (K - 1)/K sqrt(T L log N) + T (K - 1) / L, least at L = (4 K^2 T / log N)^(1/3).

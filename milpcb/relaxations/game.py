@@ -14,8 +14,7 @@ from milpcb.types import Floats
 def psi_from_profile(profile: Floats, probe: float) -> Floats:
     """Return (K+1,): psi_0 = min V and psi_i = min(min_{a != i} V[a], V[i] + probe) (paper, equation (9), probe L).
 
-    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` is in its units, of any
-    sign.
+    ``profile`` (K,) holds V[a], the least total cost of the policies that play a now; ``probe`` may have any sign.
     """
     V = profile.tolist()
     least, second = sorted(V)[:2]
@@ -46,8 +45,7 @@ def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
     """Return q* (K,): each action gets min(phi_i, what is left), the rest is spread as ``leftover`` (Algorithm 2).
 
     q* minimises sum_i (q_i - phi_i)^+ over the simplex, whatever distribution ``leftover`` is. The paper goes through
-    the actions by number; ``descending`` goes by phi, which is the same for exact values and better for approximate
-    ones.
+    the actions by number; ``descending`` goes by phi, which is better for approximate values.
     """
     q = phi.tolist()
     left = 1
@@ -60,8 +58,7 @@ def fill(phi: Floats, leftover: Floats, *, descending: bool = False) -> Floats:
 def water_fill(psi: Floats, hit: float) -> Floats:
     """Return q* (K,), the minimiser of max_j (q_j L - psi_j): q_j = (theta + psi_j)^+ / L with theta so that sum q = 1.
 
-    ``psi`` (K,) holds psi_1..psi_K. The per-round problem of BISTRO (Rakhlin & Sridharan 2016), where one estimate may
-    have all of the adversary's mass.
+    ``psi`` (K,) holds psi_1..psi_K. The per-round problem of BISTRO, where one estimate may have all of the mass.
     """
     falling = np.sort(psi)[::-1]
     thetas = (hit - falling.cumsum()) / np.arange(1, len(psi) + 1)

@@ -67,8 +67,7 @@ class ExactRun:
         """Return the slack of condition (1) before a round: Rel(past) - E_x max_c E[c(y) + Rel(past and round)].
 
         Costs are counted less the player's shift, as they are estimated. The right-hand side is a sum over actions, as
-        only the cost of the one played is seen, and convex in each cost: it is largest at 0 or at 1, for each cost by
-        itself.
+        only the cost of the one played is seen, and convex in each cost: it is largest at 0 or at 1.
         """
         rel = self.rel(base, n)
         slack = self.rel(base, n + 1) - rel + self.player.shift
