@@ -226,21 +226,6 @@ def test_queries_of_a_round(noise: str, queries: Any, per_round: int) -> None:
     assert learner.oracle.calls == learner.queries == 20 * per_round  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(("noise", "probe"), [("paper", 1), ("half", 2), ("signed", -1)])
-def test_values_are_asked_with_one_hit_on_each_action(noise: str, probe: int) -> None:
-    """The loop asks psi_0, then psi_i with one hit on action i of the current context, and takes it off again."""
-    learner, asked = learner_on(TREES, noise=noise), []
-    value = learner.oracle.value
-    learner.oracle.value = lambda costs: (asked.append(costs.copy()), value(costs))[1]  # type: ignore[method-assign]
-    learner.act(3)
-    assert len(asked) == 4
-    for i, costs in enumerate(asked[1:]):
-        expected = asked[0].copy()
-        expected[3, i] += probe
-        assert (costs == expected).all()
-    assert (learner.totals() == asked[0]).all()
-
-
 @pytest.mark.parametrize("noise", ["paper", "half", "coordinate"])
 def test_one_minimiser_a_round_is_optimal(noise: str) -> None:
     """All mass on the minimiser's action: q*(i*) >= Phi in every round."""

@@ -32,11 +32,6 @@ LEARNERS = {
 }
 
 
-def oracle() -> Any:
-    """Return the oracle of six labelings."""
-    return listed(LABELINGS)
-
-
 def play(learner: Learner, rounds: int, seed: int = 0) -> list[tuple[int, int, float, float]]:
     """Play rounds of costs in [0, 1] and return row, action, cost and estimate of each."""
     played = each_round(learner, rounds, lambda _row, rng: rng.random(3) * (rng.random(3) < 0.7), seed)
@@ -46,7 +41,7 @@ def play(learner: Learner, rounds: int, seed: int = 0) -> list[tuple[int, int, f
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_certificate_is_what_its_definition_says(name: str) -> None:
     """Costs paid, less the largest over the stakes of the least that any policy is proved to have paid."""
-    learner = LEARNERS[name](oracle())
+    learner = LEARNERS[name](listed(LABELINGS))
     played = play(learner, 300)
     least = 0.0
     for stake in learner.ledger.stakes:
@@ -74,7 +69,7 @@ def test_what_a_round_proves_lies_between_nothing_and_the_estimate(cost: float, 
 @pytest.mark.parametrize("horizon", [None, 400])
 def test_no_path_has_a_certificate_above_its_bound(horizon: int | None) -> None:
     """Exp4 with optimistic estimates: in the mean and with confidence, after every round."""
-    learner = Exp4(oracle(), horizon=horizon, rate="certified", estimates="optimistic")
+    learner = Exp4(listed(LABELINGS), horizon=horizon, rate="certified", estimates="optimistic")
     for seed in range(400):
         play(learner, 1, seed)
         if seed % 40:
@@ -96,7 +91,7 @@ def test_a_class_of_one_policy_has_the_bound_of_its_certificate_too() -> None:
 def test_bounds_with_confidence_need_optimistic_estimates() -> None:
     """NaN for learners whose analysis says nothing of one run."""
     for name in ("exp4", "ftpl", "epsilon-greedy"):
-        learner = LEARNERS[name](oracle())
+        learner = LEARNERS[name](listed(LABELINGS))
         play(learner, 10)
         assert np.isnan(learner.bound(0.95))
 
@@ -104,8 +99,8 @@ def test_bounds_with_confidence_need_optimistic_estimates() -> None:
 def test_optimism_pays_for_itself_in_the_guarantee() -> None:
     """The cost that optimistic estimates leave out is added to the guarantee, of every rate."""
     for rate in ("certified", "fixed", "anytime", "adaptive", 0.1):
-        plain = Exp4(oracle(), horizon=1000, rate=rate)
-        learner = Exp4(oracle(), horizon=1000, rate=rate, estimates="optimistic")
+        plain = Exp4(listed(LABELINGS), horizon=1000, rate=rate)
+        learner = Exp4(listed(LABELINGS), horizon=1000, rate=rate, estimates="optimistic")
         assert plain.guarantee() < learner.guarantee() < np.inf
 
 
@@ -145,7 +140,7 @@ def test_a_service_states_it_too() -> None:
 
 def test_doubling_hands_on_what_its_learner_estimates() -> None:
     """In the first phase its certificate is that of the learner inside, and later phases add to it."""
-    learner = Doubling(oracle(), FinitePool(CONTEXTS), inner="ftpl", first=50)
+    learner = Doubling(listed(LABELINGS), FinitePool(CONTEXTS), inner="ftpl", first=50)
     play(learner, 50)
     first = learner.certify()
     assert first[:2] == learner.inner.certify()[:2]

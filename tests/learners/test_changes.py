@@ -36,11 +36,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Blocks.__init__, "__defaults__", ((5, 10, 20, 1000),))
 
 
-def oracle() -> Any:
-    """Return the oracle of four labelings."""
-    return listed(LABELINGS)
-
-
 def play(learner: Learner, rounds: int = 30, seed: int = 0) -> Played:
     """Return row, action, cost, the estimate of the cost and that of the gain of each round."""
     first, played = learner.played, []
@@ -100,7 +95,7 @@ def test_the_recursion_finds_the_least_of_all_sequences(toll: float) -> None:
 @pytest.mark.parametrize("horizon", [30, None])
 def test_certificates_are_what_their_definition_says(name: str, horizon: int | None) -> None:
     """In the mean and with confidence, for 1 to 4 policies in turn, with planned and with growing blocks."""
-    learner = LEARNERS[name](oracle(), horizon=horizon)
+    learner = LEARNERS[name](listed(LABELINGS), horizon=horizon)
     played, block = play(learner), of_block(ENDS[horizon])
     n, paid, stakes = max(block) + 1, sum(each[2] for each in played), learner.ledger.stakes
     table = learner.changes(confidence=0.9, most=3)
@@ -125,7 +120,7 @@ def test_certificates_are_what_their_definition_says(name: str, horizon: int | N
 def test_the_proof_is_what_its_definition_says(horizon: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Costs that change at half-time: the fewest policies in turn that have paid less, at most, than one at least."""
     monkeypatch.setattr(Blocks.__init__, "__defaults__", ((800, 1600, 2400, 3200, 10**9),))
-    learner, asked, rng = Uniform(3, horizon=horizon), oracle(), np.random.default_rng(1)
+    learner, asked, rng = Uniform(3, horizon=horizon), listed(LABELINGS), np.random.default_rng(1)
     sums = {stake: np.zeros((5, 3)) for stake in learner.ledger.stakes}
     for t in range(4000):
         learner.act(0)
@@ -147,26 +142,26 @@ def test_the_proof_is_what_its_definition_says(horizon: int | None, monkeypatch:
 
 def test_a_saved_run_goes_on_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether rounds enter the sums by the thousand or each by itself, saved in between or not."""
-    one, other = Exp4(oracle(), horizon=30), Exp4(oracle(), horizon=30)
+    one, other = Exp4(listed(LABELINGS), horizon=30), Exp4(listed(LABELINGS), horizon=30)
     play(one, 20)
     state = json.loads(json.dumps(one.state()))
     play(one, 10, seed=1)
     monkeypatch.setattr(blocks, "AT_ONCE", 1)
     play(other, 20)
     assert other.state() == state
-    again = Exp4(oracle(), horizon=30)
+    again = Exp4(listed(LABELINGS), horizon=30)
     again.restore(state)
     play(again, 10, seed=1)
     assert again.state() == one.state()
     assert again.changes(confidence=0.9) == one.changes(confidence=0.9)
     state["ledger"][2][2][0].append(1.0)
     with pytest.raises(InputError, match="no state of a Exp4"):
-        Exp4(oracle(), horizon=30).restore(state)
+        Exp4(listed(LABELINGS), horizon=30).restore(state)
 
 
 def test_late_rounds_are_in_the_block_in_which_they_began() -> None:
     """Which was known before their actions were drawn; those that nobody knows of are in the first."""
-    learner = Exp4(oracle(), horizon=30)
+    learner = Exp4(listed(LABELINGS), horizon=30)
     q = learner.act(0)
     aside = learner.set_aside()
     play(learner, 15)
@@ -205,12 +200,12 @@ def test_a_new_action_stands_for_the_first_in_all_rounds_before() -> None:
 def test_blocks_are_planned_or_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the horizon 20 of them, as many as there are rounds if these are fewer; without, by a tenth of what was."""
     monkeypatch.undo()
-    planned = Exp4(oracle(), horizon=1001).ledger.blocks.ends
+    planned = Exp4(listed(LABELINGS), horizon=1001).ledger.blocks.ends
     assert len(planned) == 20
     assert planned[-1] == 1001
     assert set(np.diff(planned)) == {50, 51} or set(np.diff(planned)) == {50}
-    assert Exp4(oracle(), horizon=3).ledger.blocks.ends == (1, 2, 3)
-    assert Exp4(oracle()).ledger.blocks.ends == blocks.GROWING
+    assert Exp4(listed(LABELINGS), horizon=3).ledger.blocks.ends == (1, 2, 3)
+    assert Exp4(listed(LABELINGS)).ledger.blocks.ends == blocks.GROWING
     assert blocks.GROWING[:12] == (100, 200, 300, 400, 500, 600, 700, 800, 900, 1000, 1100, 1210)
 
 

@@ -17,14 +17,9 @@ CONTEXTS = np.arange(4.0)[:, None]
 LABELINGS = np.array([[0, 0, 0, 0], [1, 2, 1, 2], [1, 1, 1, 1], [2, 2, 2, 2]])
 
 
-def oracle() -> Any:
-    """Return the oracle of the four labelings."""
-    return listed(LABELINGS)
-
-
 def conservative(**options: Any) -> Conservative:
     """Return a learner with Exp4 inside."""
-    asked = oracle()
+    asked = listed(LABELINGS)
     return Conservative(asked, **{"inner": Exp4(asked), "loss": 0.1, "seed": 3, **options})
 
 
@@ -79,7 +74,7 @@ def test_the_floor_is_that_of_statement_16_for_one_policy() -> None:
 
 def test_the_learner_inside_learns_only_rounds_in_which_it_was_followed() -> None:
     """It is alone in its own rounds: played by hand on these, it ends in the same state."""
-    learner, alone = conservative(allowance=5.0), Exp4(oracle())
+    learner, alone = conservative(allowance=5.0), Exp4(listed(LABELINGS))
     learn = alone.learn
 
     def spy(row: int, action: int, cost: float, probability: float) -> None:
@@ -160,7 +155,7 @@ def test_a_round_that_is_given_up_leaves_nothing() -> None:
 
 def test_bounds_and_certificates_are_over_all_rounds() -> None:
     """On every path certificates stay below the bound: of the learner inside, plus what was paid elsewhere."""
-    asked = oracle()
+    asked = listed(LABELINGS)
     inner = Exp4(asked, horizon=600, rate="certified", estimates="optimistic")
     learner = Conservative(asked, inner=inner, allowance=5.0, loss=0.1)
     for t in range(0, 600, 50):

@@ -19,15 +19,10 @@ LABELINGS = np.array([[0, 1, 2, 0], [1, 1, 1, 1], [2, 0, 1, 2], [0, 0, 0, 0]])
 SEED = 11
 
 
-def oracle() -> Any:
-    """Return the oracle of the four labelings."""
-    return listed(LABELINGS)
-
-
 def doubling(**options: Any) -> Doubling:
     """Return a doubling learner with phases of 20, 40, 80, ... rounds."""
     pool = options.pop("pool", FinitePool(CONTEXTS))
-    return Doubling(oracle(), pool, seed=SEED, **{"first": 20, **options})
+    return Doubling(listed(LABELINGS), pool, seed=SEED, **{"first": 20, **options})
 
 
 def played(learner: Learner, start: int, stop: int) -> Floats:
@@ -110,16 +105,18 @@ def test_oracle_errors_add_up_over_phases(recorder: type[Recorder]) -> None:
 
 def test_the_first_phase_is_the_plain_learner() -> None:
     """Until the first phase is over, q is that of the learner inside, made for that many rounds, bit for bit."""
-    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=20, seed=phase_seed(SEED, 0), noise="half", scale=5.0)
+    plain = BistroPlus(
+        listed(LABELINGS), FinitePool(CONTEXTS), horizon=20, seed=phase_seed(SEED, 0), noise="half", scale=5.0
+    )
     made = doubling(options={"noise": "half", "scale": 5.0})
     assert (played(made, 0, 20) == played(plain, 0, 20)).all()
 
 
 def test_the_second_phase_is_a_fresh_learner() -> None:
     """It starts without what was learnt before, for twice as many rounds."""
-    plain = BistroPlus(oracle(), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))
+    plain = BistroPlus(listed(LABELINGS), FinitePool(CONTEXTS), horizon=40, seed=phase_seed(SEED, 1))
     assert (played(doubling(), 0, 60)[20:] == played(plain, 20, 60)).all()
-    exp4 = Exp4(oracle(), horizon=40)
+    exp4 = Exp4(listed(LABELINGS), horizon=40)
     assert (played(doubling(inner="exp4"), 0, 60)[20:] == played(exp4, 20, 60)).all()
 
 
@@ -138,7 +135,7 @@ def test_a_round_that_is_given_up_is_given_up_inside() -> None:
 
 def test_the_guarantee_sums_the_phases_reached() -> None:
     """It is the sum of the plain guarantees for 20, 40, 80, ... rounds, as far as the horizon reaches."""
-    plain = [Exp4(oracle(), horizon=20 * 2**phase).guarantee() for phase in range(5)]
+    plain = [Exp4(listed(LABELINGS), horizon=20 * 2**phase).guarantee() for phase in range(5)]
     for horizon, phases in ((1, 1), (20, 1), (21, 2), (60, 2), (61, 3), (140, 3), (141, 4), (300, 4), (301, 5)):
         assert doubling(inner="exp4", horizon=horizon).guarantee() == pytest.approx(sum(plain[:phases]))
 
@@ -146,8 +143,8 @@ def test_the_guarantee_sums_the_phases_reached() -> None:
 def test_without_a_horizon_the_guarantee_is_of_the_rounds_played() -> None:
     """It grows when a phase begins; with a horizon it is that of the horizon from the start."""
     open_ended, told = doubling(inner="exp4"), doubling(inner="exp4", horizon=100)
-    assert open_ended.guarantee() == pytest.approx(Exp4(oracle(), horizon=20).guarantee())
+    assert open_ended.guarantee() == pytest.approx(Exp4(listed(LABELINGS), horizon=20).guarantee())
     for learner in (open_ended, told):
         played(learner, 0, 61)
     assert open_ended.guarantee() == pytest.approx(told.guarantee())
-    assert told.guarantee() == pytest.approx(sum(Exp4(oracle(), horizon=T).guarantee() for T in (20, 40, 80)))
+    assert told.guarantee() == pytest.approx(sum(Exp4(listed(LABELINGS), horizon=T).guarantee() for T in (20, 40, 80)))
