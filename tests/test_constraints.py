@@ -262,11 +262,10 @@ def test_contexts_can_be_made_to_get_an_action_or_kept_from_it(rows):
         (lambda: mean_at_most({}, 0.5), "amounts must map names of actions to numbers or columns"),
         (lambda: mean_at_most({0: 1}, np.inf), "bound on the mean must be finite"),
         (lambda: mean_at_most({0: [1, 2], 1: np.nan}, 1.0), "an amount of mean_at_most must be a finite number"),
-        (lambda: always(0, rows=[]), "rows names no row"),
-        (lambda: always(0, rows=[False, False]), "rows names no row"),
-        (lambda: always(0, rows=[-1]), "row -1 is none; rows count from 0"),
-        (lambda: always(0, rows=[0.5]), "row numbers"),
-        (lambda: always(0, rows=[[1], [2, 3]]), "row numbers"),
+        *(
+            (lambda rows=rows: always(0, rows=rows), "rows must be row numbers, which count from 0, or a boolean")
+            for rows in ([], [False, False], [-1], [0.5], [[1], [2, 3]])
+        ),
         (lambda: never(0), "never needs either a condition"),
         (lambda: always(0, "x0 = 1", rows=[0]), "always needs either a condition"),
     ],

@@ -17,6 +17,8 @@ from milpcb.data.frames import is_frame, named, records
 from milpcb.errors import InputError, shown
 
 Offered = Sequence[int] | None  # numbers of actions in order, None for all
+_WRONG = "available must be a list of actions or a mask of booleans, got {}"
+_UNCLEAR = "available {} can be read in two ways: give the names of the actions"
 
 
 class Availability:
@@ -76,18 +78,18 @@ class Availability:
         """Return the numbers of the actions that a list names, or a mask leaves."""
         whole = isinstance(available, (str, bytes)) or getattr(available, "ndim", 1) == 0
         if whole or not isinstance(available, Iterable):
-            raise InputError(f"available must be a list of actions, got {shown(available)}")
+            raise InputError(_WRONG.format(shown(available)))
         by_name = available if isinstance(available, Mapping) else named(available)
         entries = list(available if by_name is None else by_name.values())
         masks = [isinstance(entry, (bool, np.bool_)) for entry in entries]
         if by_name is None and not any(masks):
             if sorted(map(str, entries)) == ["0", "1"] == sorted(map(str, range(len(self._names)))) != self._names:
-                raise InputError(f"available {shown(available)} may be a list or a mask: give the names of the actions")
+                raise InputError(_UNCLEAR.format(shown(available)))
             return self._distinct(entries)
         if not all(masks):
-            raise InputError(f"available must be a list of actions or a mask of booleans, got {shown(available)}")
+            raise InputError(_WRONG.format(shown(available)))
         if isinstance(available, (set, frozenset)) or (by_name is None and {"True", "False"} & set(self._names)):
-            raise InputError(f"available {shown(available)} can be read in two ways: give the names of the actions")
+            raise InputError(_UNCLEAR.format(shown(available)))
         numbers = list(range(len(entries))) if by_name is None else self._distinct(by_name)
         if len(numbers) != len(self._names):
             raise InputError(f"available has {len(numbers)} booleans for the {len(self._names)} actions {self._names}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -23,22 +22,21 @@ if TYPE_CHECKING:
     from milpcb.learners.base import Learner
     from milpcb.offline import Log
 
+_NO_ACTIONS = (list, tuple, dict, np.ndarray)
+
 
 def as_document(baseline: Any, names: Sequence[Any]) -> dict[str, Any]:
     """Return an action, or a policy of ours, as plain data; raises InputError on anything else."""
     if hasattr(baseline, "document") and hasattr(baseline, "predict"):
         return {"policy": baseline.document()}
-    if hasattr(baseline, "predict") or callable(baseline) or isinstance(baseline, (list, tuple, dict, np.ndarray)):
+    actions = list(map(str, names))
+    is_file = str(baseline).endswith(".json") and str(baseline) not in actions
+    if is_file or hasattr(baseline, "predict") or callable(baseline) or isinstance(baseline, _NO_ACTIONS):
         raise InputError(
-            f"baseline must be an action, or a policy with to_json such as milpcb's own, got {shown(baseline)}; "
-            "for rules of another kind take milpcb.learners.Conservative, which takes any function"
+            f"baseline must be an action or a policy with to_json, got {shown(baseline)}: read a file by "
+            "milpcb.policies.from_json; milpcb.learners.Conservative takes any function"
         )
-    if isinstance(baseline, Path) or (str(baseline).endswith(".json") and str(baseline) not in map(str, names)):
-        raise InputError(
-            f"baseline must be an action or a policy, and not a file: read {shown(str(baseline))}, as in "
-            "baseline=milpcb.policies.from_json(Path('policy.json').read_text())"
-        )
-    return {"action": place("action of the baseline", baseline, list(map(str, names)))}
+    return {"action": place("action of the baseline", baseline, actions)}
 
 
 class Today:
@@ -101,12 +99,10 @@ def with_action(policies: PolicyClass, name: Any) -> PolicyClass:
     if "n_actions" not in own:
         raise InputError(f"a {type(policies).__name__} cannot have another action: it has no n_actions to be raised")
     names, named = action_names(policies), bool(getattr(policies, "action_names", None))
-    if isinstance(name, bool) or not isinstance(name, (str, int)) or str(name) in map(str, names):
-        raise InputError(f"add_action takes the name of an action that there is not yet, got {shown(name)}")
-    if named and not (isinstance(name, str) and name.strip()):
-        raise InputError(f"the actions of the class have names: give another one, and not {shown(name)}")
-    if not named and str(name) != str(len(names)):
-        raise InputError(f"the actions of the class have no names: the next is {len(names)}, got {shown(name)}")
+    new = isinstance(name, str) and name.strip() and name not in names if named else str(name) == str(len(names))
+    if not new:
+        wanted = "a name that no action has" if named else f"the next number, {len(names)}, as actions have no names"
+        raise InputError(f"add_action takes {wanted}, got {shown(name)}")
     changed: Any = policies
     more = {"action_names": [*names, name]} if named else {}
     return cast("PolicyClass", replace(changed, n_actions=len(names) + 1, **more))

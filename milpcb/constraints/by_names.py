@@ -316,10 +316,8 @@ def _plain_rows(given: Any) -> tuple[int, ...] | tuple[bool, ...]:
         rows = np.atleast_1d(np.asarray(given))
     except ValueError:  # lists of several lengths
         rows = np.zeros(1)
-    if rows.ndim != 1 or not len(rows) or (rows.dtype == bool and not rows.any()):
-        raise InputError("rows names no row; give row numbers, or one True or False for each row")
-    if rows.dtype != bool and not np.issubdtype(rows.dtype, np.integer):
-        raise InputError(f"rows must be row numbers, or True and False, got {shown(given)}")
-    if rows.dtype != bool and rows.min() < 0:
-        raise InputError(f"row {rows.min()} is none; rows count from 0")
+    is_mask, listed = rows.dtype == bool, rows.ndim == 1 and len(rows)
+    if not listed or not (rows.any() if is_mask else np.issubdtype(rows.dtype, np.integer) and rows.min() >= 0):
+        wanted = "row numbers, which count from 0, or a boolean for each row, one of them True"
+        raise InputError(f"rows must be {wanted}, got {shown(given)}")
     return tuple(rows.tolist())
