@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -13,23 +14,12 @@ from milpcb.types import Floats, Ints
 
 
 @dataclass(frozen=True)
-class Sequence:
-    """The best policies in turn over all rounds: the rounds ``after`` which one follows another, and costs.
-
-    ``cost`` and ``random`` are their total cost and that of random choice after each checkpoint.
-    """
-
-    after: list[int]
-    cost: list[float]
-    random: list[float]
-
-
-@dataclass(frozen=True)
 class Hindsight:
     """The least total cost of any policy after each checkpoint, and the policy that attains the last one.
 
     ``totals`` (m, K) are the costs of all rounds by context, ``shown`` (m,) counts the rounds. Where policies in turn
-    are asked for, ``in_turn`` is what the best of them cost after each checkpoint, and ``sequence`` the last of these.
+    are asked for, ``in_turn`` is what the best of them cost after each checkpoint, and ``sequence`` the last of these:
+    the rounds ``after`` which they change, and their total ``cost`` and that of ``random`` choice at each checkpoint.
     """
 
     best_cost: dict[int, float]
@@ -37,7 +27,7 @@ class Hindsight:
     totals: Floats
     shown: Ints
     in_turn: dict[int, float]
-    sequence: Sequence | None
+    sequence: dict[str, list[Any]] | None
 
 
 def hindsight(
@@ -97,13 +87,13 @@ class _Turns:
         """End a block."""
         self._before[played] = (totals.copy(), self.least(totals))
 
-    def follow(self, stream: Stream, totals: Floats, horizon: int, at: Collection[int]) -> Sequence | None:
+    def follow(self, stream: Stream, totals: Floats, horizon: int, at: Collection[int]) -> dict[str, list[Any]] | None:
         """Walk through the environment with the best policies in turn; None where no policy attains a least total."""
         after = self.least(totals)[-1].after
         sums = [np.zeros_like(totals), *(self._before[end][0] for end in after), totals]
         policies = [self._oracle.minimise(late - early).policy for early, late in pairwise(sums)]
         cost = random = 0.0
-        found = Sequence(list(after), [], [])
+        found: dict[str, list[Any]] = {"after": list(after), "cost": [], "random": []}
         for policy, start, end in zip(policies, (0, *after), (*after, horizon), strict=True):
             if policy is None:
                 return None
@@ -113,6 +103,6 @@ class _Turns:
                 cost += float(costs[labels[stream.reveal(t)]])
                 random += float(costs.mean())
                 if t + 1 in at:
-                    found.cost.append(cost)
-                    found.random.append(random)
+                    found["cost"].append(cost)
+                    found["random"].append(random)
         return found

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
-from typing import Any, cast
+from typing import cast
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
@@ -40,7 +41,6 @@ from milpcb.experiments.study.fingerprints import foreign_parts, source_digest
 from milpcb.experiments.study.options import check_options
 from milpcb.experiments.study.sections import Config, RunSection
 from milpcb.experiments.study.worlds import World, entrant_of, open_world
-from milpcb.oracles.base import Oracle
 from milpcb.plugins import local_classes, registry
 
 MOST_LISTED = 40  # cells of a dry run; more are counted by learner
@@ -99,34 +99,18 @@ def try_out(tasks: list[Task]) -> None:
     A kind is a learner, an environment, a policy class and an oracle: learners of one world share what is opened.
     """
     tried: set[str] = set()
-    worlds: dict[str, _OpenOnce] = {}
+    worlds: dict[str, World] = {}
     for task in sorted(tasks, key=lambda task: task.horizon):
         surroundings = repr((task.environment, task.policies, task.constraints))
         kind = repr((surroundings, task.learner, task.oracle) if isinstance(task, Cell) else surroundings)
         if kind in tried:
             continue
         tried.add(kind)
-        own = open_world(task)
-        once = _OpenOnce(own.environment, own.policies, own.stream, own.horizon, own.sections)
-        world = worlds.setdefault(surroundings, once)
+        world = worlds.setdefault(surroundings, replace(open_world(task), kept={}))
         if isinstance(task, Cell):
             world.learner(entrant_of(task), task.seed)
         else:
             world.comparator_oracle()
-
-
-class _OpenOnce(World):
-    """A world that opens each oracle once, however many ask for it: for learners that are made and never played."""
-
-    @cached_property
-    def _oracles(self) -> dict[str, Oracle]:
-        return {}
-
-    def oracle(self, options: Mapping[str, Any]) -> Oracle:
-        key = repr(options)
-        if key not in self._oracles:
-            self._oracles[key] = super().oracle(options)
-        return self._oracles[key]
 
 
 def _compute_all(config: Config, directory: RunDirectory, tasks: list[Task], progress: Progress, by: Backend) -> Failed:

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -159,7 +159,7 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
     try:
         if not task.is_current():
             return Failure("the files or the source code that it reads are not those the run began with; run again")
-        return measure(task, files) if isinstance(task, Comparator) else play_cell(task, files)
+        return play_cell(task, files) if isinstance(task, Cell) else measure(task, files)
     except RunError:
         raise
     except MilpcbError as error:
@@ -170,14 +170,12 @@ def _outcome_or_failure(task: Task, files: TaskFiles) -> Outcome | Failure:
         return Failure(cause(error), traced(error))
 
 
-def play_cell(cell: Task, files: TaskFiles) -> Outcome:
+def play_cell(cell: Cell, files: TaskFiles) -> Outcome:
     """Play one learner to the horizon, from its saved state if there is one that serves.
 
     A state that cannot be restored, or from which the play ends in an error, is given up and the cell played from
     its first round: no saved state can make every later attempt fail.
     """
-    if not isinstance(cell, Cell):
-        raise TypeError(cell)
     saved = files.saved()
     player = cell_player(cell, _world(cell, files))
     if saved is None:
@@ -209,16 +207,16 @@ def _play_on(cell: Cell, player: LearnerPlayer, files: TaskFiles) -> Outcome:
     return Outcome(record, _pictures(cell, stays_with, contexts))
 
 
-def measure(task: Comparator, files: TaskFiles) -> Outcome:
+def measure(task: Task, files: TaskFiles) -> Outcome:
     """Find the best policy in hindsight, and draw it."""
-    world = _world(task, files)
-    best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files)
+    world, changes = _world(task, files), task.changes if isinstance(task, Comparator) else None
+    best = hindsight_of_task(task, world, checkpoints(task.horizon, task.checkpoints), files, changes)
     record = {
         "key": task.key,
         "rounds": list(best.best_cost),
         "best_cost": list(best.best_cost.values()),
-        **({} if task.changes is None else {"changes": task.changes, "in_turn": list(best.in_turn.values())}),
-        **({} if best.sequence is None else {"sequence": asdict(best.sequence)}),
+        **({} if changes is None else {"changes": changes, "in_turn": list(best.in_turn.values())}),
+        **({} if best.sequence is None else {"sequence": best.sequence}),
         "policy": str(best.policy),
         "actions": None if best.policy is None else actions(best.policy, world.stream.contexts),
     }
@@ -227,14 +225,15 @@ def measure(task: Comparator, files: TaskFiles) -> Outcome:
     return Outcome(record, _pictures(task, best.policy, world.stream.contexts, mean_costs, best.shown))
 
 
-def hindsight_of_task(task: Task, world: World, at: Ints, files: TaskFiles | None = None) -> Hindsight:
+def hindsight_of_task(
+    task: Task, world: World, at: Ints, files: TaskFiles | None = None, changes: int | None = None
+) -> Hindsight:
     """Return the best policies in hindsight after each of the rounds ``at`` (n,); progress is written to ``files``."""
 
     def tick(played: int) -> None:
         if files is not None and played % 1024 == 0:
             files.report(played, 0.0)
 
-    changes = task.changes if isinstance(task, Comparator) else None
     return hindsight(world.stream, world.comparator_oracle(), task.horizon, frozenset(at.tolist()), tick, changes)
 
 

@@ -1,9 +1,8 @@
 """The guarantees of a config's classes on their contexts: every closed form beside Rel(empty) itself."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -18,8 +17,7 @@ from milpcb.protocols import ContextModel
 from milpcb.relaxations.value import RelaxationValue, relaxation_value
 
 
-@dataclass(frozen=True)
-class BoundTask:
+class BoundTask(NamedTuple):
     """One environment, policy class and horizon, opened for bounds of its regret; ``seed`` decides the contexts."""
 
     name: str
@@ -29,8 +27,7 @@ class BoundTask:
     seed: int
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(NamedTuple):
     """The regret that one relaxation guarantees for a task: at the closed form's best L, and over a grid of L."""
 
     setting: BoundTask
@@ -65,17 +62,14 @@ def compute_bound(setting: BoundTask, noise: str, draws: int, tick: Callable[[in
 
 def bounds_frame(bounds: list[Bound]) -> pl.DataFrame:
     """Return a row per L: those of the grid, which share their draws, then the best one again from draws of its own."""
-    return pl.DataFrame([row for found in bounds for row in _rows(found)])
-
-
-def _rows(found: Bound) -> Iterator[dict[str, Any]]:
-    value, best = found.value, found.value.best
-    shared = {"setting": found.setting.name, "horizon": found.setting.horizon, "noise": found.noise}
-    points = np.column_stack([value.scales, value.mean, value.half_width, value.closed_form])
-    fresh = [best.scale, best.mean, best.half_width, best.closed_form]
-    for draws, point in [*(("shared", point) for point in points.tolist()), ("own", fresh)]:
-        numbers = zip(("scale", "estimate", "half_width", "closed_form"), point, strict=True)
-        yield {**shared, "draws": draws, **dict(numbers)}
+    rows = []
+    for setting, noise, *_, value in bounds:
+        best, shared = value.best, (setting.name, setting.horizon, noise)
+        grid = np.column_stack([value.scales, value.mean, value.half_width, value.closed_form]).tolist()
+        rows += [(*shared, "shared", *point) for point in grid]
+        rows.append((*shared, "own", best.scale, best.mean, best.half_width, best.closed_form))
+    names = ("setting", "horizon", "noise", "draws", "scale", "estimate", "half_width", "closed_form")
+    return pl.DataFrame(rows, schema=names, orient="row")
 
 
 def _name(config: Config, environment: Component, policies: Component) -> str:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -42,15 +43,15 @@ class Task:
         return {
             "task": self.kind,
             **self._world_settings(),
-            "constraints": [_settings("constraint", constraint) for constraint in self.constraints],
+            "constraints": [fingerprint("constraint", each.name, each.options) for each in self.constraints],
             "checkpoints": self.checkpoints,
         }
 
     def _world_settings(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "environment": _settings("environment", self.environment),
-            "policies": _settings("policies", self.policies),
+            "environment": fingerprint("environment", self.environment.name, self.environment.options),
+            "policies": fingerprint("policies", self.policies.name, self.policies.options),
             "horizon": self.horizon,
             "seed": self.seed,
         }
@@ -103,12 +104,12 @@ class Cell(Task):
 
     def settings(self) -> dict[str, Any]:
         """Return everything that decides the numbers."""
-        oracle = None if self.oracle is None else self.oracle.options
+        own, oracle = self.learner.component, None if self.oracle is None else self.oracle.options
         if oracle and (sources := sources_of(oracle)):
             oracle = {**oracle, "source": sources}
         return {
             **super().settings(),
-            "learner": {**_settings("learner", self.learner.component), "contexts": self.learner.contexts},
+            "learner": {**fingerprint("learner", own.name, own.options), "contexts": self.learner.contexts},
             "oracle": oracle,
             **({} if self.confidence is None else {"confidence": self.confidence}),
         }
@@ -183,18 +184,11 @@ def build_study(config: Config) -> Study:
     return Study(tuple(cells), tuple(comparators), comparator_of, _left_out(config))
 
 
-def asks_oracle(learner: LearnerSection) -> bool:
-    """Return whether a learner's constructor has an argument ``oracle``."""
-    return injection.asks(registry.load("learner", learner.component.name), "oracle")
-
-
-def _players(config: Config, horizon: int) -> list[tuple[LearnerSection, OracleSection | None]]:
-    return [
-        (learner, oracle)
-        for learner in config.learners
-        if learner.max_horizon is None or horizon <= learner.max_horizon
-        for oracle in (learner.oracles if asks_oracle(learner) else (None,))
-    ]
+def _players(config: Config, horizon: int) -> Iterator[tuple[LearnerSection, OracleSection | None]]:
+    for learner in config.learners:
+        if learner.max_horizon is None or horizon <= learner.max_horizon:
+            asks = injection.asks(registry.load("learner", learner.component.name), "oracle")
+            yield from ((learner, oracle) for oracle in (learner.oracles if asks else (None,)))
 
 
 def _drawn(config: Config, cells: list[Cell]) -> set[str]:
@@ -233,7 +227,3 @@ def _left_out(config: Config) -> tuple[str, ...]:
 def _digest(settings: dict[str, Any]) -> str:
     text = json.dumps(settings, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _settings(kind: str, component: Component) -> dict[str, Any]:
-    return fingerprint(kind, component.name, component.options)

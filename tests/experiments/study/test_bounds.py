@@ -1,6 +1,5 @@
 """``milpcb bound``: guarantees of a config's classes, as a table and as CSV."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -127,7 +126,7 @@ def test_the_same_config_gives_the_same_numbers(tmp_path: Path) -> None:
     other = computed(study(tmp_path, ONE.replace("[5, 6]", "[6, 5]")), "half")
     assert not bounds_frame(alone).equals(bounds_frame(other))
     ticks: list[int] = []
-    again = replace(alone[0].setting, seed=7)
+    again = alone[0].setting._replace(seed=7)
     assert compute_bound(again, "half", 10, ticks.append).value.best != alone[0].value.best
     assert ticks == list(range(1, 21))
 
