@@ -13,6 +13,7 @@ from milpcb.offline.intervals import drawn_again
 from milpcb.oracles import open_oracle
 from milpcb.rng import child
 from policies import DecisionTrees
+from tests.offline.cases import best, labelings
 
 TREES = DecisionTrees(2, depth=1)
 ACTIONS = ("no", "yes")
@@ -42,8 +43,7 @@ def test_the_rule_is_the_lower_end_of_the_band():
     gains = limits.gains - limits.gains[:, [0]]
     d = gains / len(X)
     s = 0.75 * np.sqrt((d**2).max(axis=1).sum())
-    for policy in open_oracle(TREES, X, kind="enumeration").opened.policies():
-        labels = policy.predict(X)
+    for labels in labelings(TREES, X):
         own = d[np.arange(len(X)), labels]
         lower = own.sum() - 3.0 / (2 * s) * (own**2).sum()
         total = np.asarray(rule.weights)[np.arange(len(X)), labels].sum()
@@ -59,12 +59,10 @@ def test_the_bound_is_the_quantile_of_the_greatest_noise():
     rule, rng = guard.rule(TREES, X), child(3, "offline", "no worse")
     d = (limits.gains + second[:, None]) / len(X)
     slope = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum()))
-    every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
-    greatest = []
+    own, greatest = d[np.arange(len(X)), labelings(TREES, X)], []
     for _ in range(20):
         counts = drawn_again(rng, np.arange(len(X)))
-        own = [d[np.arange(len(X)), labels] for labels in every]
-        greatest.append(max(float(((counts - 1) * each - slope * counts * each**2).sum()) for each in own))
+        greatest.append(float(((counts - 1) * own - slope * counts * own**2).sum(axis=1).max()))
     assert rule.upper == pytest.approx(-max(0.0, sorted(greatest)[int(np.ceil(0.9 * 21)) - 1]), abs=1e-12)
 
 
@@ -73,13 +71,11 @@ def test_the_guaranteed_policy_has_the_greatest_lower_end():
     X, done, first, _ = trial(80)
     found = scored(X, done, reward=first)
     ends = LowerEnds(TREES, X, found, best_reference(found))
-    oracle = open_oracle(TREES, X, kind="search")
-    best = oracle.minimise(ends.costs).policy.predict(X)
-    every = [policy.predict(X) for policy in open_oracle(TREES, X, kind="enumeration").opened.policies()]
-    gains, lower = np.array(ends.of([best, *every], draws=20)).T
+    every = [best(TREES, X, ends.costs).predict(X), *labelings(TREES, X)]
+    gains, lower = np.array(ends.of(every, draws=20)).T
     assert lower[0] == pytest.approx(max(lower[1:]), abs=1e-12)
     rows, d = np.arange(len(X)), (found.gains - ends.reference.played(found.gains)[:, None]) / len(X)
-    own = np.array([d[rows, labels] for labels in [best, *every]])
+    own = np.array([d[rows, labels] for labels in every])
     penalty = 3.0 / (2 * 0.75 * np.sqrt((d**2).max(axis=1).sum())) * (own**2).sum(axis=1)
     assert gains == pytest.approx(own.sum(axis=1), abs=1e-12)
     assert np.ptp(gains - penalty - lower) == pytest.approx(0.0, abs=1e-12)  # the noise is allowed for alike

@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from milpcb import never, open_oracle, share_at_most
+from milpcb import never, share_at_most
 from milpcb.offline import Claim, State, band, inference, read_log, scores
 from milpcb.offline.band import REACH, SHAPE, UPPER, Bounds
 from milpcb.offline.inference import state_of
 from milpcb.offline.restrictions import Question
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
+from tests.offline.cases import labelings, learnt_elsewhere
 
 N = 120
+STUMPS, TREES = DecisionTrees(2, depth=1), DecisionTrees(2, depth=2)
 
 
 def drawn(K=2, seed=0, effect=0.0, n=N, features=3, **options):
@@ -26,6 +28,11 @@ def drawn(K=2, seed=0, effect=0.0, n=N, features=3, **options):
     return scores(read_log(X, action, reward=y, propensity=np.full(K, 1 / K)), **options)
 
 
+def claims_of(table, policies=STUMPS, **options):
+    """Return the claims of a class on the features of a table."""
+    return inference(policies, table.log.features, table, **{"draws": 20} | options)
+
+
 def by_hand(table, policies, draws, seed, level=0.95, only=None, most_rows=10_000):
     """Return the band's claim from a list of all labelings.
 
@@ -33,52 +40,56 @@ def by_hand(table, policies, draws, seed, level=0.95, only=None, most_rows=10_00
     than ``most_rows`` so many are drawn, and so is the noise on them.
     """
     n, K = table.table.shape
-    labels = open_oracle(policies, table.log.features, kind="enumeration").labelings
-    chosen = labels[table.gains[np.arange(n), labels].sum(axis=1).argmax()]
+    labels = labelings(policies, table.log.features)
+    mine = table.gains[np.arange(n), labels].sum(axis=1).argmax()
     rng, u = child(seed, "offline", "band"), table.weight / table.weight.sum()
     rows = np.arange(n) if n <= most_rows else np.sort(rng.choice(n, most_rows, replace=False))
     m, shares = len(rows), u[rows] / u[rows].sum()
     counts = np.array([np.bincount(rng.integers(m, size=m), minlength=m) for _ in range(draws)])
     centred, scaled = counts - (counts @ shares)[:, None], np.sqrt(m / n) * shares
-    gains, tables, mosts = [], [], []
     constants = centred @ (scaled[:, None] * table.gains[rows])
     above, below = np.zeros((2, draws))
     if only is not None:
         above, below = constants[:, only] - constants.min(axis=1), constants.max(axis=1) - constants[:, only]
+    tables, mosts = [], []
     for k in range(K) if only is None else [only]:
         d = table.gains - table.gains[:, [k]]
-        own = u * d[np.arange(n), labels]
-        there = scaled * d[rows, labels[:, rows]]
-        s = SHAPE * np.sqrt((scaled[:, None] ** 2 * d[rows] ** 2).max(axis=1).sum())
-        penalty, penalties = REACH / (2 * s) * (own**2).sum(axis=1), REACH / (2 * s) * (counts @ there.T**2)
-        value, noise = own.sum(axis=1), centred @ there.T
+        own, there = u * d[np.arange(n), labels], scaled * d[rows, labels[:, rows]]
+        slope = REACH / (2 * SHAPE * np.sqrt((scaled[:, None] ** 2 * d[rows] ** 2).max(axis=1).sum()))
+        value, penalty = own.sum(axis=1), slope * (own**2).sum(axis=1)
+        noise, penalties = centred @ there.T, slope * (counts @ there.T**2)
         up, down = (noise - penalties).max(axis=1), (-noise - penalties).max(axis=1) + below
         recentred = np.minimum(up, (noise + value / np.sqrt(np.log(n)) - penalties).max(axis=1)) + above
-        plain = up + above
-        mine = (labels == chosen).all(axis=1).argmax()
-        gains.append(value[mine])
         tail = (1 + (recentred >= (value - penalty).max()).sum()) / (1 + draws)
-        tables.append((value[mine], penalty[mine], plain, down, tail))
+        tables.append((value[mine], penalty[mine], up + above, down, tail))
         tops = np.sqrt((u[:, None] ** 2 * d**2).max(axis=1).sum()) * np.array([1, 1 / 2, 1 / 4, 1 / 8])
         z = norm.ppf(1 - (1 - level) / K)
         mosts.append(min((value + z / 2 * (top + (own**2).sum(axis=1) / top)).max() for top in tops))
-    worst = np.max([down for _, _, _, down, _ in tables], axis=0)
+    values, penalties, plain, down, tails = map(np.array, zip(*tables, strict=True))
     place = int(np.ceil(level * (draws + 1))) - 1
-    reaches = [np.sort(np.maximum(plain, UPPER * worst))[place] for _, _, plain, _, _ in tables]
-    lower = min(value - penalty - reach for (value, penalty, *_), reach in zip(tables, reaches, strict=True))
-    upper = min(value + penalty for value, penalty, *_ in tables) + max(reaches) / UPPER
-    most = min(mosts) if only is None else (value + penalty).max() + max(reaches) / UPPER
-    return min(gains), lower, upper, max(tail for *_, tail in tables), most
+    reaches = np.sort(np.maximum(plain, UPPER * down.max(axis=0)), axis=1)[:, place]
+    widest = reaches.max() / UPPER
+    most = min(mosts) if only is None else (value + penalty).max() + widest
+    lower, upper = (values - penalties - reaches).min(), (values + penalties).min() + widest
+    return values.min(), lower, upper, tails.max(), most
 
 
-@pytest.mark.parametrize(("K", "most_rows"), [(2, N), (3, N), (2, 50)])
-def test_the_band_is_what_a_list_of_all_policies_gives(K, most_rows, monkeypatch):
-    """One query a draw finds the same maxima, quantile and p-value as every policy of the class one by one."""
+@pytest.mark.parametrize(
+    ("K", "n", "policies", "most_rows"),
+    [(2, N, TREES, N), (3, N, DecisionTrees(3, depth=2), N), (2, N, TREES, 50), (10, 200, DecisionTrees(10, 1), N * 9)],
+)
+def test_the_band_is_what_a_list_of_all_policies_gives(K, n, policies, most_rows, monkeypatch):
+    """One query a draw finds the same maxima, quantile and p-value as every policy of the class one by one.
+
+    Where more constants may be best than are compared with one by one, it is over one, with the noise of the worst.
+    """
     monkeypatch.setattr(band, "MOST_ROWS", most_rows)
-    table = drawn(K, effect=1.0, sample_weight=np.arange(N) % 4 + 1.0)
-    trees = DecisionTrees(K, depth=2)
-    found = inference(trees, table.log.features, table, draws=60, seed=5)
-    expected = by_hand(table, trees, 60, 5, most_rows=most_rows)
+    weight = {} if K == 10 else {"effect": 1.0, "sample_weight": np.arange(n) % 4 + 1.0}
+    table = drawn(K, n=n, **weight)
+    found = claims_of(table, policies, draws=60, seed=5)
+    assert len(found.reference.candidates) == K
+    only = int(found.best_constant) if K == 10 else None
+    expected = by_hand(table, policies, 60, 5, only=only, most_rows=most_rows)
     claim = found.band
     assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
 
@@ -88,46 +99,27 @@ def test_samples_hold_whole_groups_and_lose_no_policy(group, monkeypatch):
     """Every labeling that keeps the constraints on all rows is one on the sample; what is forbidden stays so."""
     monkeypatch.setattr(band, "MOST_ROWS", 100)
     X = np.random.default_rng(0).integers(0, 2, (400, 3)).astype(float)
-    question = Question(DecisionTrees(2, depth=2), X, (share_at_most(1, 0.3), never(1, rows=X[:, 0] == 1)))
+    question = Question(TREES, X, (share_at_most(1, 0.3), never(1, rows=X[:, 0] == 1)))
     found = band.sampled_rows(question, group, np.random.default_rng(1))
     assert len(found.rows) == 100
     if group is not None:
         assert np.unique(group[found.rows], return_counts=True)[1].tolist() == [4] * 25
         assert np.bincount(found.members).tolist() == [4] * 25
-    kept = open_oracle(question.policies, X, kind="enumeration", constraints=list(question.constraints)).labelings
-    for labels in [*kept, np.ones(400, dtype=int)]:
+    for labels in [*labelings(question.policies, X, question.constraints), np.ones(400, dtype=int)]:
         missed = found.oracle.value((np.arange(2) != labels[found.rows, None]).astype(float))
         assert (missed > 0) == labels.all()
-
-
-def test_over_many_constants_the_noise_of_the_worst_is_added():
-    """Where more constants may be best than are compared with one by one, the band is over one, and wider."""
-    table, stumps = drawn(10, n=200), DecisionTrees(10, depth=1)
-    found = inference(stumps, table.log.features, table, draws=60, seed=5)
-    assert len(found.reference.candidates) == 10
-    expected = by_hand(table, stumps, 60, 5, only=int(found.best_constant))
-    claim = found.band
-    assert (claim.gain, claim.lower, claim.upper, claim.p_value, found.most) == pytest.approx(expected)
 
 
 def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
     """Against each constant, the least favourable counts; the policy of a fold is that of the other folds."""
     table = drawn(effect=0.6)
-    X, trees = table.log.features, DecisionTrees(2, depth=1)
-    found = inference(trees, X, table, draws=20).cross_fitted
-    played = np.empty(N, dtype=int)
-    for fold in range(5):
-        rows = np.flatnonzero(table.fold != fold)
-        policy = open_oracle(trees, X[rows], kind="search").minimise(table.costs[rows]).policy
-        played[table.fold == fold] = policy.predict(X[table.fold == fold])
-    claims = []
-    for k in (0, 1):
-        gain = table.gains[np.arange(N), played] - table.gains[:, k]
-        error = gain.std(ddof=1) / np.sqrt(N)
-        claims.append((gain.mean(), gain.mean() - norm.ppf(0.95) * error, norm.sf(gain.mean() / error)))
-    gain, lower, tail = zip(*claims, strict=True)
-    assert (found.gain, found.lower) == pytest.approx((min(gain), min(lower)))
-    assert max(tail) < 0.05
+    found = claims_of(table).cross_fitted
+    played = learnt_elsewhere(STUMPS, table.log.features, table.costs, table.fold)
+    gains = table.gains[np.arange(N), played][:, None] - table.gains
+    mean, error = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(N)
+    lower = (mean - norm.ppf(0.95) * error).min()
+    assert (found.gain, found.lower) == pytest.approx((mean.min(), lower))
+    assert norm.sf(mean / error).max() < 0.05
     assert found.p_value == 1 / 21  # none of 20 draws with random signs is as good: no less can be known
 
 
@@ -135,15 +127,10 @@ def test_the_cross_fitted_claim_is_a_test_on_rows_not_learnt_from():
 def test_the_p_value_is_how_often_learning_with_random_signs_gains_as_much(seed):
     """Over each constant, up to the tenth draw with as many standard errors; never below that of the normal law."""
     table = drawn(effect=0.3, seed=seed)
-    X, stumps, rows = table.log.features, DecisionTrees(2, depth=1), np.arange(N)
-    oracle, rng = open_oracle(stumps, X, kind="search"), child(0, "offline", "signs")
+    rng = child(0, "offline", "signs")
 
     def learnt(gains):
-        played = np.empty(N, dtype=int)
-        for fold in range(5):
-            here = table.fold == fold
-            played[here] = oracle.minimise(-np.where(here[:, None], 0.0, gains)).policy.predict(X)[here]
-        return gains[rows, played]
+        return gains[np.arange(N), learnt_elsewhere(STUMPS, table.log.features, -gains, table.fold)]
 
     own = [table.gains - table.gains[:, [k]] for k in (0, 1)]
     normal = max(norm.sf(gain.mean() / gain.std(ddof=1) * np.sqrt(N)) for gain in map(learnt, own))
@@ -157,18 +144,15 @@ def test_the_p_value_is_how_often_learning_with_random_signs_gains_as_much(seed)
                 return 10 / draw
         return (1 + reached) / 26
 
-    assert inference(stumps, X, table, draws=25).cross_fitted.p_value == max(normal, *map(share, own))
+    assert claims_of(table, draws=25).cross_fitted.p_value == max(normal, *map(share, own))
 
 
 def test_a_claim_over_any_of_too_many_lotteries_has_the_largest_error():
     """Where they cannot be listed, its error is that over the constant from which what was learnt differs most."""
     table, rules = drawn(20, n=300), [share_at_most(action, 0.5) for action in range(4)]
-    X, stumps = table.log.features, DecisionTrees(20, depth=0)
-    found = inference(stumps, X, table, draws=20, constraints=rules)
-    oracle, played = open_oracle(stumps, X, kind="search", constraints=rules), np.empty(300, dtype=int)
-    for fold in range(5):
-        here = table.fold == fold
-        played[here] = oracle.minimise(np.where(here[:, None], 0.0, table.costs)).policy.predict(X[here])
+    alone = DecisionTrees(20, depth=0)
+    found = claims_of(table, alone, constraints=rules)
+    played = learnt_elsewhere(alone, table.log.features, table.costs, table.fold, rules)
     own = table.gains[np.arange(300), played]
     error = max((own - column).std(ddof=1) for column in table.gains.T) / np.sqrt(300)
     gain = (own - found.reference.played(table.gains)).mean()
@@ -181,18 +165,18 @@ def test_a_constant_that_is_chosen_gains_nothing_for_sure():
     """Its gain over itself is 0, without a doubt; nothing is claimed for the class."""
     table = drawn(effect=0.0)
     table.table[:, 1] = table.table[:, 0] + 1
-    found = inference(DecisionTrees(2, depth=1), table.log.features, table, draws=20)
+    found = claims_of(table)
     assert (found.gain, found.band.lower, found.p_value, found.band.p_value) == (0.0, 0.0, 1.0, 1.0)
     assert found.best_constant == "1"
 
 
 def test_signs_seeds_and_lists_of_rows():
     """Costs are rewards with their sign turned, draws follow the seed, and a list of rows is as good as an array."""
-    table, trees = drawn(effect=1.0), DecisionTrees(2, depth=1)
+    table = drawn(effect=1.0)
     log, X = table.log, table.log.features
     turned = scores(read_log(X, log.action, cost=-log.outcome, propensity=[0.5, 0.5]))
     found, other, again, seeded = (
-        inference(trees, rows, each, draws=20, holdout=0.3, seed=seed)
+        inference(STUMPS, rows, each, draws=20, holdout=0.3, seed=seed)
         for rows, each, seed in ((X, table, 0), (X, turned, 0), (X.tolist(), table, 0), (X, table, 1))
     )
     assert found.band == other.band == again.band != seeded.band
@@ -203,9 +187,8 @@ def test_signs_seeds_and_lists_of_rows():
 
 def test_any_class_and_level():
     """Threshold rules have a search as well; a higher level gives a lower bound."""
-    table = drawn(effect=1.0)
-    rules = ThresholdRules(2, thresholds=2)
-    low, high = (inference(rules, table.log.features, table, draws=100, level=level) for level in (0.8, 0.99))
+    rules, table = ThresholdRules(2, thresholds=2), drawn(effect=1.0)
+    low, high = (claims_of(table, rules, draws=100, level=level) for level in (0.8, 0.99))
     assert low.band.lower > high.band.lower
     assert low.cross_fitted.lower > high.cross_fitted.lower
 
@@ -219,7 +202,7 @@ def test_an_effect_is_found_where_there_is_one(effect, n_sets, least, most):
     found = []
     for seed in range(n_sets):
         table = drawn(effect=effect, n=300, features=8, seed=seed)
-        claim = inference(DecisionTrees(2, depth=2), table.log.features, table, draws=60)
+        claim = claims_of(table, TREES, draws=60)
         gain = float(np.mean(effect * claim.policy.predict(table.log.features) * (2 * table.log.features[:, 0] - 1)))
         assert claim.lower <= gain + 0.05
         words = "There is evidence" if effect else "There is no evidence"
@@ -231,9 +214,8 @@ def test_an_effect_is_found_where_there_is_one(effect, n_sets, least, most):
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_progress_is_told_after_every_draw(effect):
     """Those of the signs come after those of the band; the total is what is expected of them at first."""
-    table, seen = drawn(effect=effect), []
-    trees = DecisionTrees(2, depth=1)
-    inference(trees, table.log.features, table, draws=19, progress=lambda *count: seen.append(count))
+    seen = []
+    claims_of(drawn(effect=effect), draws=19, progress=lambda *count: seen.append(count))
     assert [done for done, _ in seen] == list(range(1, len(seen) + 1))
     assert len({total for _, total in seen[:19]}) == 1
     assert all(done <= total for done, total in seen)
@@ -255,6 +237,5 @@ def test_progress_is_told_after_every_draw(effect):
 def test_the_state_of_two_claims(crossed, band, most, allowed, enough, state):
     """Evidence is that of policies learnt on other rows; the band must not point the other way."""
     first, second = (Claim(0.0, 0.0, 0.0, p) for p in (crossed, band))
-    reference = SimpleNamespace(allowed=allowed)
-    bounds = Bounds(second, (0.0, 0.0), most)
+    bounds, reference = Bounds(second, (0.0, 0.0), most), SimpleNamespace(allowed=allowed)
     assert state_of(first, bounds, reference, level=0.95, small=1.0, enough=enough) == state

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from milpcb import open_oracle
 from milpcb.constraints import never, share_at_most
 from milpcb.offline import evaluate, read_log, scores, stability
 from milpcb.oracles import Oracle
 from milpcb.rng import child
 from policies import DecisionTrees, ThresholdRules
+from tests.offline.cases import best, labelings, learnt_elsewhere
 
 N = 90
 TREES = DecisionTrees(2, depth=2)
@@ -30,11 +30,6 @@ def table():
     return drawn()
 
 
-def best(table, policies, costs, constraints=()):
-    """Return the best policy by the search."""
-    return open_oracle(policies, table.log.features, kind="search", constraints=constraints).minimise(costs).policy
-
-
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("constraints", [[], [BUDGET]], ids=["free", "a budget"])
 def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
@@ -42,11 +37,11 @@ def test_resamples_are_refits_on_rows_drawn_again(constraints, size):
     table = drawn(None if size == 1 else np.arange(N) // size)
     X, n = table.log.features, N // size
     found = stability(TREES, X, table, resamples=9, seed=4, constraints=constraints)
-    rng, policy = child(4, "offline", "resamples"), best(table, TREES, table.costs, constraints)
+    rng, policy = child(4, "offline", "resamples"), best(TREES, X, table.costs, constraints)
     again = []
     for _ in range(9):
         counts = np.bincount(rng.integers(n, size=n), minlength=n)[np.arange(N) // size]
-        again.append(best(table, TREES, table.costs * counts[:, None], constraints))
+        again.append(best(TREES, X, table.costs * counts[:, None], constraints))
     alike = np.array([other.predict(X) == policy.predict(X) for other in again])
     assert str(found.policy) == str(policy)
     assert found.agreement == pytest.approx(alike.mean())
@@ -73,7 +68,7 @@ def test_policies_near_the_best_are_counted(table):
     """Labelings whose value is less than the standard error of the best below it, of those that keep constraints."""
     X = table.log.features
     for constraints in ([], [BUDGET]):
-        labels = open_oracle(TREES, X, kind="enumeration", constraints=constraints).labelings
+        labels = labelings(TREES, X, constraints)
         values = table.table[np.arange(N), labels].mean(axis=1)
         error = evaluate(table, labels[values.argmax()]).value.standard_error
         found = stability(TREES, X, table, resamples=1, constraints=constraints)
@@ -90,12 +85,8 @@ def test_each_depth_has_a_held_out_value(table):
     assert [each.depth for each in found] == [1, 2]
     for each in found:
         trees = DecisionTrees(2, depth=each.depth)
-        assert str(each.policy) == str(best(table, trees, table.costs))
-        played = np.empty(N, dtype=int)
-        for fold in range(5):
-            rest = np.where((table.fold != fold)[:, None], table.costs, 0.0)
-            played[table.fold == fold] = best(table, trees, rest).predict(X[table.fold == fold])
-        wanted = evaluate(table, played).value
+        assert str(each.policy) == str(best(trees, X, table.costs))
+        wanted = evaluate(table, learnt_elsewhere(trees, X, table.costs, table.fold)).value
         assert (each.value.value, each.value.lower) == pytest.approx((wanted.value, wanted.lower))
 
 
