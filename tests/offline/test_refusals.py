@@ -4,7 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 import milpcb
 from milpcb.estimators import LoggedPolicyTree
@@ -41,8 +44,8 @@ TREES, DEEPER = DecisionTrees(2, depth=1), DecisionTrees(3, depth=2, thresholds=
 
 def log(action: Any = TWO, **changed: Any) -> Any:
     """Return a log of two actions with known propensities."""
-    n_actions = len(np.unique(action))
-    return read_log(X, action, **{"cost": COST, "propensity": [1 / n_actions] * n_actions} | changed)
+    given: dict[str, Any] = {"features": X, "cost": COST, "propensity": [1 / len(set(action))] * len(set(action))}
+    return read_log(action=action, **given | changed)
 
 
 def of_three(**options: Any) -> Any:
@@ -57,16 +60,75 @@ def fitted(kept: int = N, **options: Any) -> LoggedPolicyTree:
 
 
 SCORES = scores(log(), "snips")
-OWN: Any = np.empty((N, 1), dtype=object)
-OWN[:, 0] = [(0, 1)] * N
 LAW = np.tile([0.5, 0.5], (N, 1))
 NEVER = LAW.copy()
 NEVER[0] = [1.0, 0.0]
 ONE_LATE = np.where(np.arange(N)[:, None] < 30, [1.0, 0.0], [0.0, 1.0])
 
+SIX: dict[str, Any] = {"features": X[:6], "action": ["stay", "go"] * 3, "reward": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}
+DATES = pd.DataFrame({"x": pd.date_range("2026-01-01", periods=N)}, dtype=object)
+DISTINCT = log(features=np.arange(float(N))[:, None], propensity=None)
+
 Case = tuple[Callable[[], object], str]
+OF_TABLES: list[Case] = [
+    *(
+        (lambda name=name, value=value: read_log(**SIX | {name: value}), line)
+        for name, value, line in (
+            ("reward", None, "give either reward= "),
+            ("cost", [1.0] * 6, "give either reward= "),
+            ("reward", [1, 2, np.nan, 4, 5, 6], "reward[2] is nan; leave out rows"),
+            ("reward", [1, 2, 3, 4, 5, np.inf], "reward[5] is inf"),
+            ("reward", [1, 2, 3, 4, 5, -1e200], "reward[5] is -1e+200, beyond 1e+100"),
+            ("reward", ["a"] * 6, "reward must be numbers"),
+            ("reward", np.ones((6, 2)), "one number a row"),
+            ("reward", [1.0, 2.0], "action has 6 rows, but there are 2 outcomes"),
+            ("action", ["go", None, "go", "stay", "go", "go"], "action[1] is missing"),
+            ("action", ["go"] * 6, "one action only, 'go'; there is nothing to choose from"),
+            ("actions", ["go", "stay", "wait"], "'wait' is never taken"),
+            ("actions", ["go", "stop"], "unknown action 'stay'"),
+            ("actions", ["go", "stay", "go"], "a name twice"),
+            ("features", X[:4], "features has 4 rows"),
+            ("propensity", [0.5, 0.0, 0.5, 0.5, 0.5, 0.5], "in row 1 is 0; it must be above 0"),
+            ("propensity", [0.5, 0.5, 0.5, 0.5, 1.5, 0.5], "in row 4 is 1.5"),
+            ("propensity", [0.5, 0.5, 0.5, np.nan, 0.5, 0.5], "in row 3 is nan"),
+            ("propensity", np.full((6, 2), 0.4), "of row 0 are [0.4, 0.4], with sum 0.8"),
+            ("propensity", [-0.5, 1.5], "of row 0 are"),
+            ("propensity", np.ones((6, 3)), "shape (6, 3); give (6,)"),
+            ("propensity", "randomized", "did you mean 'randomised'"),
+            ("propensity", {"p_go": [0.5] * 6, "stay": [0.5] * 6}, "among the columns of propensity: 'p_go'"),
+            ("propensity", [1.0, 0.0], "in row 0 is 0"),
+        )
+    ),
+    *(
+        (lambda options=options: scores(log(), **{"method": "ips"} | options), line)
+        for options, line in (
+            ({"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
+            ({"cv": 1}, "cv must be an integer of at least 2"),
+            ({"cv": N + 1}, f"the log has {N} rows for {N + 1} folds"),
+            *(
+                ({"cv": cv}, f"the fold of each of the {N} rows")
+                for cv in (np.arange(N + 1) % 2, TWO[1:], TWO * 0, TWO == 0, np.ones((N, 1)))
+            ),
+            ({"cv": TWO}, "all rows with action '0' are in one fold of cv"),
+            ({"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
+            *(({"sample_weight": each}, f"sample_weight must be {N} numbers") for each in (-COST, COST * 0, COST[:5])),
+            ({"sample_weight": TWO}, "all rows with action '0' have a sample_weight of 0"),
+            ({"treatment_cost": {"two": 3.0}}, "unknown action in treatment_cost 'two'"),
+            ({"treatment_cost": [1.0, 2.0, 3.0]}, "treatment_cost must be finite numbers"),
+        )
+    ),
+    (lambda: scores(read_log(X[:9], [0] * 8 + [1], reward=COST[:9])), "action '1' is taken only 1 times"),
+    (
+        lambda: scores(DISTINCT, model_propensity=DecisionTreeClassifier(), min_propensity=0.0),
+        "a propensity of 0; give min_propensity",
+    ),
+    (lambda: scores(log(features=DATES, propensity=LAW), "dr"), "some feature holds other objects"),
+    (
+        lambda: scores(read_log(X * np.nan, TWO, cost=COST), model_propensity=LogisticRegression()),
+        "model_propensity LogisticRegression cannot be fitted to this log: Input X contains NaN",
+    ),
+]
 OF_LOGS: list[Case] = [
-    (lambda: scores(read_log(OWN, TWO, reward=COST), "dr", cv=2), "default models"),
     (lambda: LoggedRounds(log(propensity=None)), "propensity"),
     (lambda: LoggedRounds(log(cost=np.where(np.arange(N) == 1, 3.0, COST))), "row 1"),
     (lambda: LoggedRounds(log(THREE, propensity=np.full(N, 1 / 3))), f"({N}, 3)"),
@@ -145,7 +207,7 @@ OF_WISHES: list[Case] = [
 ]
 
 
-@pytest.mark.parametrize(("call", "named"), OF_LOGS + OF_VALUES + OF_LIMITS + OF_TRIALS + OF_WISHES)
+@pytest.mark.parametrize(("call", "named"), OF_TABLES + OF_LOGS + OF_VALUES + OF_LIMITS + OF_TRIALS + OF_WISHES)
 def test_what_cannot_be_asked_of_a_log_is_named(call: Callable[[], object], named: str) -> None:
     """By option, row, action or column."""
     refused(call, named)

@@ -1,13 +1,10 @@
 """Scores are the formula, by hand; no model predicts what it has seen; costs, weights and clipping do what they say."""
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.tree import DecisionTreeClassifier
 
-from milpcb.errors import InputError
 from milpcb.offline import read_log, scores
 
 
@@ -132,12 +129,10 @@ def test_costs_mirror_rewards():
 
 
 def test_treatment_costs_by_name_and_by_row():
-    """Actions that are not named cost nothing; a table has a price for each row; unknown names are refused."""
+    """Actions that are not named cost nothing; a table has a price for each row."""
     log = log_of()
     by_name = scores(log, "ips", treatment_cost={"2": 3.0}).table
     assert np.array_equal(by_name, scores(log, "ips", treatment_cost=np.tile([0, 0, 3.0], (60, 1))).table)
-    with pytest.raises(InputError, match="unknown action in treatment_cost 'two'"):
-        scores(log, "ips", treatment_cost={"two": 3.0})
 
 
 def test_small_propensities_are_raised_and_counted():
@@ -191,13 +186,9 @@ def test_a_classifier_gives_the_mean_of_a_binary_outcome():
 
 
 def test_weights_reach_the_costs():
-    """A row of weight 2 costs twice; weights must be numbers, none negative."""
-    log = log_of()
-    weight = np.arange(60.0)
+    """A row of weight 2 costs twice."""
+    log, weight = log_of(), np.arange(60.0)
     assert np.array_equal(scores(log, "ips", sample_weight=weight).costs, scores(log, "ips").costs * weight[:, None])
-    for wrong in (-weight, np.zeros(60), weight[:5]):
-        with pytest.raises(InputError, match="sample_weight must be 60 numbers"):
-            scores(log, "ips", sample_weight=wrong)
 
 
 def test_take_keeps_rows_together():
@@ -205,50 +196,3 @@ def test_take_keeps_rows_together():
     found = scores(log_of(), "ips").take(np.array([5, 2]))
     assert found.table.shape == (2, 3)
     assert found.logged.tolist() == drawn()[2][[5, 2]].tolist()
-
-
-DATES = pd.DataFrame({"x": pd.date_range("2026-01-01", periods=60)}, dtype=object)
-WRONG = {
-    "method": (log_of(), {"method": "dre"}, "unknown method 'dre'; did you mean 'dr'"),
-    "cv": (log_of(), {"cv": 1}, "cv must be an integer of at least 2"),
-    "folds": (log_of(), {"cv": 61}, "the log has 60 rows for 61 folds"),
-    **{
-        f"folds that are {what}": (log_of(), {"cv": cv}, "the fold of each of the 60 rows")
-        for what, cv in {
-            "too many": np.arange(61) % 2,
-            "too few": np.arange(59) % 2,
-            "one": np.zeros(60, dtype=int),
-            "booleans": np.arange(60) % 2 == 0,
-            "a table": np.ones((60, 1)),
-        }.items()
-    },
-    "rare": (read_log(np.ones((9, 1)), [0] * 8 + [1], reward=np.ones(9)), {}, "action '1' is taken only 1 times"),
-    "min_propensity": (log_of(), {"min_propensity": 1.0}, "min_propensity must be at least 0 and below 1"),
-    "no chance": (
-        read_log(drawn()[0], drawn()[1], reward=drawn()[2]),
-        {"model_propensity": DecisionTreeClassifier(), "min_propensity": 0.0},
-        "by model_propensity what was done in row [0-9]+ has a propensity of 0; give min_propensity",
-    ),
-    "no weight": (log_of(), {"sample_weight": drawn()[1] > 0}, "all rows with action '0' have a sample_weight of 0"),
-    "one fold": (log_of(), {"cv": (drawn()[1] > 0).astype(int)}, "all rows with action '0' are in one fold of cv"),
-    "treatment_cost": (log_of(), {"treatment_cost": [1.0, 2.0]}, "treatment_cost must be finite numbers"),
-    "dates": (
-        read_log(DATES, drawn()[1], reward=drawn()[2], propensity=drawn()[3]),
-        {},
-        "the default models read numbers, strings, booleans and what is missing, and some feature holds other objects",
-    ),
-    "missing": (
-        read_log(np.full((60, 1), np.nan), drawn()[1], reward=drawn()[2]),
-        {"model_propensity": LogisticRegression()},
-        "model_propensity LogisticRegression cannot be fitted to this log: Input X contains NaN",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_what_cannot_be_scored_is_one_line(name):
-    """Options out of range, logs too small, and features that a model cannot take."""
-    log, options, message = WRONG[name]
-    with pytest.raises(InputError, match=message) as error:
-        scores(log, **options)
-    assert "\n" not in str(error.value)
